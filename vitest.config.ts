@@ -1,16 +1,50 @@
-import { defineConfig } from "vitest/config";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+import { defineConfig, type TestUserConfig } from "vitest/config";
+
+import { LongestFirst } from "./test/support/longest-first.ts";
+
+/** Attacks are judged by how long the host stands still, faults by what a host does in time: more workers would make it late. */
+const judgedByTime = ["test/docker/redteam.test.ts", "test/faults/**/*.test.ts"];
+/** Tests wait for containers, timers and the disk half of the time; but each of some has several hosts. */
+const workers = Math.min(availableParallelism() + 1, 6);
+
+/** What holds for all tests, whichever are run. */
+export const shared: TestUserConfig = {
+  globalSetup: ["test/support/build-first.ts", "test/support/require-engine.ts"],
+  setupFiles: ["test/support/no-leaks.ts"],
+  // Ten times what most tests need: a busy machine is no fault of the product.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 60_000, interval: 20 } },
+  maxWorkers: workers,
+  sequence: { sequencer: LongestFirst },
+  // A process for each file would be a quarter of the time of those that need no engine. What files leave behind fails: no-leaks.ts.
+  isolate: false,
+  // Programs of ours that tests start from their sources: what Node made of those stays for the next one.
+  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/programs-of-tests") },
+};
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // They need a model of 130 MB, which `npm run test:model` fetches once on a machine.
-    exclude: ["test/model/**"],
-    globalSetup: ["test/support/require-engine.ts"],
-    setupFiles: ["test/support/no-leaks.ts"],
-    // Ten times what most tests need: a busy machine is no fault of the product.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000, interval: 20 } },
-    maxWorkers: 2,
+    ...shared,
+    globalSetup: [],
+    // One after the other.
+    projects: [
+      {
+        test: { ...shared, name: "in time", include: judgedByTime, maxWorkers: 2, sequence: { groupOrder: 0 } },
+      },
+      {
+        test: {
+          ...shared,
+          name: "all else",
+          include: ["test/**/*.test.ts"],
+          // The last need a model of 130 MB, which `npm run test:model` fetches once on a machine.
+          exclude: [...judgedByTime, "test/model/**"],
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

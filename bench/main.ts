@@ -12,10 +12,13 @@ import { idle } from "./cases/idle.ts";
 import { mailbox } from "./cases/mailbox.ts";
 import { memory } from "./cases/memory.ts";
 import { memoryMillion } from "./cases/memory-million.ts";
+import { money } from "./cases/money.ts";
+import { prompts } from "./cases/prompts.ts";
 import { recall } from "./cases/recall.ts";
 import { adopt, start } from "./cases/starts.ts";
 import { tasks } from "./cases/tasks.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
+import { watchedTurn } from "./cases/watched-turn.ts";
 import type { Bench, BenchContext } from "./harness/bench.ts";
 import { startHelper } from "./harness/child.ts";
 import { describeFigure } from "./harness/figure.ts";
@@ -24,6 +27,7 @@ const benches: Readonly<Record<string, Bench>> = {
   mailbox,
   "hot-turn": hotTurn,
   "tool-turn": toolTurn,
+  "watched-turn": watchedTurn,
   "frozen-turn": frozenTurn,
   "cold-turn": coldTurn,
   burst,
@@ -34,12 +38,13 @@ const benches: Readonly<Record<string, Bench>> = {
   history,
   big,
   memory,
+  prompts,
   recall,
   tasks,
 };
 
 /** Only when they are asked for by their names: they take long. */
-const longBenches: Readonly<Record<string, Bench>> = { flat, crowd, "memory-million": memoryMillion };
+const longBenches: Readonly<Record<string, Bench>> = { flat, crowd, money, "memory-million": memoryMillion };
 const all = { ...benches, ...longBenches };
 
 // Without a listener the process would end at once, and its hosts would go on.

@@ -22,7 +22,15 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
   },
   {
     risk: "what is in a file (J2 to J4)",
-    why: "the host looks at its first bytes only; programs in the container read it",
+    why: "the host looks at its first bytes only; programs in the container read it, and pictures a process of their own",
+  },
+  {
+    risk: "holes of the decoders of pictures",
+    why: "they are machine code: one that a picture takes over has the host's user in a process without environment, capabilities and, where the system lets it, network",
+  },
+  {
+    risk: "holes of Chromium and Playwright",
+    why: "they run in the group's container without Chromium's own sandbox: what takes them over has what a command of the agent has",
   },
   { risk: "web pages, web sockets (I5, I7, I10)", why: "there are none" },
   {
@@ -32,6 +40,10 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
   {
     risk: "rules and secrets that are remembered in words which no pattern knows",
     why: "memories are shown as material, with their origins; rules of the policy have to hold against them",
+  },
+  {
+    risk: "where an installed plugin sends what it is given, and holes of Node's permission model",
+    why: "its process can reach the network and runs as the host's user; whoever installs it decides",
   },
   {
     risk: "what an installed skill tells agents to do",
@@ -46,7 +58,14 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     why: "a mailbox is files; there is no socket",
   },
   { risk: "engines and runtimes other than the one that was found", why: "the suite attacks what is installed" },
-  { risk: "supply chain (L)", why: "it is decided before anything runs: pinned versions, no install scripts" },
+  {
+    risk: "supply chain (L): crabpot's own dependencies",
+    why: "it is decided before anything runs: pinned versions, no install scripts",
+  },
+  {
+    risk: "what scripts of a group's packages reach over the network while they are installed, and what libraries do later",
+    why: "whoever names a package, or allows it, trusts its publisher with that; docs/packages.md",
+  },
   { risk: "an audit log rewritten with its key by root (M3)", why: "only an anchor outside of the machine shows it" },
   { risk: "the root user of the machine", why: "can do everything, reading the home included" },
 ];

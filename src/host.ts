@@ -4,10 +4,10 @@ import { startHost } from "./wiring/host.ts";
 import type { Host } from "./wiring/host.ts";
 import { logLevel } from "./wiring/settings/reload.ts";
 import type { Interception } from "./wiring/interception.ts";
-import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
+import type { Adapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
-import type { EnvironmentVariables } from "./config/environment.ts";
-import { prepareHome } from "./config/home/home.ts";
+import type { Environment, EnvironmentVariables } from "./config/environment.ts";
+import { type Home, prepareHome } from "./config/home/home.ts";
 import { describeWarning, loadConfig, type LoadedConfig } from "./config/loading/load.ts";
 import { systemClock } from "./lib/time/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
@@ -15,8 +15,10 @@ import { DivertibleOutput } from "./lib/process/divertible-output.ts";
 import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/process/listen-for-signals.ts";
 import { createLogger } from "./lib/process/logger.ts";
 import { Redaction } from "./lib/secrets/redaction.ts";
+import type { Plugins } from "./plugins/plugins.ts";
 import { readVersion } from "./lib/process/version.ts";
 import { visible } from "./lib/text/visible.ts";
+import { adaptersWith, openInstalledPlugins } from "./wiring/plugins/installed-plugins.ts";
 import { lockHome } from "./stores/catalog.ts";
 
 export interface RunOptions {
@@ -45,12 +47,9 @@ export async function run(options: RunOptions): Promise<number> {
   using signals = listenForSignals(() => void running?.reload());
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
-  const loaded = await loadConfig(
-    home.paths.config,
-    environment.variables,
-    withBuiltInAdapters(options.adapters ?? {}),
-  );
   await using held = new AsyncDisposableStack();
+  const { plugins, loaded } = await loadWithPlugins(options, { environment, home });
+  held.use(plugins);
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
   const redaction = new Redaction(loaded.secrets);
@@ -81,6 +80,7 @@ export async function run(options: RunOptions): Promise<number> {
         logger,
         redaction,
         console: options.console ? { ...streams, json, interactive, logs, onRefused, onInterrupt } : undefined,
+        plugins,
         egress: options.egress,
         interception: options.interception,
       },
@@ -94,6 +94,18 @@ export async function run(options: RunOptions): Promise<number> {
     if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
     throw error;
   }
+}
+
+/** The configuration, as what is installed lets it be. */
+async function loadWithPlugins(
+  options: RunOptions,
+  { environment, home }: { readonly environment: Environment; readonly home: Home },
+): Promise<{ readonly plugins: Plugins | undefined; readonly loaded: LoadedConfig }> {
+  const plugins = await openInstalledPlugins(home.paths, environment.variables);
+  const adapters = adaptersWith(plugins, options.adapters);
+  const loaded = await loadConfig(home.paths.config, environment.variables, adapters);
+  plugins?.configure(loaded.config.plugins);
+  return { plugins, loaded };
 }
 
 function announce({ announcements, warnings }: LoadedConfig): void {

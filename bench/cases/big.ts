@@ -4,7 +4,7 @@ import { proportionalMb } from "../../src/lib/process/proportional-memory.ts";
 import type { TestHost } from "../../test/support/host.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import type { Client } from "../harness/client.ts";
-import { figureOf } from "../harness/figure.ts";
+import { atMost, figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
 
@@ -28,15 +28,25 @@ async function bigPrompt({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
   const { host, client } = stack.use(await startHost({ modelUrl, groups, capabilities, trigger: "mention" }));
   const values: number[] = [];
   const again: number[] = [];
+  const pauses: number[] = [];
   for (const group of groups) {
     await client.time(group, "@crab hello");
     for (let index = 0; index < chatter; index += 1) await client.say(group, "word ".repeat(shownChars / 5));
     values.push(await client.time(group, "@crab what was that?"));
+    await pauseMs(host);
     again.push(await client.time(group, "@crab and again?"));
+    pauses.push(await pauseMs(host));
   }
   return [
     figureOf({ bench: "big", figure: "1 MB prompt, first turn", unit: "ms", values }),
     figureOf({ bench: "big", figure: "1 MB prompt, further turns", unit: "ms", values: again }),
+    figureOf({
+      bench: "big",
+      figure: "longest pause of the host, 1 MB prompt",
+      unit: "ms",
+      values: pauses,
+      target: atMost(20, "ms"),
+    }),
     figureOf({
       bench: "big",
       figure: "memory of the host after",

@@ -12,8 +12,10 @@ import { StandardLoop } from "./loops/standard.ts";
 import { startForwarder } from "./forwarder.ts";
 import { TurnDispatcher } from "./turn-dispatcher.ts";
 import { AgentMailbox } from "./mailbox.ts";
+import { Browser } from "./browser/browser.ts";
 import { Jobs } from "./jobs/jobs.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
+import { createReadPage } from "./page-reading.ts";
 import { ResultFiles } from "./result-files.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
 import { containerTools } from "./tools/catalog.ts";
@@ -53,8 +55,9 @@ async function runAgent(): Promise<number> {
   const files = new ResultFiles(options.toHost);
   const { home, environment } = options;
   const paths = { home, workingDirectory: () => shell.workingDirectory };
-  const place = { shell, jobs, outputs, paths, files, environment };
-  const toolbox = new Toolbox({ tools: containerTools, place, log });
+  using browser = new Browser(options);
+  const place = { browser, shell, jobs, outputs, paths, files, environment };
+  const toolbox = new Toolbox({ tools: containerTools, place, readPage: createReadPage({ ...options, outputs }), log });
   const dispatcher = new TurnDispatcher({
     loop: new StandardLoop(toolbox),
     onTurnStart: (turn) => {
@@ -80,9 +83,13 @@ async function runAgent(): Promise<number> {
   }
   const code = await ended;
   mailbox[Symbol.dispose]();
-  const children = Promise.all([shell[Symbol.asyncDispose](), jobs[Symbol.asyncDispose]()]);
-  await Promise.race([children, delay(endMs)]);
+  await endInTime([shell, jobs]);
   return code;
+}
+
+async function endInTime(children: readonly AsyncDisposable[]): Promise<void> {
+  const ended = Promise.all(children.map((child) => child[Symbol.asyncDispose]()));
+  await Promise.race([ended, delay(endMs)]);
 }
 
 /** What the image's probe found out about what this container can and cannot do. Throws for what is no valid report. */

@@ -11,6 +11,8 @@ export interface AgentOptions {
   readonly workspace: string;
   readonly home: string;
   readonly probe: string;
+  /** The program that reads pages. */
+  readonly reader: string;
   /** The host's socket that leads out; there in containers that may go out. */
   readonly egressSocket: string;
   /** The image's own paths are used: we are in our container, alone but for what we start. */
@@ -21,10 +23,10 @@ export interface AgentOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Reads the command line `[--mail <dir>] [--workspace <dir>] [--home <dir>] [--probe <path>]` and the environment. Throws on anything else. */
+/** Reads the command line `[--mail <dir>] [--workspace <dir>] [--home <dir>] [--probe <path>] [--reader <path>]` and the environment. Throws on anything else. */
 export function readOptions(parameters: readonly string[], variables: NodeJS.ProcessEnv): AgentOptions {
   const path = { type: "string" } as const;
-  const options = { mail: path, workspace: path, home: path, probe: path };
+  const options = { mail: path, workspace: path, home: path, probe: path, reader: path };
   const { values } = parseArgs({ args: [...parameters], options, strict: true });
   const generation = Number(variables[agentEnvironment.generation]);
   if (!Number.isSafeInteger(generation) || generation < 0) {
@@ -38,6 +40,7 @@ export function readOptions(parameters: readonly string[], variables: NodeJS.Pro
     workspace: values.workspace ?? (variables[agentEnvironment.workspace] || containerPaths.group),
     home,
     probe: values.probe ?? containerPaths.probe,
+    reader: values.reader ?? containerPaths.reader,
     egressSocket: join(containerPaths.egress, egressProxy.socketName),
     inContainer: Object.keys(values).length === 0,
     rescanMs: Number(variables[agentEnvironment.rescanMs]) || undefined,

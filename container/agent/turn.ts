@@ -1,8 +1,9 @@
 import { toError } from "./to-error.ts";
 import { limits } from "../../src/protocol/limits.ts";
 import type { AgentPayload, HostPayload, JobLimits } from "../../src/protocol/messages.ts";
-import type { AnnouncedTool, ToolOutput } from "../../src/protocol/tools.ts";
-import type { AgentLoop, ModelResponse, ToolResult, TurnHost } from "./loops/agent-loop.ts";
+import type { AnnouncedTool } from "../../src/protocol/tools.ts";
+import { OutputPieces } from "./output-pieces.ts";
+import type { AgentLoop, CallOutput, HostOutput, ModelResponse, ToolResult, TurnHost } from "./loops/agent-loop.ts";
 import { fitToolOutput } from "./text.ts";
 
 export type TurnStart = Extract<HostPayload, { type: "turn-start" }>;
@@ -21,8 +22,10 @@ export class Turn implements TurnHost {
   readonly jobs: JobLimits | undefined;
   readonly #send: (payload: AgentPayload) => Promise<void>;
   readonly #abort = new AbortController();
-  readonly #toolResponses = new Map<string, (output: ToolOutput) => void>();
+  readonly #toolResponses = new Map<string, (output: HostOutput) => void>();
   #modelResponse: ((response: ModelResponse) => void) | undefined;
+  /** What the calls of the last answer print is wanted. */
+  #isWatched = false;
   /** Requests to the model so far; answers carry the number of theirs. */
   #requests = 0;
 
@@ -57,11 +60,14 @@ export class Turn implements TurnHost {
   /** Gives it what the host answered. What is not waited for is ignored. */
   deliver(payload: HostPayload): void {
     if (payload.type === "tool-response") {
-      this.#toolResponses.get(payload.callId)?.({ output: fitToolOutput(payload.output), isError: payload.isError });
+      const { callId, isError, page } = payload;
+      this.#toolResponses.get(callId)?.({ output: fitToolOutput(payload.output), isError, page });
       this.#toolResponses.delete(payload.callId);
     } else if (payload.type === "model-response" || payload.type === "model-failure") {
       // An answer to an earlier request comes too late; the host's count may be ahead when it took over a running turn.
-      if (payload.request >= this.#requests) this.#modelResponse?.(payload);
+      if (payload.request < this.#requests) return;
+      this.#isWatched = payload.type === "model-response" && payload.outputs === true;
+      this.#modelResponse?.(payload);
     }
   }
 
@@ -73,11 +79,16 @@ export class Turn implements TurnHost {
     return this.#unlessCancelled(promise);
   }
 
-  async askTool(callId: string, name: string, input: unknown): Promise<ToolOutput> {
-    const { promise, resolve } = Promise.withResolvers<ToolOutput>();
+  async askTool(callId: string, name: string, input: unknown): Promise<HostOutput> {
+    const { promise, resolve } = Promise.withResolvers<HostOutput>();
     this.#toolResponses.set(callId, resolve);
     await this.#say({ type: "tool-request", turn: this.id, callId, name, input });
     return this.#unlessCancelled(promise);
+  }
+
+  outputOf(callId: string): CallOutput | undefined {
+    if (!this.#isWatched) return undefined;
+    return new OutputPieces((text) => this.#say({ type: "tool-output", turn: this.id, callId, text }));
   }
 
   progress(text: string): Promise<void> {

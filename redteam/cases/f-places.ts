@@ -45,6 +45,7 @@ export const attacks: readonly Attack[] = [
     from: "container",
     expected: "a third group is answered, and nobody's turn is ended for it",
     audit: ownLog,
+    waits: true,
     attempt: (stage) => crowd(stage, { sleepers: 2, command: "sleep 600", sessions: {} }),
   },
   {
@@ -53,6 +54,7 @@ export const attacks: readonly Attack[] = [
     from: "container",
     expected: "those that have slept for longest are ended, on record, and the others are answered",
     audit: ownLog,
+    waits: true,
     attempt: async (stage) => {
       const found = await crowd(stage, { sleepers: 6, command: "sleep 600", sessions: { holdMinutes: 0.1 } });
       return { ...found, holds: found.holds && !found.seen.includes("; 0 ") };

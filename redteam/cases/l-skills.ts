@@ -26,6 +26,13 @@ async function writeSkill(folder: string, name: string, more = "", text = "Do it
   return join(folder, name);
 }
 
+async function writeToolSkill(folder: string, name: string, command: string): Promise<string> {
+  const place = await writeSkill(folder, name);
+  const tool = `[[tools]]\nname = "tell"\ndescription = "Tells it."\nkind = "shell"\ncommand = ${JSON.stringify(command)}\n`;
+  await writeFile(join(place, "SKILL.toml"), `${tool}args = { what = "What" }\n`);
+  return place;
+}
+
 function obeying(name: string): string {
   return `---\nname: ${name}\ndescription: Obey.\n---\nObey.\n`;
 }
@@ -208,5 +215,54 @@ export const attacks: readonly Attack[] = [
       const isRefused = outputs.length === 3 && outputs.every((said) => /already|leads out|may hold/.test(said));
       return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !output.includes("propose_skill") };
     },
+  },
+  {
+    id: "L7",
+    title:
+      "values that a skill's tools are called with break out of their words, become options, or lead elsewhere; and tools whose commands would let them",
+    from: "container",
+    expected:
+      "each value is one word of the command that was judged, and a skill that would let one be more is refused",
+    audit: { type: "tool-call", where: ({ group, data }) => group === "tooled" && data["name"] === "teller__tell" },
+    attempt: async (stage) =>
+      inFolder(stage, async (folder) => {
+        const refusals = [];
+        for (const command of [
+          'sh -c "echo {{what}}"',
+          "eval {{what}}",
+          "echo `echo {{what}}`",
+          "ls > {{what}}",
+          "ls # {{what}}",
+        ]) {
+          const { code } = await stage.command(
+            "skills",
+            "install",
+            await writeToolSkill(folder, "loose", command),
+            "--yes",
+          );
+          refusals.push(code);
+        }
+        const source = await writeToolSkill(folder, "teller", "printf '<%s>' {{what}}");
+        await stage.command("skills", "install", source, "--yes");
+        const values = [
+          "$(touch OUT)",
+          "'; touch OUT; '",
+          "`touch OUT`",
+          "x\ntouch OUT",
+          "--version",
+          "\\'; touch OUT #",
+        ];
+        const { outputs } = await stage.calls(
+          "tooled",
+          values.map((what) => [{ name: "teller__tell", input: { what } }]),
+        );
+        const { outputs: after } = await stage.shell("tooled", "ls /workspace/group; rm -f OUT");
+        await stage.command("skills", "remove", "teller", "--yes");
+        const isExact = values.every((what, at) =>
+          what.startsWith("-") ? (outputs[at] ?? "").includes("hyphen") : (outputs[at] ?? "").includes(`<${what}>`),
+        );
+        const holds = refusals.every((code) => code === 1) && isExact && !(after[0] ?? "").includes("OUT");
+        return { seen: `${refusals.join(" ")}; ${outputs.join(" ").slice(0, 200)}`, holds };
+      }),
   },
 ];

@@ -6,6 +6,8 @@ import { ownLog, OwnHome } from "../suite/own-host.ts";
 import type { Stage } from "../suite/stage.ts";
 
 const config = { groups: { family: { channel: "http", chat: "family" } } };
+/** Where a home keeps where it lies. */
+const placeFile = "place.json";
 
 type Part = "store" | "log";
 
@@ -19,33 +21,71 @@ async function exchange(part: Part, from: string, to: string): Promise<void> {
   for (const name of await filesOf(part, from)) await cp(join(from, name), join(to, name), { recursive: true });
 }
 
-/** A home with two lives of a host, and what its parts were after the first one. */
-async function twoLives(stage: Stage, end?: "killed"): Promise<{ home: OwnHome; kept: string }> {
+/** What lies in a home that has two lives of a host behind it, and beside it what its parts were after the first one. */
+interface TwoLives {
+  readonly home: string;
+  readonly kept: string;
+}
+
+type End = "ended" | "killed";
+
+/** By how the second life ended. Lived once for all attacks on a stage: it takes longer than what is done to it. */
+const lived = new WeakMap<Stage, Map<End, Promise<TwoLives>>>();
+
+function twoLives(stage: Stage, end: End): Promise<TwoLives> {
+  const ofStage = lived.get(stage) ?? new Map<End, Promise<TwoLives>>();
+  lived.set(stage, ofStage);
+  const known = ofStage.get(end) ?? liveTwice(stage, end);
+  ofStage.set(end, known);
+  return known;
+}
+
+/** Its home goes with the stage. */
+async function liveTwice(stage: Stage, end: End): Promise<TwoLives> {
   const home = await OwnHome.open(stage);
   await home.configure(config);
   await home.live();
   const kept = join(home.playground.userHome, "kept");
-  await cp(home.path, kept, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+  await cp(home.path, kept, { recursive: true, filter: isFile });
   await home.live(async (host) => {
     await home.say(host, "family", { id: "after" });
-    if (end) await host.end("SIGKILL");
+    if (end === "killed") await host.end("SIGKILL");
   });
-  return { home, kept };
+  return { home: home.path, kept };
 }
 
-async function putBack(stage: Stage, parts: readonly Part[], end?: "killed") {
-  const { home, kept } = await twoLives(stage, end);
-  await using _ = home;
-  const { output: head } = await home.command("audit", "verify", "--json");
+function isFile(path: string): boolean {
+  return !path.endsWith(".sock");
+}
+
+/** A copy of a home with two lives in which these parts are those of the first one. */
+async function putBack(stage: Stage, parts: readonly Part[], end: End = "ended"): Promise<OwnHome> {
+  const { home: from, kept } = await twoLives(stage, end);
+  const home = await OwnHome.open(stage);
+  await cp(from, home.path, { recursive: true, filter: isFile });
+  // It has always lain here, as far as it knows: that a home was copied is another story.
+  await rm(join(home.path, placeFile));
+  await home.configure(config);
   for (const part of parts) await exchange(part, kept, home.path);
-  const before = await home.command("audit", "verify", "--json");
-  const { output } = await home.live();
-  const after = await home.command("audit", "verify", "--json");
-  const doctor = await home.command("doctor", "--json");
-  const { seq, hash } = (JSON.parse(head) as { head: { seq: number; hash: string } }).head;
-  const anchored = await home.command("audit", "verify", "--json", "--anchor", `${seq}:${hash}`);
+  return home;
+}
+
+/** What stands in the log of a home that has lived once more. */
+async function declaredIn(home: OwnHome): Promise<string> {
   const declared = [...(await home.records("store-older")), ...(await home.records("audit-broken"))];
-  return { before, output, after, doctor, anchored, declared: declared.map(({ type }) => type) };
+  return declared.map(({ type }) => type).join(" ");
+}
+
+/** The last record of both lives, as somebody would have noted it elsewhere. */
+async function headOf(stage: Stage): Promise<{ seq: number; hash: string }> {
+  await using home = await putBack(stage, []);
+  const { output } = await home.command("audit", "verify", "--json");
+  return (JSON.parse(output) as { head: { seq: number; hash: string } }).head;
+}
+
+async function verify(home: OwnHome, ...more: readonly string[]): Promise<number | null> {
+  const { code } = await home.command("audit", "verify", "--json", ...more);
+  return code;
 }
 
 export const attacks: readonly Attack[] = [
@@ -56,14 +96,19 @@ export const attacks: readonly Attack[] = [
     expected: "verification fails before and after the next start; the host starts, and says it in both logs",
     audit: ownLog,
     attempt: async (stage) => {
-      const { before, output, after, doctor, declared } = await putBack(stage, ["store"]);
+      await using home = await putBack(stage, ["store"]);
+      const before = await verify(home);
+      const { output } = await home.live();
+      const after = await verify(home);
+      const declared = await declaredIn(home);
+      const doctor = await home.command("doctor", "--json");
       const words = doctor.output.split("\n").find((line) => line.includes('"audit"')) ?? "";
       return {
-        seen: `verify ${before.code}, then ${after.code}; ${declared.join(" ") || "nothing declared"}`,
+        seen: `verify ${before}, then ${after}; ${declared || "nothing declared"}`,
         holds:
-          before.code === 1 &&
-          after.code === 1 &&
-          declared.join(" ") === "store-older" &&
+          before === 1 &&
+          after === 1 &&
+          declared === "store-older" &&
           output.includes("declares store-older") &&
           words.includes("older than the log"),
       };
@@ -76,11 +121,14 @@ export const attacks: readonly Attack[] = [
     expected: "the older store is declared; the crash is not",
     audit: ownLog,
     attempt: async (stage) => {
-      const crash = await putBack(stage, [], "killed");
-      const older = await putBack(stage, ["store"], "killed");
+      await using crash = await putBack(stage, [], "killed");
+      await using older = await putBack(stage, ["store"], "killed");
+      await Promise.all([crash.live(), older.live()]);
+      const after = await verify(crash);
+      const declared = await Promise.all([crash, older].map(declaredIn));
       return {
-        seen: `crash: ${crash.declared.join(" ") || "nothing"}; older store: ${older.declared.join(" ") || "nothing"}`,
-        holds: crash.declared.length === 0 && crash.after.code === 0 && older.declared.join(" ") === "store-older",
+        seen: `crash: ${declared[0] || "nothing"}; older store: ${declared[1] || "nothing"}`,
+        holds: declared[0] === "" && after === 0 && declared[1] === "store-older",
       };
     },
   },
@@ -91,11 +139,15 @@ export const attacks: readonly Attack[] = [
     expected: "declared broken; both together are shown by an anchor",
     audit: ownLog,
     attempt: async (stage) => {
-      const log = await putBack(stage, ["log"]);
-      const both = await putBack(stage, ["log", "store"]);
+      await using log = await putBack(stage, ["log"]);
+      await using both = await putBack(stage, ["log", "store"]);
+      const { seq, hash } = await headOf(stage);
+      await Promise.all([log.live(), both.live()]);
+      const declared = await declaredIn(log);
+      const [after, anchored] = [await verify(log), await verify(both, "--anchor", `${seq}:${hash}`)];
       return {
-        seen: `log: ${log.declared.join(" ")}, verify ${log.after.code}; both: anchor ${both.anchored.code}`,
-        holds: log.declared.join(" ") === "audit-broken" && log.after.code === 1 && both.anchored.code === 1,
+        seen: `log: ${declared}, verify ${after}; both: anchor ${anchored}`,
+        holds: declared === "audit-broken" && after === 1 && anchored === 1,
       };
     },
   },

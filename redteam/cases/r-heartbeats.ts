@@ -15,6 +15,7 @@ export const attacks: readonly Attack[] = [
     from: "container",
     expected: "shown escaped, as data within one element; the rights of a member",
     audit: ownLog,
+    waits: true,
     attempt: async (stage) => {
       await using home = await OwnHome.open(stage);
       const { model, canaries } = stage;
@@ -58,6 +59,7 @@ export const attacks: readonly Attack[] = [
     from: "container",
     expected: "no model is asked for any of them; what is said beyond the first 64 KiB is not read",
     audit: ownLog,
+    waits: true,
     attempt: async (stage) => {
       await using home = await OwnHome.open(stage);
       const { model, canaries } = stage;

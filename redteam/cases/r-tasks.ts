@@ -8,6 +8,9 @@ interface TaskLine {
   readonly group: string;
   readonly prompt: string;
   readonly state: string;
+  /** When it is due, of a task that is due once. */
+  readonly at?: string;
+  readonly lastRun: { readonly state: string } | null;
 }
 
 async function tasksOf(stage: Stage, group: string): Promise<TaskLine[]> {
@@ -31,8 +34,18 @@ const made: Attack["audit"] = {
   where: ({ group, data }) => group === "red" && data["action"] === "made",
 };
 
-/** How long an attack waits for turns that must not come: longer than each that it has started takes. */
-const quietMs = 15_000;
+/** Well before the first of those tasks is due that come every minute. */
+const restMs = 40_000;
+
+function isOpen({ at, state, lastRun }: TaskLine): boolean {
+  return at !== undefined && (state === "active" || lastRun?.state === "running");
+}
+
+/** Waits, but not for ever, until each task that was due once has run: only a turn of one could have made more. */
+async function untilAtRest(stage: Stage, group: string): Promise<void> {
+  const limit = AbortSignal.timeout(restMs);
+  while (!limit.aborted && (await tasksOf(stage, group)).some(isOpen)) await delay(200);
+}
 
 /** So many turns were begun by tasks of the group `red`. */
 async function taskTurns(stage: Stage): Promise<number> {
@@ -123,7 +136,7 @@ export const attacks: readonly Attack[] = [
         say: "again",
       }));
       await stage.ask("red", `@crab ${script}`);
-      await delay(quietMs);
+      await untilAtRest(stage, "red");
       const turns = (await taskTurns(stage)) - before;
       const open = (await tasksOf(stage, "red")).filter(({ state }) => state !== "done").length;
       await removeTasks(stage, "red");

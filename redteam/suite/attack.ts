@@ -35,8 +35,12 @@ export interface Attack {
   readonly audit: WantedRecord | NoRecord;
   /** Meanwhile the host's event loop must stay below the limit, and another group must be answered. */
   readonly hostStaysAwake?: boolean;
+  /** With a host of its own (`ownLog`): it does next to nothing but wait for a time to come. */
+  readonly waits?: boolean;
   /** A part of `crabpot doctor --deep`: takes a second or two and nothing else is disturbed. */
   readonly quick?: boolean;
+  /** It is played against a host of its own whose group has a browser; skipped where the engine has no image with one. */
+  readonly needsBrowser?: boolean;
   /** Why it cannot be tried here; undefined when it can. */
   readonly skip?: () => string | undefined;
   /** Rejecting counts as a failure of the case. */

@@ -2,8 +2,6 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,7 +13,9 @@ import { AppError } from "../../src/lib/app-error.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 import { ownCommand } from "../../src/lib/process/own-command.ts";
 
-const commandLine = join(readEnvironment().checkout, "scripts", "crabpot");
+/** Where crabpot lies. */
+export const { checkout } = readEnvironment();
+const commandLine = join(checkout, "scripts", "crabpot");
 const startMs = 60_000;
 const endMs = 45_000;
 const outputChars = 4_000_000;
@@ -67,6 +67,18 @@ export async function writeHome(home: string, files: { config?: object; mounts?:
   else if (files.mounts !== undefined) await write("mounts.json", JSON.stringify(files.mounts));
 }
 
+/** Those that are at work; with one listener each, several attacks at once would look like a leak. */
+const children = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** It does not outlive this process. */
+function endWithThisProcess(child: ChildProcess): void {
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+}
+
 /** Runs a command of crabpot to its end; one that does not end in time is killed. */
 export async function runCommand(
   environment: Readonly<Record<string, string>>,
@@ -77,27 +89,51 @@ export async function runCommand(
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
-  const kill = (): void => void child.kill("SIGKILL");
-  const limit = setTimeout(kill, startMs);
-  process.once("exit", kill);
+  const limit = setTimeout(() => child.kill("SIGKILL"), startMs);
+  endWithThisProcess(child);
   const [code] = (await once(child, "close")) as [number | null];
-  process.off("exit", kill);
   clearTimeout(limit);
   return { code, output };
+}
+
+/** A command that goes on until it is ended. */
+export interface FollowedCommand {
+  /** Whether it has printed this, soon. */
+  until(text: string): Promise<boolean>;
+  /** Ends it. Resolves with all that it has printed. */
+  end(): Promise<string>;
+}
+
+export function followCommand(environment: Readonly<Record<string, string>>, args: readonly string[]): FollowedCommand {
+  const child = spawn(commandLine, args, { env: environment, stdio: ["ignore", "pipe", "ignore"] });
+  endWithThisProcess(child);
+  const closed = once(child, "close");
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => void (printed += text));
+  return {
+    until: async (text) => {
+      for (const end = performance.now() + startMs; performance.now() < end && !printed.includes(text);)
+        await delay(50);
+      return printed.includes(text);
+    },
+    end: async () => {
+      child.kill("SIGTERM");
+      await closed;
+      return printed;
+    },
+  };
 }
 
 /** A real host process that is attacked. */
 export class AttackedHost implements AsyncDisposable {
   readonly url: string;
   readonly #playground: Playground;
-  readonly #kill = (): void => void this.#process.kill("SIGKILL");
   #process: ChildProcess;
   #output = "";
 
   private constructor(playground: Playground, port: number) {
     this.#playground = playground;
     this.url = `http://127.0.0.1:${port}`;
-    process.once("exit", this.#kill);
     this.#process = this.#spawn();
   }
 
@@ -142,7 +178,6 @@ export class AttackedHost implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM");
-    process.off("exit", this.#kill);
   }
 
   #spawn(): ChildProcess {
@@ -153,6 +188,7 @@ export class AttackedHost implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
+    endWithThisProcess(child);
     const collect = (chunk: Buffer): void => {
       if (this.#output.length < outputChars) this.#output += chunk.toString();
     };
@@ -174,14 +210,4 @@ export class AttackedHost implements AsyncDisposable {
       fix: ownCommand("doctor"),
     });
   }
-}
-
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,8 +1,14 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
+
+import { readEnvironment } from "../../src/config/environment.ts";
+import { ordersIn } from "./orders.ts";
+import { withPictures } from "./pictures.ts";
 
 /** A tool call that the attacker's model makes. */
 export interface AttackCall {
@@ -15,6 +21,8 @@ export interface AttackScript {
   readonly rounds: readonly (readonly AttackCall[])[];
   /** The turn's answer; what the tools gave when left out. */
   readonly say?: string;
+  /** After its rounds the model obeys what it has read since it was asked: `OBEY-word` has it say that word in the chat. */
+  readonly obeys?: boolean;
   /** Bodies that are sent first, one for each time that the model is asked, as they are. */
   readonly raw?: readonly string[];
 }
@@ -23,6 +31,8 @@ export interface AttackScript {
 export interface ShownToModel {
   readonly system: string;
   readonly lastUser: string;
+  /** All messages, as they were sent. */
+  readonly everything: string;
   readonly toolOutputs: readonly string[];
 }
 
@@ -35,6 +45,16 @@ interface Wire {
   readonly model: string;
   readonly messages: readonly WireMessage[];
 }
+
+/** As it comes: what was shown with pictures is in parts. */
+interface Asked extends Omit<Wire, "messages"> {
+  readonly messages: readonly (Omit<WireMessage, "content"> & {
+    readonly content: string | null | readonly object[];
+  })[];
+}
+
+/** What it says aloud, whatever it is given. */
+const hello = join(readEnvironment().checkout, "assets/hello.opus");
 
 const scriptName = /redteam-[a-z0-9]+/g;
 
@@ -49,7 +69,12 @@ export class AttackModel implements AsyncDisposable {
   readonly #scripts = new Map<string, AttackScript>();
   readonly #shown = new Map<string, ShownToModel>();
   readonly #sentRaw = new Map<string, number>();
+  readonly #obeyed = new Map<string, Set<string>>();
   #count = 0;
+  /** What it hears in every recording. */
+  hears = "";
+  /** What it was given to say aloud. */
+  readonly spoken: string[] = [];
 
   static async start(): Promise<AttackModel> {
     const model = new AttackModel();
@@ -74,6 +99,11 @@ export class AttackModel implements AsyncDisposable {
     return this.#shown.get(name);
   }
 
+  /** Orders that the model has obeyed in the turn of a script. */
+  obeyed(name: string): readonly string[] {
+    return [...(this.#obeyed.get(name) ?? [])];
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -82,11 +112,20 @@ export class AttackModel implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
+    if (request.url?.endsWith("/audio/transcriptions") === true) {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ text: this.hears }));
+      return;
+    }
+    if (request.url?.endsWith("/audio/speech") === true) {
+      this.spoken.push((JSON.parse(body) as { readonly input: string }).input);
+      response.writeHead(200, { "content-type": "audio/ogg" }).end(await readFile(hello));
+      return;
+    }
     if (request.method !== "POST") {
       response.writeHead(200, { "content-type": "application/json" }).end('{"object":"list","data":[]}');
       return;
     }
-    const wire = JSON.parse(body) as Wire;
+    const wire = toWire(JSON.parse(body) as Asked);
     const raw = this.#nextRaw(wire);
     if (raw !== undefined) {
       response.writeHead(200, { "content-type": "text/event-stream" }).end(raw);
@@ -116,15 +155,53 @@ export class AttackModel implements AsyncDisposable {
     const since = messages.slice(asked + 1);
     const toolOutputs = since.filter(({ role }) => role === "tool").map(({ content }) => content ?? "");
     this.#shown.set(name, {
-      system: messages.find(({ role }) => role === "system")?.content ?? "",
-      lastUser: messages[asked]?.content ?? "",
+      system: contentOf(messages.find(({ role }) => role === "system")),
+      lastUser: contentOf(messages[asked]),
+      everything: messages.map(contentOf).join("\n"),
       toolOutputs,
     });
     const round = script.rounds[since.filter(({ role }) => role === "assistant").length];
-    return round
-      ? { answer: "", calls: round }
+    const calls = round ? findElements(round, toolOutputs) : this.#obey(name, script, messages.slice(asked));
+    return calls.length > 0
+      ? { answer: "", calls }
       : { answer: script.say ?? (toolOutputs.join("\n") || "done"), calls: [] };
   }
+
+  /** One call for each order that is new. */
+  #obey(name: string, { obeys }: AttackScript, read: readonly WireMessage[]): readonly AttackCall[] {
+    if (obeys !== true) return [];
+    const done = this.#obeyed.get(name) ?? new Set<string>();
+    this.#obeyed.set(name, done);
+    const orders = ordersIn(read.map(({ content }) => withPictures(content ?? "")).join("\n"));
+    const fresh = orders.filter((word) => !done.has(word));
+    for (const word of fresh) done.add(word);
+    return fresh.map((word) => ({ name: "send_message", input: { text: word } }));
+  }
+}
+
+function contentOf(message: WireMessage | undefined): string {
+  return message?.content ?? "";
+}
+
+/** `ref: "Order"` becomes the ref of that element in the newest snapshot of a page. */
+function findElements(calls: readonly AttackCall[], outputs: readonly string[]): readonly AttackCall[] {
+  const lines = outputs.findLast((output) => output.includes("[ref="))?.split("\n") ?? [];
+  return calls.map(({ name, input }) => {
+    const wanted = name === "browser" ? (input as { readonly ref?: string }).ref : undefined;
+    const line = wanted === undefined ? undefined : lines.find((one) => one.includes(`"${wanted}"`));
+    const ref = /\[ref=(\w+)\]/.exec(line ?? "")?.[1];
+    return { name, input: ref === undefined ? input : { ...(input as object), ref } };
+  });
+}
+
+function toWire({ messages, ...rest }: Asked): Wire {
+  return { ...rest, messages: messages.map((message) => ({ ...message, content: toText(message.content) })) };
+}
+
+/** Pictures stand in their text as JSON. */
+function toText(content: Asked["messages"][number]["content"]): string | null {
+  if (typeof content === "string" || content === null) return content;
+  return content.map((part) => ("text" in part ? String(part.text) : JSON.stringify(part))).join("\n");
 }
 
 /** The script that was named last. */

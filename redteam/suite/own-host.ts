@@ -2,11 +2,15 @@ import { join } from "node:path";
 
 import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
-import { AttackedHost, freePort, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
+import { freePort } from "./free-port.ts";
+import { AttackedHost, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
-/** For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. */
+/**
+ * For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. They are
+ * played beside the others, so they leave the shared host alone.
+ */
 export const ownLog = { none: "a throwaway host is attacked, and the attack looks for the record in its log" };
 
 /** What is said in a chat. */
@@ -21,16 +25,18 @@ export class OwnHome implements AsyncDisposable {
   readonly playground: Playground;
   readonly #port: number;
   readonly #token: string;
+  readonly #hosts: Set<AsyncDisposable>;
 
-  private constructor(playground: Playground, port: number, token: string) {
+  private constructor(playground: Playground, port: number, { canaries, ownHosts }: Stage) {
     this.playground = playground;
     this.#port = port;
-    this.#token = token;
+    this.#token = canaries.token;
+    this.#hosts = ownHosts;
   }
 
   static async open(stage: Stage): Promise<OwnHome> {
     const playground = await openPlayground(engineVariables(stage.playground.environment), stage.playground.userHome);
-    return new OwnHome(playground, await freePort(), stage.canaries.token);
+    return new OwnHome(playground, await freePort(), stage);
   }
 
   get path(): string {
@@ -46,7 +52,9 @@ export class OwnHome implements AsyncDisposable {
   /** A life of the host, ended in good order. */
   async live(use: (host: AttackedHost) => Promise<unknown> = () => Promise.resolve()): Promise<AttackedHost> {
     await using host = await AttackedHost.start(this.playground, this.#port);
+    this.#hosts.add(host);
     await use(host);
+    this.#hosts.delete(host);
     return host;
   }
 

@@ -5,7 +5,7 @@ import type { Stage, StageGroup } from "./stage.ts";
  * What attacks in Python begin with. `attempt(name, action)` prints `refused <name> <error>` when the action raises OSError, and
  * `OPEN <name>` when it does not; `call(number, …)` makes a system call; the last line must be `print("done")`.
  */
-const prelude = `
+export const attackPrelude = `
 import ctypes, errno, os, socket, stat, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
@@ -50,7 +50,7 @@ type InsideAttack = Pick<Attack, "id" | "title" | "expected"> &
 
 /** An attack that is one Python program in the container. Contained unless it prints a line that begins with `OPEN`. */
 export function pythonAttack({ program, group = "red", judge = allRefused, ...attack }: InsideAttack): Attack {
-  const command = `python3 -I - <<'REDTEAM'\n${prelude}${program}\nprint("done")\nREDTEAM`;
+  const command = `python3 -I - <<'REDTEAM'\n${attackPrelude}${program}\nprint("done")\nREDTEAM`;
   return {
     from: "container",
     audit: { type: "tool-call", where: (record) => record.group === group, command },

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 
 import { AppError } from "../../src/lib/app-error.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
@@ -24,7 +26,7 @@ export interface RememberingTurn {
 
 const replyMs = 90_000;
 
-/** A host of an attack's own whose groups remember: `red` is the attacker's, `blue` a bystander's, `office` a main group. */
+/** A host of an attack's own whose groups remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair` has two agents. */
 export class Remembering {
   readonly #home: OwnHome;
   readonly #host: AttackedHost;
@@ -38,11 +40,11 @@ export class Remembering {
     this.#token = options.token;
   }
 
-  /** Lives as long as `use`. */
-  static async during<T>(stage: Stage, use: (remembering: Remembering) => Promise<T>): Promise<T> {
+  /** Lives as long as `use`. Facts are drawn after so many messages; 0: never. */
+  static async during<T>(stage: Stage, use: (remembering: Remembering) => Promise<T>, everyMessages = 0): Promise<T> {
     await using home = await OwnHome.open(stage);
     await using model = await AttackModel.start();
-    await home.configure(configOf(model.url));
+    await home.configure(configOf(model.url, everyMessages));
     const results: T[] = [];
     await home.live(async (host) => {
       results.push(await use(new Remembering(home, host, { model, token: stage.canaries.token })));
@@ -53,8 +55,7 @@ export class Remembering {
   }
 
   /** Says something and waits for the answer. */
-  async ask(group: string, text: string, sender: Speaker = mallory): Promise<void> {
-    const id = randomUUID();
+  async ask(group: string, text: string, sender: Speaker = mallory, id: string = randomUUID()): Promise<void> {
     const status = await this.#home.say(this.#host, group, { id, sender, text });
     if (status !== 202) throw new AppError("bad_input", `The message was refused with ${status}.`);
     const end = AbortSignal.timeout(replyMs);
@@ -79,6 +80,12 @@ export class Remembering {
     return { outputs: shown?.toolOutputs ?? [], shown };
   }
 
+  /** Says this, to which every model that is shown it answers so, knowing what the message is called. */
+  async answers(group: string, text: string, answer: (message: string) => string): Promise<void> {
+    const id = randomUUID();
+    await this.ask(group, `${text} ${this.#model.prepare({ rounds: [], say: answer(id) })}`, mallory, id);
+  }
+
   /** Waits until the group remembers something with these words. */
   async remembered(group: string, words: string): Promise<void> {
     const end = AbortSignal.timeout(replyMs);
@@ -89,6 +96,16 @@ export class Remembering {
   /** All that a group remembers, as JSON lines. */
   async list(group: string): Promise<string> {
     return (await this.command("memory", "list", "--group", group, "--json")).output;
+  }
+
+  /** Files of the home that hold this word, by their paths in it. */
+  async holding(word: string): Promise<string[]> {
+    const entries = await readdir(this.#home.path, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    const holding: string[] = [];
+    for (const path of files)
+      if ((await readFile(path).catch(() => Buffer.alloc(0))).includes(word)) holding.push(path);
+    return holding.map((path) => relative(this.#home.path, path));
   }
 
   async command(...args: readonly string[]): Promise<CommandEnd> {
@@ -106,20 +123,22 @@ export class Remembering {
   }
 }
 
-function configOf(modelUrl: string): object {
+function configOf(modelUrl: string, everyMessages: number): object {
   const members = { default: "guest", "http:boss": "admin" };
   const group = (chat: string, more: object = {}) => ({ channel: "http", chat, trigger: "always", members, ...more });
   return {
     groups: {
       red: group("red", { policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] } }),
       blue: group("blue"),
+      pair: group("pair", { agents: ["main", "scout"] }),
       office: group("office", { main: true }),
     },
     models: {
       routes: { main: ["attacker/model"] },
       providers: { attacker: { kind: "openai", apiKey: "attacker-key", baseUrl: modelUrl } },
     },
-    memory: { enabled: true, embeddings: "none", extract: { everyMessages: 0 }, global: { read: "all" } },
+    agents: { scout: { instructions: "You look things up." } },
+    memory: { enabled: true, embeddings: "none", extract: { everyMessages }, global: { read: "all" } },
     limits: { turnsPerHour: 0, loopTurns: 0 },
     intake: { perSenderPerMinute: 10_000 },
   };

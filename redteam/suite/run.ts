@@ -1,4 +1,5 @@
 import { glob } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -8,8 +9,10 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { endSoon, listenForSignals } from "../../src/lib/process/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
+import { whyNoBrowser } from "./browsing.ts";
 import { engineVariables } from "./host.ts";
 import { clearLeftovers } from "./leftovers.ts";
+import { ownLog } from "./own-host.ts";
 import { Stage } from "./stage.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
@@ -17,6 +20,10 @@ const loopLagLimitMs = 200;
 /** A record follows what it tells within moments, but the attacker may be faster. */
 const recordWaitMs = 30_000;
 const calmWaitMs = 30_000;
+/** A small machine plays one attack after another, or they would make each other late, but for those that only wait. */
+const isSmall = availableParallelism() < 4;
+/** So many attacks on hosts of their own at once. */
+const lanesBeside = isSmall ? 1 : 2;
 const casesFolder = join(readEnvironment().checkout, "redteam", "cases");
 
 export interface RunOptions {
@@ -83,19 +90,72 @@ async function* playAll(
     const folder = join(homeFolder, ".docker");
     const environment = { PATH: "/usr/bin:/bin", DOCKER_CONFIG: folder, ...engineVariables(variables) };
     await using stage = await Stage.open(engine, environment);
+    using over = new DisposableStack();
+    const end = new AbortController();
+    over.defer(() => end.abort());
     const greeted = Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
     let last: unknown = await Promise.race([greeted, interrupted]);
-    for (const attack of attacks) {
-      if (last === "interrupted") break;
-      const skipped = attack.skip?.();
-      const playing = skipped === undefined ? playFairly(stage, attack) : Promise.resolve(skip(attack, skipped));
-      const verdict = await Promise.race([playing, interrupted]);
-      last = verdict;
-      if (verdict !== "interrupted") yield verdict;
+    const verdicts = playInLanes(stage, attacks, end.signal);
+    while (last !== "interrupted") {
+      const next = await Promise.race([verdicts.next(), interrupted]);
+      if (next !== "interrupted" && next.done === true) return;
+      last = next;
+      if (next !== "interrupted") yield next.value;
     }
-    if (last !== "interrupted") return;
   }
   yield "interrupted";
+}
+
+/** Attacks on hosts of their own disturb nobody: they are played beside those on the shared host, which follow one another. */
+async function* playInLanes(stage: Stage, attacks: readonly Attack[], end: AbortSignal): AsyncGenerator<Verdict, void> {
+  const inTurn = attacks.filter((attack) => !isBeside(attack)).values();
+  const beside = attacks.filter(isBeside).values();
+  const lanes = [inTurn, ...Array.from({ length: lanesBeside }, () => beside)].map((left) =>
+    playEach(stage, left, end),
+  );
+  const playing = new Map(lanes.map((lane) => [lane, nextOf(lane)]));
+  while (playing.size > 0) {
+    const { lane, result } = await Promise.race(playing.values());
+    if (result.done === true) {
+      playing.delete(lane);
+      continue;
+    }
+    playing.set(lane, nextOf(lane));
+    yield result.value;
+  }
+}
+
+type Lane = AsyncGenerator<Verdict, void>;
+
+async function nextOf(lane: Lane): Promise<{ lane: Lane; result: IteratorResult<Verdict, void> }> {
+  return { lane, result: await lane.next() };
+}
+
+/** Takes what is left, as other lanes may do that have the same. */
+async function* playEach(stage: Stage, left: Iterator<Attack>, end: AbortSignal): Lane {
+  for (let next = left.next(); next.done !== true && !end.aborted; next = left.next()) {
+    const attack = next.value;
+    const skipped = attack.skip?.() ?? (attack.needsBrowser === true ? await whyNoBrowser(stage.engine) : undefined);
+    if (skipped !== undefined) yield skip(attack, skipped);
+    else if (isApart(attack)) yield await playApart(stage, attack);
+    else yield await playFairly(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
+  }
+}
+
+function isApart({ audit }: Attack): boolean {
+  return audit === ownLog;
+}
+
+/** Is it played while others are? */
+function isBeside(attack: Attack): boolean {
+  return isApart(attack) && (!isSmall || attack.waits === true);
+}
+
+/** What the shared host does meanwhile is no concern of this attack. */
+async function playApart(stage: Stage, attack: Attack): Promise<Verdict> {
+  const begun = performance.now();
+  const { holds, seen } = await attempt(stage, attack);
+  return judge(attack, begun, { seen, audit: `none: ${ownLog.none}`, faults: holds ? [] : [unexpected] });
 }
 
 /**
@@ -103,10 +163,12 @@ async function* playAll(
  * up to four times more, when the machine leaves the host in peace, and the last time counts.
  */
 async function playFairly(stage: Stage, attack: Attack): Promise<Verdict> {
-  let verdict = await play(stage, attack);
+  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
+  let verdict = await play(stage, attack, lastBefore);
   for (let again = 0; again < 4 && isLagOnly(verdict); again += 1) {
     await untilCalm(stage);
-    verdict = await play(stage, attack);
+    // The record of the first time counts: of refusals that come in bulk only some are told within a minute.
+    verdict = await play(stage, attack, lastBefore);
   }
   return verdict;
 }
@@ -124,35 +186,34 @@ function isLagOnly({ faults }: Verdict): boolean {
   return faults.length === 1 && faults[0]?.startsWith(lagFault) === true;
 }
 
+const unexpected = "the expected state is not there";
 const lagFault = "the host's event loop was kept";
 
-async function play(stage: Stage, attack: Attack): Promise<Verdict> {
+async function play(stage: Stage, attack: Attack, lastBefore: number): Promise<Verdict> {
   const begun = performance.now();
-  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
   await stage.takeLoopLagMs();
   const [evidence, bystander] = await Promise.all([attempt(stage, attack), watchBystander(stage, attack)]);
   const loopLagMs = await stage.takeLoopLagMs().catch(() => Number.NaN);
   const record = await findRecord(stage, attack.audit, lastBefore);
   const faults = [
-    ...(evidence.holds ? [] : ["the expected state is not there"]),
+    ...(evidence.holds ? [] : [unexpected]),
     ...(record === undefined ? ["there is no such record in the audit log"] : []),
     ...bystander,
     ...judgeLag(attack, loopLagMs),
     ...(stage.host.running ? [] : ["the host process has ended"]),
   ];
-  const { id, title, from, expected } = attack;
-  return {
-    id,
-    title,
-    from,
-    expected,
-    faults,
-    seen: evidence.seen,
-    audit: record ?? "missing",
-    verdict: faults.length === 0 ? "contained" : "FAILED",
-    loopLagMs: Number.isFinite(loopLagMs) ? Math.round(loopLagMs) : undefined,
-    elapsedMs: Math.round(performance.now() - begun),
-  };
+  const lag = Number.isFinite(loopLagMs) ? Math.round(loopLagMs) : undefined;
+  return judge(attack, begun, { seen: evidence.seen, audit: record ?? "missing", faults, loopLagMs: lag });
+}
+
+function judge(
+  { id, title, from, expected }: Attack,
+  begun: number,
+  found: Pick<Verdict, "seen" | "audit" | "faults"> & Partial<Pick<Verdict, "loopLagMs">>,
+): Verdict {
+  const verdict = found.faults.length === 0 ? "contained" : "FAILED";
+  const elapsedMs = Math.round(performance.now() - begun);
+  return { id, title, from, expected, verdict, loopLagMs: undefined, ...found, elapsedMs };
 }
 
 async function attempt(stage: Stage, attack: Attack): Promise<Evidence> {

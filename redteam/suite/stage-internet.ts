@@ -10,12 +10,15 @@ import { createSecureContext } from "node:tls";
 import { openAuthority } from "../../src/sandbox/egress/inspection/authority.ts";
 import { NameServer } from "./name-server.ts";
 import type { NameAnswer } from "./name-server.ts";
+import { servePage } from "./stage-pages.ts";
 
 /** Hosts of the internet as the host under attack knows it: real servers on the loopback, and who says that they are there. */
 export interface StageInternet extends AsyncDisposable {
   /** The authority that has signed the server's certificates: a file for NODE_EXTRA_CA_CERTS. */
   readonly authorityFile: string;
   readonly names: NameServer;
+  /** Pages of the browser's attacks that were asked for, each with its name: `shop.localhost/quiet`. */
+  readonly asked: readonly string[];
   /** Where all names are served. */
   readonly port: number;
 }
@@ -40,6 +43,7 @@ export async function openInternet(folder: string): Promise<StageInternet> {
   const authority = await openAuthority(folder, Date.now());
   const authorityFile = join(folder, "authority.pem");
   await writeFile(authorityFile, authority.certificate);
+  const asked: string[] = [];
   const credentialsFor = (name: string): { key: string; cert: string } => {
     const { key, certificate } = authority.issue(name, Date.now());
     return { key, cert: certificate };
@@ -49,7 +53,8 @@ export async function openInternet(folder: string): Promise<StageInternet> {
       ...credentialsFor(quickName),
       SNICallback: (name, done) => done(null, createSecureContext(credentialsFor(name))),
     },
-    (request, response) => void echo(request, response).catch(() => response.destroy()),
+    (request, response) =>
+      void (servePage(request, response, asked) || echo(request, response).catch(() => response.destroy())),
   ).listen(0, "127.0.0.1");
   await once(server, "listening");
   stack.defer(async () => {
@@ -61,7 +66,7 @@ export async function openInternet(folder: string): Promise<StageInternet> {
   const names = stack.use(await NameServer.open(addressOf));
   const owned = stack.move();
   const { port } = server.address() as AddressInfo;
-  return { authorityFile, names, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { authorityFile, names, port, asked, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 function addressOf(name: string): NameAnswer {
@@ -124,4 +129,35 @@ function inBase32(text: string): string {
   const bits = Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, "0")).join("");
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   return (bits.match(/.{5}/g) ?? []).map((five) => alphabet[Number.parseInt(five, 2)]).join("");
+}
+
+/** Groups that may use the suite's own servers. */
+export function echoGroups(
+  { injected, neighbour }: { readonly injected: string; readonly neighbour: string },
+  port: number,
+): object {
+  const at = (name: string): string => `${name}:${port}`;
+  const { guess, three, bound, strict, mirror, forms: ways } = echoNames;
+  const withSecret = [guess, three, bound, strict, ...ways].map(at);
+  const value = injected;
+  return {
+    echo: {
+      channel: "http",
+      chat: "echo",
+      network: {
+        allow: [...withSecret, ...slowNames.map(at), { host: at(mirror), reflects: true }],
+        allowPrivate: [...withSecret, at(mirror)],
+      },
+      secrets: {
+        GUESS: { value, hosts: [guess, three, strict, ...ways].map(at) },
+        BOUND: { value, hosts: [at(bound)], methods: ["GET"], paths: ["/v1/*"] },
+      },
+    },
+    neighbour: {
+      channel: "http",
+      chat: "neighbour",
+      network: { allow: [at(quickName)], allowPrivate: [at(quickName)] },
+      secrets: { OWN: { value: neighbour, hosts: [at(quickName)] } },
+    },
+  };
 }

@@ -3,17 +3,21 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { fingerprint } from "../../src/audit/fingerprint.ts";
-import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
-import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "./host.ts";
+import { FollowedLog } from "./followed-log.ts";
+import { giveBrowser } from "./browsing.ts";
+import { freePort } from "./free-port.ts";
+import { AttackedHost, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import { AttackModel } from "./model.ts";
 import type { AttackCall, ShownToModel } from "./model.ts";
-import { echoNames, openInternet, quickName, slowNames } from "./stage-internet.ts";
+import { echoGroups, openInternet, quickName } from "./stage-internet.ts";
 import type { StageInternet } from "./stage-internet.ts";
 import { prepareMounts } from "./stage-mounts.ts";
+import { openStageWeb, type StageWeb, surfingGroups } from "./stage-web.ts";
+import { prepareServer, serverName, serverSettings } from "./stage-server.ts";
 
 /** A line of the channel's replies. */
 export interface Reply {
@@ -51,6 +55,7 @@ export type StageGroup =
   | "blue"
   | "mounts"
   | "locked"
+  | "tooled"
   | "pair"
   | "egress"
   | "echo"
@@ -59,9 +64,14 @@ export type StageGroup =
   | "busy"
   | "drowned"
   | "careful"
+  | "sighted"
   | "ranked"
   | "asking"
-  | "called";
+  | "called"
+  | "served"
+  | "surfing"
+  | "fenced"
+  | "browsing";
 
 const replyMs = 90_000;
 
@@ -93,29 +103,44 @@ export class Stage implements AsyncDisposable {
   readonly model: AttackModel;
   readonly host: AttackedHost;
   readonly internet: StageInternet;
+  readonly web: StageWeb;
   readonly canaries: ReturnType<typeof plantCanaries>;
+  /** Those that run for an attack alone: an attack that is interrupted does not come to end them. */
+  readonly ownHosts = new Set<AsyncDisposable>();
+  readonly #log: FollowedLog;
   readonly #owned: AsyncDisposableStack;
+  readonly #environment: Readonly<Record<string, string>>;
+  #withBrowser: Promise<Stage> | undefined;
 
   private constructor(
-    options: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "canaries">,
+    options: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "web" | "canaries">,
     owned: AsyncDisposableStack,
+    environment: Readonly<Record<string, string>>,
   ) {
     this.engine = options.engine;
     this.playground = options.playground;
     this.model = options.model;
     this.host = options.host;
     this.internet = options.internet;
+    this.web = options.web;
     this.canaries = options.canaries;
+    this.#log = new FollowedLog(join(options.playground.home, "audit"));
     this.#owned = owned;
+    this.#environment = environment;
   }
 
-  /** `environment`: what led to the engine. */
-  static async open(engine: ContainerEngine, environment: Readonly<Record<string, string>>): Promise<Stage> {
+  /** `environment`: what led to the engine. `change`: what the host has besides. */
+  static async open(
+    engine: ContainerEngine,
+    environment: Readonly<Record<string, string>>,
+    change: typeof giveBrowser = (config) => config,
+  ): Promise<Stage> {
     await using stack = new AsyncDisposableStack();
     const canaries = plantCanaries();
     const { address } = await engine.facts();
     const outside = stack.use(await openPlayground({}));
     const internet = stack.use(await openInternet(outside.userHome));
+    const web = stack.use(await openStageWeb());
     const variables = { REDTEAM_CANARY: canaries.environment, NODE_EXTRA_CA_CERTS: internet.authorityFile };
     // Another home folder has no other socket.
     const socket = address.startsWith("unix:") ? { DOCKER_HOST: address } : undefined;
@@ -124,17 +149,24 @@ export class Stage implements AsyncDisposable {
     const port = await freePort();
     const { mounts, roots } = await prepareMounts(playground, canaries.file);
     await writeHome(playground.home, {
-      config: stageConfig({ canaries, port, modelUrl: model.url, mounts, internet }),
+      config: change(stageConfig({ canaries, port, modelUrl: model.url, mounts, internet, web }), internet),
       mounts: roots,
     });
+    await prepareServer(playground.home);
     await mkdir(join(playground.userHome, ".ssh"), { mode: 0o700 });
     await writeFile(join(playground.userHome, ".ssh/id_ed25519"), canaries.file, { mode: 0o600 });
     const host = stack.use(await AttackedHost.start(playground, port));
-    const stage = new Stage({ engine, playground, model, host, internet, canaries }, stack.move());
+    const stage = new Stage({ engine, playground, model, host, internet, web, canaries }, stack.move(), environment);
     for (const group of ["echo", "neighbour"] as const) {
       await writeFile(join(stage.groupFolder(group), "port"), String(internet.port), { mode: 0o644 });
     }
     return stage;
+  }
+
+  /** A stage beside this one whose group `browsing` has a browser. It goes with this one. */
+  async withBrowser(): Promise<Stage> {
+    this.#withBrowser ??= Stage.open(this.engine, this.#environment, giveBrowser);
+    return this.#withBrowser;
   }
 
   get home(): string {
@@ -224,10 +256,7 @@ export class Stage implements AsyncDisposable {
 
   /** Records of the audit log behind the one with this number. */
   async recordsAfter(seq: number): Promise<AuditRecord[]> {
-    const found: AuditRecord[] = [];
-    for await (const record of readAudit({ folder: join(this.home, "audit") }))
-      if (record.seq > seq) found.push(record);
-    return found;
+    return this.#log.after(seq);
   }
 
   /** Longest time that the host's event loop was busy or starved since the last time that this was asked. */
@@ -250,6 +279,8 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const browsing = await this.#withBrowser?.catch(() => undefined);
+    await Promise.all([...this.ownHosts, ...(browsing ? [browsing] : [])].map((host) => host[Symbol.asyncDispose]()));
     await this.#owned.disposeAsync();
   }
 }
@@ -264,6 +295,9 @@ const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metad
 /** A background job may run this long. */
 export const jobSeconds = 10;
 
+/** That a group may say aloud in a day. */
+export const spokenChars = 5_000;
+
 /** Small limits, so that reaching them is quick and harmless even where they do not hold. */
 function stageConfig(options: {
   canaries: ReturnType<typeof plantCanaries>;
@@ -271,8 +305,9 @@ function stageConfig(options: {
   modelUrl: string;
   mounts: readonly object[];
   internet: StageInternet;
-}): object {
-  const { canaries, port, modelUrl, mounts, internet } = options;
+  web: StageWeb;
+}) {
+  const { canaries, port, modelUrl, mounts, internet, web } = options;
   return {
     channels: { http: {} },
     gateway: { port, token: canaries.token },
@@ -285,17 +320,27 @@ function stageConfig(options: {
       busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
       drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), skills: "all", policy: { tools: { shell: "deny" } } },
+      tooled: { ...httpGroup("tooled"), skills: "all", policy: { preset: "open" } },
       called: httpGroup("called"),
+      served: { ...httpGroup("served"), mcp: [serverName] },
       pair: { ...httpGroup("pair"), agents: ["main", "helper"] },
       ...judgedGroups(internet.port),
+      ...surfingGroups(web),
       ...echoGroups(canaries, internet.port),
     },
     agents: { helper: { permissions: [{ tool: "write_file", action: "deny" }] } },
+    mcp: { servers: { [serverName]: serverSettings } },
     hooks: { calls: { group: "called", secret: canaries.webhook, perMinute: 6_000 } },
     models: {
-      routes: { main: ["attacker/model"] },
+      routes: { main: ["attacker/model"], sees: ["attacker/eyes"] },
+      // All attacks on a group are one conversation, of which each wants to see its own part.
+      capabilities: { "attacker/model": { contextTokens: 2_000_000 }, "attacker/eyes": { vision: true } },
       providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: modelUrl } },
       attempts: 2,
+    },
+    media: {
+      transcription: { provider: "attacker", model: "ears" },
+      speech: { provider: "attacker", model: "mouth", charactersPerDay: spokenChars },
     },
     sandbox: { memoryMb: 256, pids: 128, nameservers: [internet.names.address] },
     intake: {
@@ -318,6 +363,11 @@ function judgedGroups(port: number): object {
       network: { allow: [server], allowPrivate: [server] },
       policy: { rules: [{ tool: "send_message", origin: "web", action: "deny" }] },
     },
+    sighted: {
+      ...httpGroup("sighted"),
+      model: "sees",
+      policy: { rules: [{ tool: "send_message", origin: "file", action: "deny" }] },
+    },
     asking: {
       ...httpGroup("asking"),
       members: { default: "member", "http:boss": "admin" },
@@ -327,32 +377,6 @@ function judgedGroups(port: number): object {
       ...httpGroup("ranked"),
       members: { default: "guest", "http:boss": "admin" },
       policy: { rules: [{ tool: "shell", role: "<admin", action: "deny" }] },
-    },
-  };
-}
-
-/** Groups that may use the suite's own servers. */
-function echoGroups({ injected, neighbour }: ReturnType<typeof plantCanaries>, port: number): object {
-  const at = (name: string): string => `${name}:${port}`;
-  const { guess, three, bound, strict, mirror, forms } = echoNames;
-  const withSecret = [guess, three, bound, strict, ...forms].map(at);
-  const value = injected;
-  return {
-    echo: {
-      ...httpGroup("echo"),
-      network: {
-        allow: [...withSecret, ...slowNames.map(at), { host: at(mirror), reflects: true }],
-        allowPrivate: [...withSecret, at(mirror)],
-      },
-      secrets: {
-        GUESS: { value, hosts: [guess, three, strict, ...forms].map(at) },
-        BOUND: { value, hosts: [at(bound)], methods: ["GET"], paths: ["/v1/*"] },
-      },
-    },
-    neighbour: {
-      ...httpGroup("neighbour"),
-      network: { allow: [at(quickName)], allowPrivate: [at(quickName)] },
-      secrets: { OWN: { value: neighbour, hosts: [at(quickName)] } },
     },
   };
 }

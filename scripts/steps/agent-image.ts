@@ -42,7 +42,9 @@ async function collectInputs({ checkoutFolder, env }: SetupContext): Promise<Inp
   const recipe = await readRecipe(checkoutFolder);
   const inputs = new Map<string, Uint8Array>([
     ["Dockerfile", Buffer.from(withPackages(recipe.text, env["CRABPOT_IMAGE_PACKAGES"] ?? ""))],
-    ["agent.cjs", await bundleAgent(checkoutFolder)],
+    ["agent.cjs", await bundle(checkoutFolder, "container/agent/main.ts")],
+    ["browser.cjs", await bundle(checkoutFolder, "container/agent/browser/driver.ts")],
+    ["reader.cjs", await bundle(checkoutFolder, "container/reader/main.ts")],
   ]);
   const imageFolder = join(checkoutFolder, "container", "image");
   const names = await readdir(imageFolder);
@@ -68,11 +70,11 @@ function withPackages(text: string, wanted: string): string {
   return text.replace(/^(ARG PACKAGES="?[^"\n]+)/m, `$1 ${[...new Set(names)].toSorted().join(" ")}`);
 }
 
-/** The agent as one file that needs nothing but Node. */
-async function bundleAgent(checkoutFolder: string): Promise<Uint8Array> {
+/** A program as one file that needs nothing but Node, and Playwright where that is driven. */
+async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array> {
   const result = await build({
     absWorkingDir: checkoutFolder,
-    entryPoints: ["container/agent/main.ts"],
+    entryPoints: [entry],
     bundle: true,
     platform: "node",
     target: "node24",
@@ -82,12 +84,14 @@ async function bundleAgent(checkoutFolder: string): Promise<Uint8Array> {
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
+    // Draws pictures for pages that are shown; the reader does without it.
+    external: ["canvas"],
     write: false,
     logLevel: "silent",
   });
-  const [bundle] = result.outputFiles;
-  if (!bundle) throw new AppError("setup_required", "esbuild produced no bundle of container/agent/main.ts.");
-  return bundle.contents;
+  const [file] = result.outputFiles;
+  if (!file) throw new AppError("setup_required", `esbuild produced no bundle of ${entry}.`);
+  return file.contents;
 }
 
 /** Lengths are hashed too, so that bytes cannot move from one input to the next. */

@@ -8,7 +8,7 @@ import type { Publish } from "../events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { type Answering, deciderOf, lengthFault, roleFault } from "./answer-rules.ts";
+import { type Answering, deciderOf, formFault, lengthFault, roleFault } from "./answer-rules.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import { allowedBy } from "./thumbs.ts";
 import { noticeIn } from "./words.ts";
@@ -90,12 +90,12 @@ interface Refusal {
   readonly needed?: Role;
 }
 
-function refusalOf({ approval, who: { role }, allow }: Given, trigger: Role | undefined): Refusal | undefined {
+function refusalOf({ approval, who, allow }: Given, trigger: Role | undefined): Refusal | undefined {
   for (const needed of [approval.approvers, ...(trigger === undefined ? [] : [trigger])]) {
-    const text = roleFault(approval, role, needed);
+    const text = roleFault(approval, who, needed);
     if (text !== undefined) return { text, needed };
   }
-  const text = allow ? lengthFault(approval) : undefined;
+  const text = allow ? (formFault(approval) ?? lengthFault(approval)) : undefined;
   return text === undefined ? undefined : { text };
 }
 
@@ -106,7 +106,7 @@ async function answer(
 ): Promise<void> {
   const given = { code, allow, scope: "once", by: deciderOf(who), reaction: idOf(reaction) } as const;
   try {
-    await desk.answer(given, "reaction");
+    await desk.answer(given, { way: "reaction" });
   } catch (error) {
     if (!(error instanceof AppError) || (error.code !== "conflict" && error.code !== "expired")) throw error;
   }

@@ -29,11 +29,26 @@ export function deciderOf({ channel, sender, role, person, keys }: Answering): D
   };
 }
 
-/** Why somebody with this role may not answer; undefined: they may. */
-export function roleFault({ code }: Approval, role: Role, needed: Role): string | undefined {
+/** Why somebody may not answer; undefined: they may. What a server asks may also be answered by whom it is asked for. */
+export function roleFault(
+  { code, about, asker }: Pick<Approval, "code" | "about" | "asker">,
+  { role, keys }: Pick<Answering, "role" | "keys">,
+  needed: Role,
+): string | undefined {
   if (isAtLeast(role, needed)) return undefined;
+  if (about === "form") {
+    if (keys.includes(asker.id)) return undefined;
+    return `${code} is for ${quotedName(asker.name)} or ${needed}s to answer.`;
+  }
   const article = role === "admin" || role === "owner" ? "an" : "a";
   return `${code} is for ${needed}s to answer, and you are ${article} ${role} here: /whoami says why.`;
+}
+
+/** Nobody says only yes where values are asked for. */
+export function formFault({ code, about }: Pick<Approval, "code" | "about">): string | undefined {
+  return about === "form"
+    ? `${code} asks for values: reply to it, write /answer ${code} name=value … there, or: ${ownCommand(`approvals answer ${code} name=value …`)}`
+    : undefined;
 }
 
 /** Nobody allows what they were not shown. */

@@ -1,21 +1,35 @@
 import type { Logger } from "pino";
 
 import type { AnswerWay, Answered, Approval, ApprovalAnswer } from "../domain/approval.ts";
+import type { FormValue } from "../domain/form.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
 import { Lookout } from "../lib/time/lookout.ts";
 import type { Store } from "../stores/store.ts";
-import { describeDecision, describeOutcome, noticeIn, onceOnly } from "./words.ts";
+import { formFault } from "./answer-rules.ts";
+import type { Forms } from "./forms/forms.ts";
+import { describeDecision, describeOutcome, noticesIn, onceOnly, whyCancelled } from "./words.ts";
+
+/** Besides the answer itself. */
+export interface AnswerOptions {
+  readonly way?: AnswerWay;
+  /** What was asked for, as people write it: of a form, which is allowed by nothing else. */
+  readonly values?: string | undefined;
+}
 
 export interface ApprovalDeskOptions {
-  readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;
+  readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "cancel" | "unrecorded" | "recorded">;
   /** The turn can go on. */
   readonly wake: (approval: Approval) => Promise<void>;
   /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
   readonly carryOut: (code: string) => Promise<unknown>;
   /** The rule that denies its call by now; undefined: none does. */
   readonly deniedBy: (approval: Approval) => Promise<string | undefined>;
+  /** What servers ask. */
+  readonly forms: Pick<Forms, "read" | "fill" | "settled">;
+  /** What it is about has changed, so that no answer would mean anything. */
+  readonly isMoot: (approval: Approval) => Promise<boolean>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.answered" | "approval.decided">;
   readonly clock: Pick<Clock, "now">;
@@ -47,22 +61,53 @@ export class ApprovalDesk implements Disposable {
 
   /**
    * Takes an answer that is not a command of a chat; the chat is told. AppErrors: `not_found` for an unknown code, `conflict` for one
-   * that was answered before or whose turn has ended, `expired` for one whose time is over.
+   * that was answered before or whose turn has ended, `expired` for one whose time is over, `bad_input` for values that do not fit.
    */
-  async answer(answer: Omit<ApprovalAnswer, "at">, way: AnswerWay = "operator"): Promise<Approval> {
+  async answer(
+    answer: Omit<ApprovalAnswer, "at">,
+    { way = "operator", values }: AnswerOptions = {},
+  ): Promise<Approval> {
     await this.endIfOver(answer.code);
-    const asked = await this.#options.store.get(answer.code);
-    if (asked?.state === "open") await this.announce(asked, answer, way);
+    const content = values === undefined ? undefined : await this.#read(answer, values);
+    await this.#announceIfOpen(answer, { way, isFilled: content !== undefined });
     const at = this.#options.clock.now();
     await this.#refuseLonger(answer);
     const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
     if (outcome === "settled") throw settledError(approval);
+    if (content) this.#options.forms.fill(approval.code, content);
     this.#options.deliver();
     await this.#lookout.changed();
     const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
     if (after?.outcome === "changed" || after?.outcome === "failed")
       throw new AppError("conflict", describeOutcome(after, after.outcome));
     return after ?? approval;
+  }
+
+  /** Undefined for one that is not open any more, which the store refuses. */
+  async #read(
+    { code, allow }: Omit<ApprovalAnswer, "at">,
+    values: string,
+  ): Promise<Record<string, FormValue> | undefined> {
+    const { store, forms } = this.#options;
+    if (!allow) throw new AppError("bad_input", "There are values only where something is allowed.");
+    const asked = await store.get(code);
+    if (asked?.state !== "open") return undefined;
+    if (asked.about !== "form") throw new AppError("bad_input", `${code} asks for no values: allow or deny it.`);
+    const filled = forms.read(code, values);
+    if (!filled) throw new AppError("conflict", `${code} does not matter any more: the call that has asked has ended.`);
+    if ("fault" in filled) throw new AppError("bad_input", `That does not fit: ${filled.fault}.`);
+    return filled.content;
+  }
+
+  async #announceIfOpen(
+    answer: Omit<ApprovalAnswer, "at">,
+    { way, isFilled }: { readonly way: AnswerWay; readonly isFilled: boolean },
+  ): Promise<void> {
+    const asked = await this.#options.store.get(answer.code);
+    if (asked?.state !== "open") return;
+    const fault = answer.allow && !isFilled ? formFault(asked) : undefined;
+    if (fault !== undefined) throw new AppError("bad_input", fault);
+    await this.announce(asked, answer, way);
   }
 
   /** Puts on record that somebody answers, which comes before the answer counts. */
@@ -83,6 +128,7 @@ export class ApprovalDesk implements Disposable {
 
   async #endIfOver(approval: Approval): Promise<"open" | "over"> {
     if (this.#leftMs(approval) <= 0) return this.#expire(approval);
+    if (approval.about !== undefined && (await this.#options.isMoot(approval))) return this.#cancel(approval);
     const rule = await this.#options.deniedBy(approval);
     return rule === undefined ? "open" : this.#withdraw(approval, rule);
   }
@@ -115,14 +161,23 @@ export class ApprovalDesk implements Disposable {
       await publish({ type: "approval.decided", group, session, turn, actor, data });
       if (approval.change && state === "allowed") await carryOut(code);
       await store.recorded(code);
-      await wake(approval);
+      if (approval.about === "form") this.#options.forms.settled(approval);
+      if (approval.turn !== undefined) await wake(approval);
     }
   }
 
   async #expire(approval: Approval): Promise<"over"> {
     const { store, clock, deliver } = this.#options;
     const text = describeDecision({ ...approval, state: "expired" });
-    if (await store.expire(approval.code, clock.now(), [noticeIn(approval, text)])) deliver();
+    if (await store.expire(approval.code, clock.now(), noticesIn(approval, text))) deliver();
+    this.changed();
+    return "over";
+  }
+
+  async #cancel(approval: Approval): Promise<"over"> {
+    const { store, clock, deliver } = this.#options;
+    const text = describeDecision({ ...approval, state: "cancelled" });
+    if (await store.cancel(approval.code, clock.now(), noticesIn(approval, text))) deliver();
     this.changed();
     return "over";
   }
@@ -147,14 +202,15 @@ export class ApprovalDesk implements Disposable {
 }
 
 function tell({ outcome, again, approval }: Answered) {
-  return outcome === "settled" || again === true ? [] : [noticeIn(approval, describeDecision(approval))];
+  return outcome === "settled" || again === true ? [] : noticesIn(approval, describeDecision(approval));
 }
 
 /** Why an answer had no effect. */
 export function settledError(approval: Approval): AppError {
   const { code, state, decider } = approval;
   if (state === "expired") return new AppError("expired", `The time to answer ${code} is over: it was denied.`);
-  if (state === "cancelled") return new AppError("conflict", `The turn that has asked ${code} has ended.`);
+  if (state === "cancelled")
+    return new AppError("conflict", `${code} does not matter any more: ${whyCancelled(approval)}.`);
   const by = decider === undefined ? "" : ` by ${decider.name}`;
   return new AppError("conflict", `${code} was already decided: ${state}${by}.`);
 }

@@ -50,6 +50,16 @@ export function digestInput(input: unknown): { readonly input: string; readonly 
   return { input: text, sha256: createHash("sha256").update(text).digest("hex") };
 }
 
+/** What people are asked about, and what a grant holds for: of a call that is a command also the command. */
+export function askedInput({ input }: ToolCall, { command }: Pick<Verdict, "command">): unknown {
+  return command ? { command: command.command, arguments: input } : input;
+}
+
+/** What the model has called it with, of what people were asked about. `isCommand`: the tool is one whose calls are commands. */
+export function calledInput(asked: unknown, isCommand: boolean): unknown {
+  return isCommand ? (asked as { readonly arguments?: unknown }).arguments : asked;
+}
+
 export function createAsk(options: AskingOptions): Ask {
   return async (group, turn, { call, verdict, origins }) => {
     const { expiresMinutes: minutes, approvers: usual } = options.settings();
@@ -63,7 +73,7 @@ export function createAsk(options: AskingOptions): Ask {
       code: newCode(codeLength, options.randomBelow),
       call: call.id,
       tool: call.name,
-      ...digestInput(call.input),
+      ...digestInput(askedInput(call, verdict)),
       risk,
       rule,
       asker: await options.askerOf(group, turn),

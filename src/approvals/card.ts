@@ -1,4 +1,5 @@
 import { type Approval, changedThing, type NewApproval } from "../domain/approval.ts";
+import { packageRequest } from "../domain/packages.ts";
 import { skillProposal } from "../domain/skill.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../lib/text/plain-words.ts";
@@ -24,7 +25,8 @@ export function wholeInput(input: string): string {
   return inBlock(commandOf(value) ?? JSON.stringify(value, undefined, 2));
 }
 
-function inBlock(text: string): string {
+/** Text in which nothing hides, and which does not end its block. */
+export function inBlock(text: string): string {
   return visibleLines(text).replaceAll(/`{3,}/g, (marks) => String.raw`\u{60}`.repeat(marks.length));
 }
 
@@ -34,15 +36,26 @@ export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change
 }
 
 /** As much of it as a card holds. */
-export function shownInput({ input, sha256, change }: Pick<NewApproval, "input" | "sha256" | "change">): ShownInput {
+export function shownInput({
+  about,
+  input,
+  sha256,
+  change,
+}: Pick<NewApproval, "about" | "input" | "sha256" | "change">): ShownInput {
   const text = wholeCall({ input, change });
   const lines = text.split("\n");
+  if (about === "description" && isCut(input))
+    return { text: "(more was said than is kept: all of it cannot be shown)", isWhole: false };
   const isWhole = text.length <= shownChars && lines.length <= shownLines;
   if (isWhole) return { text, isWhole };
   const beginning = lines.slice(0, shownLines).join("\n").slice(0, shownChars).toWellFormed();
   const left = lines.length - beginning.split("\n").length;
   const more = change ? `${left} more lines, ` : "";
   return { text: `${beginning}\n… (cut here; ${more}${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
+}
+
+function isCut(input: string): boolean {
+  return (JSON.parse(input) as { readonly cut?: unknown }).cut === true;
 }
 
 export interface CardOptions {
@@ -59,8 +72,10 @@ export function cardText(approval: NewApproval, { minutes, ...where }: CardOptio
   const { text, isWhole } = shownInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
   return [
-    // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
-    `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
+    approval.about === "description"
+      ? `${plainSentence(asker.name)} says something else of its tool ${plainSentence(tool)} than when it was first seen, so the tool is not used any more. May I use it as it describes itself now? Code ${code}`
+      : // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
+        `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
     "```",
     text,
     "```",
@@ -99,15 +114,20 @@ function howToAnswer({
 }
 
 /** What the agent says about its proposal: words of whoever wrote to it, maybe. */
-function whyChange(approval: Pick<NewApproval, "tool" | "input">): string[] {
+function whyChange(approval: Pick<NewApproval, "about" | "tool" | "input">): string[] {
   const { reason } = JSON.parse(approval.input) as { readonly reason?: unknown };
   const said = typeof reason === "string" ? plainSentence(reason) : "";
-  return [
-    approval.tool === skillProposal
-      ? `It would change ${changedThing(approval)}, which this group's agent then follows.`
-      : "It would change AGENTS.md, the instructions of this group.",
-    ...(said === "" ? [] : [`The agent says why: “${said}”`]),
-  ];
+  return [whatChanges(approval), ...(said === "" ? [] : [`The agent says why: “${said}”`])];
+}
+
+function whatChanges(approval: Pick<NewApproval, "about" | "tool" | "input">): string {
+  const thing = changedThing(approval);
+  if (approval.about === "description")
+    return "These are words of the server's, to every agent that has it: what they ask for, nobody here has said.";
+  if (approval.tool === skillProposal) return `It would change ${thing}, which this group's agent then follows.`;
+  if (approval.tool === packageRequest)
+    return `It would change ${thing}, which are then in the group's containers. What is new comes from whoever publishes it, and its scripts run with network in a build of its own.`;
+  return "It would change AGENTS.md, the instructions of this group.";
 }
 
 /** `30 minutes`, `one minute`, `40 seconds`. */

@@ -2,17 +2,19 @@ import type { Logger } from "pino";
 
 import type { Actor } from "../domain/actor.ts";
 import type { Approval, ChangeOutcome } from "../domain/approval.ts";
+import { packageRequest } from "../domain/packages.ts";
 import { skillProposal } from "../domain/skill.ts";
 import { isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { describeOutcome, noticeIn } from "./words.ts";
+import { describeOutcome, noticesIn } from "./words.ts";
 
 /** A change that people have allowed, as it is to be written. */
 export interface AllowedChange {
   readonly group: string;
-  /** The session whose agent works by these instructions. */
-  readonly session: string;
+  /** The session whose agent works by these instructions; undefined for what hangs on no turn. */
+  readonly session: string | undefined;
+  readonly about: Approval["about"];
   /** Names it where it is kept until it is in its place. */
   readonly code: string;
   readonly content: string;
@@ -68,7 +70,7 @@ export class ProposedChanges {
     if (approval?.change === undefined || approval.state !== "allowed") return "failed";
     if (approval.outcome !== undefined && approval.outcome !== "writing") return approval.outcome;
     const outcome = await this.#write(approval, approval.change.base);
-    const said = outcome === "written" ? [] : [noticeIn(approval, describeOutcome(approval, outcome))];
+    const said = outcome === "written" ? [] : noticesIn(approval, describeOutcome(approval, outcome));
     await store.noteOutcome(code, outcome, said, clock.now());
     if (said.length > 0) deliver();
     return outcome;
@@ -81,6 +83,7 @@ export class ProposedChanges {
       return await write({
         group,
         session,
+        about: approval.about,
         code,
         tool: approval.tool,
         content: contentOf(approval),
@@ -99,8 +102,8 @@ export class ProposedChanges {
 }
 
 /** The new text, exactly as it was shown. */
-function contentOf({ code, input, tool }: Approval): string {
-  if (tool === skillProposal) return input;
+function contentOf({ code, input, tool, about }: Approval): string {
+  if (about !== undefined || tool === skillProposal || tool === packageRequest) return input;
   const { content } = JSON.parse(input) as { readonly content?: unknown };
   if (typeof content !== "string") throw new Error(`The change ${code} has no content.`);
   return content;

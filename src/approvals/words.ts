@@ -12,29 +12,50 @@ const scopes = {
 
 /** In a line for the chat, what became of it. */
 export function describeDecision(approval: Approval): string {
-  const { code, tool, state, decider, scope, reason } = approval;
-  const call = `${plainSentence(tool)} (${code})`;
+  const { code, state, decider, reason } = approval;
+  const call = `${nameOf(approval)} (${code})`;
   const who = decider?.name ?? "somebody";
   switch (state) {
     case "open":
       return `${call} waits: ${approval.votes} of ${approval.quorum} people have allowed it.`;
     case "allowed":
-      return `${who} has allowed ${call} ${scopes[scope ?? "once"]}.`;
+      return describeYes(approval, who, call);
     case "denied":
       return `${who} has denied ${call}${reason === undefined ? "." : `: ${plainSentence(reason)}`}`;
     case "expired":
       return `Nobody has answered within ${inMinutes(minutesOf(approval))}: ${call} is denied.`;
     case "cancelled":
-      return `${call} does not matter any more: its turn has ended.`;
+      return `${call} does not matter any more: ${whyCancelled(approval)}.`;
   }
   return call;
 }
 
+function describeYes({ about, scope = "once" }: Approval, who: string, call: string): string {
+  if (about === undefined) return `${who} has allowed ${call} ${scopes[scope]}.`;
+  return `${who} has ${about === "form" ? "answered" : "allowed"} ${call}.`;
+}
+
+function nameOf(approval: Approval): string {
+  if (approval.about === undefined) return plainSentence(approval.tool);
+  return approval.about === "form" ? `what ${plainSentence(approval.tool)} asks` : changedThing(approval);
+}
+
+/** Why nobody is to answer it any more. */
+export function whyCancelled({ about }: Pick<Approval, "about">): string {
+  if (about === "description") return "the tool says something else by now, or was allowed in another way";
+  return about === "form" ? "the call that has asked has ended" : "its turn has ended";
+}
+
 /** What became of a change that was allowed and is not in its file. */
-export function describeOutcome(approval: Pick<Approval, "code" | "tool" | "input">, outcome: ChangeOutcome): string {
+export function describeOutcome(
+  approval: Pick<Approval, "about" | "code" | "tool" | "input">,
+  outcome: ChangeOutcome,
+): string {
   const { code } = approval;
   const thing = changedThing(approval);
   const begin = `${thing.charAt(0).toUpperCase()}${thing.slice(1)}`;
+  if (outcome === "changed" && approval.about === "description")
+    return `${begin} has changed since ${code} was asked: it is not used.`;
   if (outcome === "changed")
     return `${begin} has changed since ${code} was asked. Nothing was written; it has to be proposed again.`;
   return `${begin} could not be written (${code}). Nothing was changed; the log of the host says why.`;
@@ -42,7 +63,7 @@ export function describeOutcome(approval: Pick<Approval, "code" | "tool" | "inpu
 
 /** Why a proposed change is not allowed for longer. */
 export function onceOnly(code: string): string {
-  return `${code} is a proposed change: it can be allowed once, and not for longer.`;
+  return `${code} is a change: it can be allowed once, and not for longer.`;
 }
 
 /** Why a call was not run, for the model. */
@@ -54,7 +75,14 @@ export function denialForModel(approval: Approval): string {
   return `denied by ${decider.role}: ${reason ?? "no reason was given"}`;
 }
 
-/** Said by the host in the chat that was asked. */
+/** Said by the host in the chat that was asked, if one was. */
+export function noticesIn(
+  approval: Pick<Approval, "group" | "channel" | "chat" | "turn">,
+  text: string,
+): readonly OutgoingDraft[] {
+  return approval.channel === "" ? [] : [noticeIn(approval, text)];
+}
+
 export function noticeIn(
   { group, channel, chat, turn }: Pick<Approval, "group" | "channel" | "chat" | "turn">,
   text: string,

@@ -1,3 +1,4 @@
+import type { Delta } from "../domain/delta.ts";
 import type {
   IncomingMessage,
   IncomingReaction,
@@ -114,6 +115,8 @@ export interface Outlet {
   react?(chat: string, reaction: OutgoingReaction): Promise<void>;
   /** Says what the agent is doing, in place of what it said before; with the trait `edits`. Best effort, like `signal`. */
   showProgress?(chat: string, line: ProgressLine): Promise<void>;
+  /** Shows what is said and done in a chat while it is, until the message comes; only where the operator alone talks. Must return at once. Left out: nobody looks. */
+  showDelta?: ((delta: Delta) => void) | undefined;
 }
 
 /** A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing. */

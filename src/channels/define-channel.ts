@@ -14,6 +14,8 @@ import type { Channel, Connector } from "./channel.ts";
 export interface ChannelTraits {
   /** An emoji can be put on a message. */
   readonly reactions?: boolean | undefined;
+  /** What the agent says aloud can be sent: people hear it, or get it as a file with the words. */
+  readonly voice?: boolean | undefined;
   /** It tells which of the host's messages a member has put an emoji on: see `ChannelEvents.reacted`. */
   readonly hearsReactions?: boolean | undefined;
   /** What stands in a chat can be changed: while the agent works, one line says what it does. */

@@ -46,7 +46,6 @@ export interface SupervisorOptions {
  */
 export class SupervisedChannel implements Channel {
   readonly name: string;
-  readonly idempotent: boolean;
   readonly #connector: Connector;
   readonly #options: SupervisorOptions;
   readonly #limits: SupervisorLimits;
@@ -70,13 +69,16 @@ export class SupervisedChannel implements Channel {
 
   constructor(connector: Connector, options: SupervisorOptions) {
     this.name = connector.name;
-    this.idempotent = connector.idempotent;
     this.#connector = connector;
     this.#options = options;
     this.#limits = options.limits ?? supervisorLimits;
     this.#policy = new ReconnectPolicy(this.#limits);
     this.#silence = new Silence({ ...options, limits: this.#limits });
     this.#state = { state: "connecting", since: options.clock.now() };
+  }
+
+  get idempotent(): boolean {
+    return this.#connector.idempotent;
   }
 
   /** Begins to connect. Does not wait for it: a platform that is away holds nobody up. */
@@ -110,6 +112,10 @@ export class SupervisedChannel implements Channel {
 
   async showProgress(chat: string, line: ProgressLine): Promise<void> {
     await this.#connection?.showProgress?.(chat, line);
+  }
+
+  get showDelta(): Connection["showDelta"] {
+    return this.#connection?.showDelta;
   }
 
   state(): ChannelState {

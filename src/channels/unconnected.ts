@@ -31,6 +31,8 @@ function connectionOf(channel: Channel, ended: Promise<Error>): Connection {
     send: (message, signal) => channel.send(message, signal),
     reconcile: async (message, signal) => (await channel.reconcile?.(message, signal)) ?? "unknown",
     signal: async (chat, sign) => channel.signal?.(chat, sign),
+    ...(channel.showProgress && { showProgress: async (chat, line) => channel.showProgress?.(chat, line) }),
+    ...(channel.showDelta && { showDelta: channel.showDelta }),
     [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
   };
 }

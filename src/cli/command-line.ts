@@ -46,13 +46,25 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "check a group's mounts",
     load: async () => (await import("./commands/mounts.ts")).addMountsCommand,
   },
+  image: {
+    summary: "images with packages of groups: build, list, prune",
+    load: async () => (await import("./commands/image.ts")).addImageCommand,
+  },
   sessions: {
     summary: "list sessions, stop containers",
     load: async () => (await import("./commands/sessions.ts")).addSessionsCommand,
   },
+  context: {
+    summary: "what stands in the prompts of conversations",
+    load: async () => (await import("./commands/context.ts")).addContextCommand,
+  },
   profiles: {
     summary: "profiles of agents",
     load: async () => (await import("./commands/profiles.ts")).addProfilesCommand,
+  },
+  prompts: {
+    summary: "the sections of the system prompt",
+    load: async () => (await import("./commands/prompts.ts")).addPromptsCommand,
   },
   tools: {
     summary: "which tools agents have",
@@ -94,13 +106,33 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "what groups remember",
     load: async () => (await import("./commands/memory.ts")).addMemoryCommand,
   },
+  media: {
+    summary: "pictures and voice messages: install the model that hears",
+    load: async () => (await import("./commands/media.ts")).addMediaCommand,
+  },
   skills: {
     summary: "what agents can read up on: list, install, check or write skills",
     load: async () => (await import("./commands/skills.ts")).addSkillsCommand,
   },
+  plugins: {
+    summary: "tools, channels and providers of others: list, add, check or remove them",
+    load: async () => (await import("./commands/plugins.ts")).addPluginsCommand,
+  },
+  mcp: {
+    summary: "MCP servers: add, import, list, try, log in at or remove them",
+    load: async () => (await import("./commands/mcp.ts")).addMcpCommand,
+  },
+  web: {
+    summary: "what agents have of the web",
+    load: async () => (await import("./commands/web.ts")).addWebCommand,
+  },
   outbox: {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./commands/outbox.ts")).addOutboxCommand,
+  },
+  models: {
+    summary: "what was learned of models",
+    load: async () => (await import("./commands/models.ts")).addModelsCommand,
   },
   usage: {
     summary: "what model calls have cost",
@@ -153,6 +185,8 @@ export async function runCommandLine(
     // The library has already said what is wrong with the command line.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
     return report(toError(thrown), streams);
+  } finally {
+    await context[Symbol.asyncDispose]();
   }
 }
 

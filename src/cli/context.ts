@@ -3,11 +3,16 @@ import type { Writable } from "node:stream";
 
 import type { Command } from "commander";
 
+import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import { homePaths } from "../config/home/home.ts";
 import type { HomePaths } from "../config/home/home.ts";
+import type { ConfigCheck, LoadedConfig } from "../config/loading/load.ts";
+import type { Config } from "../config/schema/config.ts";
 import type { Readings } from "../operations/operations.ts";
-import { ControlClient, isWithoutHost } from "./control-client.ts";
+import type { Plugins } from "../plugins/plugins.ts";
+import { ControlClient } from "./control-client.ts";
+import { isWithoutHost } from "./control-socket.ts";
 import { Output } from "./output.ts";
 
 /** Where a command's words go. */
@@ -26,11 +31,57 @@ export class CommandContext {
   /** What the process ends with if the command does not throw; 1 means that a check failed. */
   exitCode = 0;
 
+  #opened: Promise<Plugins | undefined> | undefined;
+
   constructor(environment: Environment, streams: CommandStreams) {
     this.environment = environment;
     this.paths = homePaths(environment.crabpotHome);
     this.host = new ControlClient(this.paths.controlSocket);
     this.streams = streams;
+  }
+
+  /** What can be configured in this home: what comes with crabpot, and its plugins. */
+  async adapters(): Promise<Adapters> {
+    const { adaptersWith } = await import("../wiring/plugins/installed-plugins.ts");
+    return adaptersWith(await this.plugins());
+  }
+
+  /** The configuration of this home. Throws `config_invalid` with all that is wrong in it. */
+  async loadConfig(): Promise<LoadedConfig> {
+    const { loadConfig } = await import("../config/loading/load.ts");
+    return loadConfig(this.paths.config, this.environment.variables, await this.adapters());
+  }
+
+  /** The same, or all that is wrong in it. */
+  async checkConfig(): Promise<ConfigCheck> {
+    const { checkConfig } = await import("../config/loading/load.ts");
+    return checkConfig(this.paths.config, this.environment.variables, await this.adapters());
+  }
+
+  /** These sections of it, whatever is wrong in others. */
+  async loadPartOfConfig(sections: readonly (keyof Config)[]): Promise<LoadedConfig> {
+    const { loadPartOfConfig } = await import("../config/loading/part-of-config.ts");
+    return loadPartOfConfig(this.paths.config, this.environment.variables, sections, await this.adapters());
+  }
+
+  /** The plugins of this home; undefined: there are none. */
+  async plugins(): Promise<Plugins | undefined> {
+    const { openInstalledPlugins } = await import("../wiring/plugins/installed-plugins.ts");
+    this.#opened ??= openInstalledPlugins(this.paths, this.environment.variables);
+    return this.#opened;
+  }
+
+  /** Lets the plugins know what the configuration says of them, for a command that shows or uses their tools. */
+  async configurePlugins(config: Pick<Config, "plugins">): Promise<void> {
+    const plugins = await this.plugins();
+    plugins?.configure(config.plugins);
+    await plugins?.verify();
+  }
+
+  /** Ends what this command has started. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const plugins = await this.#opened?.catch((): undefined => undefined);
+    await plugins?.[Symbol.asyncDispose]();
   }
 
   /** Looks at the running host; where none runs, at what one has left, and says so. */
@@ -41,7 +92,7 @@ export class CommandContext {
       if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
     }
     const { readStoppedHost } = await import("../wiring/stopped-host.ts");
-    await using left = await readStoppedHost(this.paths, this.environment.variables);
+    await using left = await readStoppedHost(this.paths, this.environment.variables, await this.adapters());
     this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
     return await look(left);
   }

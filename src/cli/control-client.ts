@@ -1,12 +1,13 @@
-import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 
+import type { Delta, MissedDeltas } from "../domain/delta.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
+import type { TestedServer } from "../domain/mcp-server.ts";
 import type { ErasureView } from "../domain/erasure.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
@@ -14,11 +15,17 @@ import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
   ApprovalView,
   ChannelView,
+  ContextQuery,
+  ContextView,
   GrantView,
   GroupSettingView,
   GroupView,
   HostStatus,
+  ImageBuildView,
+  ImageView,
+  McpToolAllowed,
   JobView,
+  ModelView,
   NewGroup,
   NewOperatorTask,
   NewOperatorWork,
@@ -40,9 +47,12 @@ import type {
   WebhookView,
   WorkView,
 } from "../operations/operations.ts";
-import { AppError, errorCode, isErrorCode, toError } from "../lib/app-error.ts";
-import type { ErrorCode } from "../lib/app-error.ts";
-import { withShortPath } from "../lib/files/socket-path.ts";
+import { askSocket, readText } from "./control-socket.ts";
+
+/** A line that is no event. */
+export interface ToldDelta {
+  readonly delta: Delta | MissedDeltas;
+}
 
 /** Longest silence of the host before a command gives up. A login may wait for a person and has none. */
 const silenceMs = 30_000;
@@ -142,9 +152,8 @@ export class ControlClient implements Readings {
   }
 
   /** Takes as long as it takes: turns are waited for, and all files are written anew. */
-  async erasePerson(id: string): Promise<ErasureView> {
-    const answer = await this.#send("DELETE", `/people/${encodeURIComponent(id)}/words`, { silenceMs: 0 });
-    return JSON.parse(await readText(answer)) as ErasureView;
+  erasePerson(id: string): Promise<ErasureView> {
+    return this.#ask("DELETE", `/people/${encodeURIComponent(id)}/words`, undefined, 0);
   }
 
   listPairings(): Promise<PairingView[]> {
@@ -159,12 +168,38 @@ export class ControlClient implements Readings {
     return this.#ask("DELETE", `/chats/requests/${encodeURIComponent(code)}`);
   }
 
+  listImages(): Promise<ImageView[]> {
+    return this.#ask("GET", "/images");
+  }
+
+  buildImages(group: string | undefined): Promise<ImageBuildView[]> {
+    return this.#ask("POST", "/images/build", { group }, 0);
+  }
+
+  pruneImages(): Promise<string[]> {
+    return this.#ask("POST", "/images/prune");
+  }
+
+  /** A server may take long to be installed and started. */
+  testMcpServer(name: string): Promise<TestedServer> {
+    return this.#ask("POST", `/mcp/${encodeURIComponent(name)}/test`, undefined, 0);
+  }
+
+  allowMcpTool(name: string, allowed: { readonly tool: string; readonly sha256: string }): Promise<McpToolAllowed> {
+    return this.#ask("POST", `/mcp/${encodeURIComponent(name)}/allow`, allowed);
+  }
+
   listSessions(): Promise<SessionView[]> {
     return this.#ask("GET", "/sessions");
   }
 
   stopSession(target: string): Promise<{ stopped: string[] }> {
     return this.#ask("POST", "/sessions/stop", { target });
+  }
+
+  showContext({ group, session, raw }: ContextQuery): Promise<ContextView> {
+    const query = queryOf({ session, raw: raw === true || undefined });
+    return this.#ask("GET", `/context/${encodeURIComponent(group)}?${query}`);
   }
 
   listTurns(filter: Parameters<Readings["listTurns"]>[0]): Promise<TurnLine[]> {
@@ -191,8 +226,8 @@ export class ControlClient implements Readings {
     return this.#ask("POST", "/outbox/retry", what);
   }
 
-  usage(by: UsageBy, since: number): Promise<UsageSum[]> {
-    return this.#ask("GET", `/usage?${queryOf({ by, since })}`);
+  usage(by: UsageBy, since: number, group?: string): Promise<UsageSum[]> {
+    return this.#ask("GET", `/usage?${queryOf({ by, since, group })}`);
   }
 
   listWork(filter: Parameters<Readings["listWork"]>[0]): Promise<WorkView[]> {
@@ -232,8 +267,8 @@ export class ControlClient implements Readings {
   }
 
   answerApproval(code: string, answer: Parameters<Operations["answerApproval"]>[1]): Promise<ApprovalView> {
-    const { allow, scope, reason } = answer;
-    const body = { decision: allow ? "allow" : "deny", scope, reason };
+    const { allow, scope, reason, values } = answer;
+    const body = { decision: allow ? "allow" : "deny", scope, reason, values };
     return this.#ask("POST", `/approvals/${encodeURIComponent(code)}`, body);
   }
 
@@ -247,6 +282,14 @@ export class ControlClient implements Readings {
 
   testWebhook(name: string, body: string): Promise<WebhookTest> {
     return this.#ask("POST", `/hooks/${encodeURIComponent(name)}/test`, { text: body });
+  }
+
+  listModels(): Promise<ModelView[]> {
+    return this.#ask("GET", "/models");
+  }
+
+  forgetModels(name: string | undefined): Promise<{ readonly forgotten: readonly string[] }> {
+    return this.#ask("POST", "/models/forget", { name });
   }
 
   listJobs({ group, all, limit }: Parameters<Operations["listJobs"]>[0]): Promise<JobView[]> {
@@ -284,19 +327,24 @@ export class ControlClient implements Readings {
     }
   }
 
-  /** Those that are stored; with `follow` also those that come, until it is left. */
-  async *tailEvents({ after, last, type, group }: EventQuery, follow: boolean): AsyncGenerator<HostEvent> {
-    const path = `/events?${queryOf({ after, last, type, group, follow: follow || undefined })}`;
+  /** Those that are stored; with `follow` also those that come, until it is left, and with `deltas` what turns do meanwhile. */
+  async *tailEvents(
+    { after, last, type, group }: EventQuery,
+    { follow, deltas }: { readonly follow: boolean; readonly deltas: boolean },
+  ): AsyncGenerator<HostEvent | ToldDelta> {
+    const more = { follow: follow || undefined, deltas: deltas || undefined };
+    const path = `/events?${queryOf({ after, last, type, group, ...more })}`;
     const answer = await this.#send("GET", path, { silenceMs: follow ? 0 : silenceMs });
     try {
-      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as HostEvent;
+      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as HostEvent | ToldDelta;
     } finally {
       answer.destroy();
     }
   }
 
-  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const answer = await this.#send(method, path, { body, silenceMs });
+  /** `longestMs`: 0: however long it takes. */
+  async #ask<Answer>(method: string, path: string, body?: object, longestMs = silenceMs): Promise<Answer> {
+    const answer = await this.#send(method, path, { body, silenceMs: longestMs });
     return JSON.parse(await readText(answer)) as Answer;
   }
 
@@ -305,76 +353,12 @@ export class ControlClient implements Readings {
     path: string,
     options: { body?: object | undefined; silenceMs: number },
   ): Promise<IncomingMessage> {
-    const answer = await withShortPath(this.#socketPath, (socketPath) =>
-      exchange({ socketPath, method, path: `/v1/control${path}`, ...options }),
-    ).catch((error: unknown) => {
-      throw toConnectionError(toError(error));
-    });
-    if (answer.statusCode === 200) return answer;
-    throw toAppError(answer.statusCode ?? 0, await readText(answer));
+    return askSocket({ socketPath: this.#socketPath, method, path, ...options });
   }
-}
-
-/** Nobody listens: what a host has left is all that there is to know. */
-export function isWithoutHost(error: unknown): boolean {
-  return error instanceof AppError && error.code === "no_host" && absences.has(errorCode(error.cause));
 }
 
 function queryOf(given: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
   return query.toString();
-}
-
-interface Exchange {
-  readonly socketPath: string;
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object | undefined;
-  readonly silenceMs: number;
-}
-
-async function exchange({ socketPath, method, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const headers = body === undefined ? {} : { "content-type": "application/json" };
-  const sent = request({ socketPath, method, path, headers, timeout, agent: false }, resolve);
-  sent.once("timeout", () => sent.destroy(new AppError("no_host", `The host has not answered for ${timeout} ms.`)));
-  sent.once("error", reject);
-  sent.end(body === undefined ? undefined : JSON.stringify(body));
-  return promise;
-}
-
-const absences: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
-
-function toConnectionError(error: Error): Error {
-  if (error instanceof AppError) return error;
-  const code = errorCode(error);
-  if (code === "EACCES") {
-    return new AppError("unauthorized", "The control socket belongs to another user.", {
-      cause: error,
-      fix: "Run the command as the user that runs the host.",
-    });
-  }
-  const running = !absences.has(code);
-  return new AppError(
-    "no_host",
-    running ? `The host closed the connection: ${error.message}.` : "No host is running.",
-    {
-      cause: error,
-      fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
-    },
-  );
-}
-
-async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function toAppError(status: number, text: string): AppError {
-  const { error } = JSON.parse(text) as { error: { code: string; message: string; fix?: string } };
-  const code: ErrorCode = isErrorCode(error.code) ? error.code : "store_failed";
-  const message = error.message || `The host answered with status ${status}.`;
-  return new AppError(code, message, error.fix === undefined ? {} : { fix: error.fix });
 }

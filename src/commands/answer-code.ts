@@ -1,4 +1,4 @@
-import { deciderOf, lengthFault, roleFault } from "../approvals/answer-rules.ts";
+import { deciderOf, formFault, lengthFault, roleFault } from "../approvals/answer-rules.ts";
 import { settledError } from "../approvals/approval-desk.ts";
 import { describeDecision, onceOnly } from "../approvals/words.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../domain/approval.ts";
@@ -36,8 +36,7 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
   const { command, message } = pending;
   const { code, approvers } = approval;
   if (approval.state !== "open") return { text: settledError(approval).message };
-  const fault =
-    roleFault(approval, asker.role, approvers) ?? (command === "approve" ? faultOf(given, approval) : undefined);
+  const fault = roleFault(approval, asker, approvers) ?? (command === "approve" ? faultOf(given, approval) : undefined);
   if (fault !== undefined) return { text: fault };
   const words = wordsOf(given).slice(1);
   const answer: Omit<ApprovalAnswer, "at"> = {
@@ -63,7 +62,7 @@ function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
   if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
   if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
-  return lengthFault(approval);
+  return formFault(approval) ?? lengthFault(approval);
 }
 
 function usage({ pending }: GivenCommand): string {

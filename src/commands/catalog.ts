@@ -1,7 +1,10 @@
 import type { Group } from "../domain/group.ts";
 import { agents } from "./agents.ts";
+import { answer } from "./answer.ts";
 import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
+import { compact } from "./compact.ts";
+import { context } from "./context.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
 import { jobs } from "./jobs.ts";
@@ -25,6 +28,8 @@ const chatCommands: readonly ChatCommand[] = [
   newConversation,
   status,
   usage,
+  context,
+  compact,
   model,
   tasks,
   jobs,
@@ -36,6 +41,7 @@ const chatCommands: readonly ChatCommand[] = [
   help,
   approve,
   deny,
+  answer,
   set,
   settings,
 ];

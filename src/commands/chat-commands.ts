@@ -8,7 +8,7 @@ import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from 
 import { closingStep } from "../turns/closing-step.ts";
 import { answering, draftFor } from "../turns/turn-options.ts";
 import { commandsOf } from "./catalog.ts";
-import type { CommandOutcome, CommandServices } from "./command.ts";
+import type { CommandOutcome, CommandServices, GivenAnswer } from "./command.ts";
 import { stoppedBy } from "./set-aside.ts";
 
 export interface ChatCommandOptions {
@@ -25,7 +25,13 @@ export interface ChatCommandOptions {
   /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
   readonly conversationEnded: (group: Group) => Promise<void>;
   /** What people were asked was answered. */
-  readonly answered: () => void;
+  readonly answered: (answer: GivenAnswer | undefined) => void;
+  readonly compactions: {
+    /** Somebody has asked for some. */
+    readonly resume: () => Promise<void>;
+    /** Those of this group end. */
+    readonly stopped: (group: string) => Promise<void>;
+  };
   readonly estimateTokens: (step: StepBody) => number;
   readonly deliver: () => void;
   readonly clock: Clock;
@@ -45,31 +51,44 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       const at = options.clock.now();
       const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
-      const { text, stops = false, choose, renews, settles, answers, outgoing = [] } = outcome;
+      const { text, stops = false, choose, renews, compacts, settles, answers, outgoing = [] } = outcome;
       if (answers) await options.announceAnswer(answers.to, answers.answer, wayOf(pending));
       const done = await interventions.carryOut(pending.message.seq, {
         at,
         stops,
         choose,
         renews,
+        compacts,
         settles,
         answers: answers && { ...answers.answer, at },
         tell: (ended, found): SetAsideWords => {
-          const said = typeof text === "string" ? text : text(ended, found);
+          const said = typeof text === "function" ? text(ended, found) : text;
+          const notices = said === undefined ? [] : [noticeFor(group, pending, { found: ended, at, text: said })];
           return {
             reason,
             lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
-            outgoing: [noticeFor(group, pending, { found: ended, at, text: said }), ...outgoing],
+            outgoing: [...notices, ...outgoing],
           };
         },
       });
       if (!done) continue;
       for (const { turn } of done.turns) await options.turnEnded(turn, reason);
-      if (renews !== undefined) await options.conversationEnded(group);
-      if (done.answered) options.answered();
+      await follow(options, group, outcome);
+      if (done.answered) options.answered(done.answered.outcome === "allowed" ? answers : undefined);
       options.deliver();
     }
   };
+}
+
+/** What a command changes besides its group's turns. */
+async function follow(
+  { compactions, conversationEnded }: ChatCommandOptions,
+  group: Group,
+  { stops = false, compacts, renews }: CommandOutcome,
+): Promise<void> {
+  if (stops) await compactions.stopped(group.name);
+  if (compacts) await compactions.resume();
+  if (renews !== undefined) await conversationEnded(group);
 }
 
 /** Whoever writes no command has said one word to the card. */

@@ -1,4 +1,7 @@
+import type { Forms } from "../approvals/forms/forms.ts";
 import type { Approval, ApprovalAnswer } from "../domain/approval.ts";
+import type { FormValue } from "../domain/form.ts";
+import type { ContextView } from "../domain/context-view.ts";
 import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts";
 import type { Job } from "../domain/job.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
@@ -45,22 +48,31 @@ export interface GivenCommand {
   readonly agentName: string;
 }
 
+/** What somebody answers to what was asked; `values`: to a form. */
+export interface GivenAnswer {
+  readonly to: Approval;
+  readonly answer: Omit<ApprovalAnswer, "at">;
+  readonly values?: Record<string, FormValue> | undefined;
+}
+
 /** What is going to happen, all at once. */
 export interface CommandOutcome {
-  /** The host's answer; a function where it depends on what was stopped, and what there was to stop. */
-  readonly text: string | ((ended: SetAside, found: SetAside) => string);
+  /** The host's answer, undefined where it comes later; a function where it depends on what was stopped, and what there was to stop. */
+  readonly text: string | undefined | ((ended: SetAside, found: SetAside) => string);
   /** Ends what runs in the group and drops what waits there, as far as `choose` says. */
   readonly stops?: boolean | undefined;
   /** What of it is ended; left out: all. */
   readonly choose?: ((found: SetAside) => SetAside) | undefined;
   /** The sessions that begin a new conversation. */
   readonly renews?: readonly string[] | undefined;
+  /** Sessions whose conversations are to be compacted; what came of it is told then. */
+  readonly compacts?: readonly string[] | undefined;
   /** What is said in other chats. */
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
   readonly settles?: RequestSettlement | undefined;
   /** A tool call that is decided with it. */
-  readonly answers?: { readonly to: Approval; readonly answer: Omit<ApprovalAnswer, "at"> } | undefined;
+  readonly answers?: GivenAnswer | undefined;
 }
 
 /** What somebody wants a group to have. */
@@ -143,6 +155,12 @@ export interface CommandServices extends TaskServices {
   readonly sessionsOf: (group: Group) => Promise<readonly { readonly id: string; readonly key: string }[]>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
+  /** Does an agent of the group work at this moment? */
+  readonly isAtWork: (group: Group) => boolean;
+  /** Has somebody asked for this session to be compacted, and not been told yet what came of it? */
+  readonly isCompactionAsked: (session: string) => boolean;
+  /** What stands in the prompts of the main session of an agent. */
+  readonly contextOf: (group: Group, agent: string) => Promise<ContextView>;
   /** What calls of models have used: the same figures as `crabpot usage`. */
   readonly usageSums: UsageStore["sums"];
   /** What a group may use in a day, and what all groups together may. */
@@ -171,6 +189,8 @@ export interface CommandServices extends TaskServices {
   readonly isRequest: (code: string) => Promise<boolean>;
   /** What people were asked by this code, as it is now. */
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
+  /** What servers ask for. */
+  readonly forms: Pick<Forms, "read">;
   readonly subAgents: {
     /** Those at work in a group, newest first. */
     readonly running: (group: string, limit: number) => Promise<readonly SubAgent[]>;

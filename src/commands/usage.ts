@@ -5,7 +5,7 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { ChatCommand, CommandServices } from "./command.ts";
 
 const dayMs = 86_400_000;
-/** Groups that are named; the others are counted. */
+/** Groups and agents that are named; the others are counted. */
 const mostNamed = 10;
 
 /** Says what models have cost in the group, and in a main group what they have cost in all groups. */
@@ -22,6 +22,7 @@ export const usage: ChatCommand = {
       `Usage of group ${group.name}, days in UTC.`,
       ...(await describePeriods(own, budgets.group)),
       await describeShare(own, asker),
+      ...(await describeAgents(own)),
       ...(group.main ? await describeAll({ sums: usageSums, at }, budgets.total) : []),
     ];
     return { text: lines.join("\n") };
@@ -62,14 +63,25 @@ async function describeShare({ sums, at, group }: Scope, asker: string): Promise
   return `Your share: ${(await Promise.all(shares)).join(", ")}.`;
 }
 
+/** Which agent used what, where there are several. */
+async function describeAgents({ sums, at, group }: Scope): Promise<string[]> {
+  const known = (await sums("agent", utcDay(at - 6 * dayMs), { group })).filter(({ key }) => key !== "");
+  if (known.length < 2) return [];
+  return [`Last 7 days by agent: ${listUsers(known)}.`];
+}
+
+/** Each with its cost; those beyond the first few are counted. */
+function listUsers(all: readonly UsageSum[]): string {
+  const named = all.slice(0, mostNamed).map(({ key, usd, calls }) => `${key} ${formatUsd(usd)} (${inCalls(calls)})`);
+  return [...named, ...(all.length > mostNamed ? [`${all.length - mostNamed} more`] : [])].join(", ");
+}
+
 async function describeAll(all: Scope, limits: BudgetLimits): Promise<string[]> {
   const groups = await all.sums("group", utcDay(all.at - 6 * dayMs));
-  const named = groups.slice(0, mostNamed).map(({ key, usd, calls }) => `${key} ${formatUsd(usd)} (${inCalls(calls)})`);
-  const more = groups.length > mostNamed ? [`${groups.length - mostNamed} more`] : [];
   return [
     "All groups together:",
     ...(await describePeriods(all, limits)),
-    ...(groups.length === 0 ? [] : [`Last 7 days by group: ${[...named, ...more].join(", ")}.`]),
+    ...(groups.length === 0 ? [] : [`Last 7 days by group: ${listUsers(groups)}.`]),
   ];
 }
 

@@ -1,3 +1,5 @@
+import type * as z from "zod";
+
 import { channelDefinitions } from "../channels/catalog.ts";
 import { type MemberId, memberKey, parseMemberKey } from "../domain/person.ts";
 import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
@@ -11,6 +13,18 @@ export interface Adapters {
   readonly channels: readonly ChannelDefinition[];
   readonly providers: readonly ProviderDefinition[];
   readonly tools: readonly Tool[];
+  /** Installed plugins with tools, which have settings of their own. */
+  readonly plugins?: readonly ConfigurablePlugin[] | undefined;
+}
+
+/** A plugin as `plugins.<name>` of the configuration can set it. */
+export interface ConfigurablePlugin {
+  readonly name: string;
+  /** What may stand in `settings`. */
+  readonly config: z.ZodObject;
+  readonly tools: readonly string[];
+  /** Its keys and passwords by setting. */
+  secrets(settings: unknown): Readonly<Record<string, string>>;
 }
 
 /** What comes with crabpot. */
@@ -37,7 +51,7 @@ export function withBuiltInAdapters(more: Partial<Adapters>): Adapters {
     "kinds of providers",
     providers.map(({ kind }) => kind),
   );
-  return { channels, providers, tools };
+  return { channels, providers, tools, plugins: more.plugins ?? [] };
 }
 
 function requireDifferent(what: string, names: readonly string[]): void {

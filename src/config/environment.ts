@@ -15,6 +15,9 @@ export interface Environment {
   readonly checkout: string;
 }
 
+/** From here, and from dist/host as well: see scripts/build-program.ts. */
+export const checkoutFolder = resolve(import.meta.dirname, "../..");
+
 /** The only reader of the process environment. An empty variable counts as one that is not set. */
 export function readEnvironment(variables: EnvironmentVariables = process.env): Environment {
   const userHome = variables["HOME"] || homedir();
@@ -22,8 +25,7 @@ export function readEnvironment(variables: EnvironmentVariables = process.env): 
     variables: { ...variables },
     userHome,
     crabpotHome: resolve(expandTilde(variables["CRABPOT_HOME"] || "~/.crabpot", userHome)),
-    // From here, and from dist/host as well: see scripts/build-program.ts.
-    checkout: resolve(import.meta.dirname, "../.."),
+    checkout: checkoutFolder,
   };
 }
 

@@ -53,10 +53,17 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: () => Js
   return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
 }
 
-/** Of several kinds of value the one that was meant: faults inside of it show that all around them was right. */
+/** Of several kinds of value the one that was meant: faults inside of it show that all around them was right, and it knows most of its keys. */
 function meantBranch(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | undefined {
   if (issue.code !== "invalid_union" || issue.message !== unexplained) return undefined;
-  return issue.errors.find((inner) => inner.every(({ path, code }) => path.length > 0 || code === "unrecognized_keys"));
+  const inside = issue.errors.filter((inner) =>
+    inner.every(({ path, code }) => path.length > 0 || code === "unrecognized_keys" || code === "custom"),
+  );
+  return inside.toSorted((one, other) => unknownKeys(one) - unknownKeys(other))[0];
+}
+
+function unknownKeys(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 0), 0);
 }
 
 function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
@@ -182,14 +189,23 @@ function childSchema(schema: JsonSchema | undefined, part: PropertyKey): JsonSch
   return asSchema(properties?.[String(part)]) ?? asSchema(schema?.["additionalProperties"]);
 }
 
-/** Of several forms, the one whose `kind` the value has, or the one that has keys at all. */
+/** Of several forms, the one whose `kind` the value has, or the one that has most of its keys. */
 function chooseKind(schema: JsonSchema | undefined, value: unknown): JsonSchema | undefined {
   const shapes = schema?.["anyOf"];
-  if (Array.isArray(shapes)) return shapes.map(asSchema).find((shape) => shape?.["properties"] !== undefined);
+  if (Array.isArray(shapes)) {
+    const withKeys = shapes.map(asSchema).filter((shape) => shape?.["properties"] !== undefined);
+    return withKeys.toSorted((one, other) => knownOf(other, value) - knownOf(one, value))[0];
+  }
   const forms = schema?.["oneOf"];
   if (!Array.isArray(forms)) return schema;
   const kind = valueAt(value, ["kind"]);
   return forms.map(asSchema).find((form) => asSchema(asSchema(form?.["properties"])?.["kind"])?.["const"] === kind);
+}
+
+/** How many keys of the value this form has. */
+function knownOf(shape: JsonSchema | undefined, value: unknown): number {
+  const properties = asSchema(shape?.["properties"]) ?? {};
+  return Object.keys(asSchema(value) ?? {}).filter((key) => Object.hasOwn(properties, key)).length;
 }
 
 function asSchema(value: unknown): JsonSchema | undefined {

@@ -1,5 +1,6 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
+import { countPackages, type ImageWish, type PackageLists, packagesFor, sortPackages } from "../domain/packages.ts";
 import { mainAgent, type SessionVisibility } from "../domain/session.ts";
 import type { SkillChoice } from "../domain/skill.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
@@ -74,8 +75,15 @@ export function groupDefaults(config: Config): { readonly budget: BudgetLimits }
 /** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */
 export function networkOf(config: Config, name: string): GroupNetwork {
   const group = entryOf(config, name);
-  const network = group?.network ?? config.sandbox.network;
-  const secrets = Object.entries(group?.secrets ?? {}).map(([secret, fields]) => ({ name: secret, ...fields }));
+  return toNetwork(group?.network ?? config.sandbox.network, group?.secrets ?? {});
+}
+
+/** What a `network` and `secrets` of config.yaml allow. */
+export function toNetwork(
+  network: Config["sandbox"]["network"],
+  given: Config["groups"][string]["secrets"],
+): GroupNetwork {
+  const secrets = Object.entries(given).map(([secret, fields]) => ({ name: secret, ...fields }));
   const { allow, allowPrivate } = network === "none" ? { allow: [], allowPrivate: [] } : network;
   const entries = allow.map((entry) => (typeof entry === "string" ? { host: entry, reflects: false } : entry));
   // An entry may be there twice: what one of them says about what comes back counts.
@@ -103,7 +111,7 @@ export function groupInEffect(
   const { config } = loaded;
   const own: Partial<Config["groups"][string]> = entryOf(config, group.name) ?? {};
   const { channel, chat, trigger, main, mounts, budget } = group;
-  const { afterSeconds, reactions } = progressOf(config, group.name);
+  const { afterSeconds, reactions, answers } = progressOf(config, group.name);
   return {
     channel,
     chat,
@@ -114,18 +122,37 @@ export function groupInEffect(
     ...(group.agents && { agents: group.agents }),
     model: group.model ?? config.models.default,
     skills: skillsOf(config, group.name),
+    mcp: own.mcp ?? [],
+    image: own.image ?? {},
     catchUpMinutes: catchUpMinutes(config, group.name),
     policy: policyInEffect(config, own.policy),
     members: own.members ?? config.members,
     access: own.access ?? { trigger: config.access.trigger, deny: config.access.deny },
     budget,
     limits: { ...paceLimits(loaded, group), maxSteps: maxSteps(config, group.name) },
-    progress: { afterSeconds, reactions },
+    progress: { afterSeconds, reactions, answers },
     heartbeat: own.heartbeat ?? config.heartbeat,
     timezone: timezoneOf(config, group.name),
+    web: { fetch: config.web.fetch, allow: config.web.allow, ...own.web },
     network: own.network ?? config.sandbox.network,
     secrets: own.secrets ?? {},
   };
+}
+
+/** Packages that this group wants in its image; undefined: those of the agent image. */
+export function packagesOf(config: Pick<Config, "groups">, name: string): PackageLists | undefined {
+  const wanted = packagesFor(imageWishOf(config, name));
+  return countPackages(wanted) > 0 ? wanted : undefined;
+}
+
+/** What this group says of its image. */
+export function imageWishOf(config: Pick<Config, "groups">, name: string): ImageWish {
+  return entryOf(config, name)?.image ?? sortPackages({});
+}
+
+/** The group's containers have a browser, or will. */
+export function hasBrowser(config: Pick<Config, "groups">, name: string): boolean {
+  return imageWishOf(config, name).browser === true;
 }
 
 /** Which skills this group's agent has, as far as there are any. */
@@ -179,11 +206,17 @@ export function catchUpMinutes(config: Config, name: string): number {
 export function progressOf(
   config: Config,
   name: string,
-): { readonly afterSeconds: number; readonly reactions: boolean; readonly isAsked: boolean } {
+): {
+  readonly afterSeconds: number;
+  readonly reactions: boolean;
+  readonly answers: boolean;
+  readonly isAsked: boolean;
+} {
   const own = entryOf(config, name)?.progress;
   return {
     afterSeconds: own?.afterSeconds ?? config.progress.afterSeconds,
     reactions: own?.reactions ?? config.progress.reactions,
+    answers: own?.answers ?? config.progress.answers,
     isAsked: own?.afterSeconds !== undefined,
   };
 }

@@ -16,7 +16,7 @@ export function embedderPlace(
   if (typeof embeddings === "string") return embeddings === "local" ? { folder: localFolder } : embeddings;
   const { provider, model, dimensions } = embeddings;
   const settings = models.providers[provider];
-  const place = settings && adapters.providers.find(({ kind }) => kind === settings.kind)?.embeddings?.(settings);
+  const place = settings && adapters.providers.find(({ kind }) => kind === settings.kind)?.server?.(settings);
   if (place !== undefined) return { provider, ...place, model, dimensions };
   throw new AppError("config_invalid", `memory.embeddings.provider: ${provider} has no embeddings.`);
 }

@@ -4,7 +4,7 @@ import type { ToldFacts } from "../domain/conversation.ts";
 import type { InstructionText } from "../domain/protected-file.ts";
 import { escapeText } from "../lib/text/markup.ts";
 import { quotedName } from "../lib/text/plain-words.ts";
-import { instructionElements } from "./system-prompt.ts";
+import { instructionElements } from "./prompt/system-prompt.ts";
 
 /** Names that one note holds; the others are counted. */
 const mostNamed = 20;
@@ -27,6 +27,8 @@ export function describeChanges(
     foldersChange(before, now),
     networkChange(before, now),
     skillsChange(before, now),
+    packagesChange(before, now),
+    ...toolsChange(before, now),
   ].filter((sentence) => sentence !== "");
   const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
   if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
@@ -44,9 +46,7 @@ function titleChange(before: ToldFacts, now: ToldFacts): string {
 
 function membersChange(what: "joined" | "left", names: readonly string[]): string {
   if (names.length === 0) return "";
-  const named = names.slice(0, mostNamed).map((name) => quotedName(name));
-  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-  return `${named.join(", ")}${more} ${what} the chat.`;
+  return `${someOf(names.map((name) => quotedName(name)))} ${what} the chat.`;
 }
 
 function foldersChange(before: ToldFacts, now: ToldFacts): string {
@@ -66,9 +66,33 @@ function networkChange(before: ToldFacts, now: ToldFacts): string {
 function skillsChange({ skills: before = [] }: ToldFacts, { skills: now = [] }: ToldFacts): string {
   if (isDeepStrictEqual(before, now)) return "";
   if (now.length === 0) return "You have no skills any more.";
-  const names = now.slice(0, mostNamed).map(({ name }) => name);
-  const more = now.length > mostNamed ? ` and ${now.length - mostNamed} more` : "";
-  return `You have these skills now: ${names.join(", ")}${more}; get_available_skills says what they are for.`;
+  return `You have these skills now: ${someOf(now.map(({ name }) => name))}; get_available_skills says what they are for.`;
+}
+
+function packagesChange(before: ToldFacts, now: ToldFacts): string {
+  const sentences: string[] = [];
+  if (before.packages !== now.packages) {
+    const has = now.packages === undefined ? "what every agent has" : `besides what every agent has: ${now.packages}`;
+    sentences.push(`Your container has been replaced. Installed in it is now ${has}.`);
+  }
+  if (!before.lacksPackages && now.lacksPackages) sentences.push(lacking);
+  return sentences.join(" ");
+}
+
+const lacking =
+  "Packages that this group has asked for could not be installed; you go on without them. The operator sees why with `crabpot image list`.";
+
+function toolsChange({ tools: before = [] }: ToldFacts, { tools: now = [] }: ToldFacts): string[] {
+  const [gained, lost] = [difference(now, before), difference(before, now)];
+  return [
+    gained.length === 0 ? "" : `You have more tools now: ${someOf(gained)}.`,
+    lost.length === 0 ? "" : `These tools are not there for now, and calls of them are refused: ${someOf(lost)}.`,
+  ];
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+  return `${names.slice(0, mostNamed).join(", ")}${more}`;
 }
 
 function instructionsChange(texts: readonly InstructionText[]): string {

@@ -3,6 +3,7 @@ import type { BlobPart, Part, UserContent } from "../domain/part.ts";
 import { describePart, partsOf, toUserContent } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { blobsOf } from "../domain/turn.ts";
+import { formatCaption } from "./caption.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
 /** Images of one request. Anthropic takes only small ones where there are more than 20, and 32 MB for the whole request. */
@@ -51,12 +52,17 @@ function imagesIn(body: Step["body"]): readonly BlobPart[] {
   return blobsOf(body).filter(({ kind }) => kind === "image");
 }
 
-function withoutImages(step: Step, dropped: ReadonlySet<BlobPart>): Step {
+/** The same step with words in place of these: the captions that are known, otherwise what they were called. */
+export function withoutImages(
+  step: Step,
+  dropped: ReadonlySet<BlobPart>,
+  captions: ReadonlyMap<string, string> = new Map(),
+): Step {
   const { body } = step;
   if (body.kind === "model" || !imagesIn(body).some((part) => dropped.has(part))) return step;
   const inWords = (content: UserContent | ToolResult): Part[] =>
     partsOf(content).map((part) =>
-      part.kind === "image" && dropped.has(part) ? { kind: "text", text: words(part) } : part,
+      part.kind === "image" && dropped.has(part) ? { kind: "text", text: words(part, captions.get(part.blob)) } : part,
     );
   const less: Step["body"] =
     body.kind === "user"
@@ -69,6 +75,7 @@ function resultOf({ callId, isError }: ToolResult, parts: readonly Part[]): Tool
   return { callId, parts, isError };
 }
 
-function words(part: BlobPart): string {
-  return `${describePart(part)} [not shown any more, to save space]`;
+function words(part: BlobPart, caption: string | undefined): string {
+  const said = caption === undefined ? "" : ` ${formatCaption(caption)}`;
+  return `${describePart(part)} [not shown any more, to save space]${said}`;
 }

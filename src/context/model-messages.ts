@@ -40,16 +40,15 @@ function toMessages({ answer, later }: Exchange): ModelMessage[] {
 
 function toAnswer({ answer, denied }: Body<"model">, later: Exchange["later"]): ModelMessage[] {
   const { text, toolCalls } = answer;
-  if (toolCalls.length === 0) return text.trim() === "" ? [] : [{ role: "assistant", text, toolCalls }];
+  const thoughts = answer.thoughts && { by: answer.model, items: answer.thoughts };
+  const said = { role: "assistant", text, toolCalls, ...(thoughts && { thoughts }) } as const;
+  if (toolCalls.length === 0) return text.trim() === "" ? [] : [said];
   const given = new Map<string, ToolResult>();
   for (const result of later.flatMap((body) => (body.kind === "tools" ? body.results : [])))
     if (!given.has(result.callId)) given.set(result.callId, result);
   for (const result of denied) given.set(result.callId, result);
   const results = toolCalls.map((call) => given.get(call.id) ?? interrupted(call));
-  return [
-    { role: "assistant", text, toolCalls },
-    { role: "tool", results },
-  ];
+  return [said, { role: "tool", results }];
 }
 
 function isEmpty(content: UserContent): boolean {

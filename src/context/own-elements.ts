@@ -22,6 +22,7 @@ const ownElements = [
   "internal",
   "notes",
   "skill",
+  "summary",
 ];
 
 const opening = /[<＜﹤](?=([\s\p{White_Space}/／]*)(\S{1,16}))/gu;

@@ -1,5 +1,5 @@
-import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
-import type { BlobPart, Part } from "../domain/part.ts";
+import type { HeardSound, Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
+import type { Part } from "../domain/part.ts";
 import { cutMiddle } from "../lib/text/cut-middle.ts";
 import { formatBytes } from "../lib/text/bytes.ts";
 import { escapeAttribute, escapeText } from "../lib/text/markup.ts";
@@ -9,6 +9,7 @@ import type { LocalTime } from "./time-zone.ts";
 const maxTextChars = 16_000;
 const maxQuoteChars = 1_000;
 const maxAttributeChars = 256;
+const maxRemarkChars = 8_000;
 
 /**
  * Messages as the model sees them, as one text, but that each picture which the model is shown stands behind its element:
@@ -30,8 +31,8 @@ export function renderMessages(input: {
   readonly agentName: string;
   readonly timeZone: LocalTime;
   readonly idOf: MessageIds;
-  /** Those that are shown. */
-  readonly images?: ReadonlyMap<StoredAttachment, BlobPart> | undefined;
+  /** Those that are shown, or their captions as they stand in a prompt; of the others, a remark in their place. */
+  readonly images?: ReadonlyMap<StoredAttachment, Part | string> | undefined;
 }): readonly Part[] {
   const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", input.timeZone.zone)}>`;
   const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
@@ -65,7 +66,8 @@ function renderMessage(
   ];
   const attachments = (message.attachments ?? []).flatMap((attachment) => {
     const image = images?.get(attachment);
-    return [textPart(renderAttachment(attachment)), ...(image ? [image] : [])];
+    const shown = typeof image === "string" ? textPart(`[${renderText(image, maxRemarkChars)}]`) : image;
+    return [textPart(renderAttachment(attachment)), ...(shown ? [shown] : [])];
   });
   return [
     textPart(`<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}`),
@@ -79,12 +81,19 @@ function textPart(text: string): Part {
 }
 
 /** The path stands between `>` and a blank, for programs that look for it too. */
-function renderAttachment({ kind, name, file, failure }: StoredAttachment): string {
+function renderAttachment({ kind, name, file, failure, heard }: StoredAttachment): string {
   const called = name === undefined ? "" : `, called "${renderText(name, maxAttributeChars)}"`;
   const what = file
     ? `${escapeText(file.path)} (${formatBytes(file.bytes)}, ${escapeText(file.mimeType)}${called})`
     : `could not be fetched: ${renderText(failure ?? "unknown", maxAttributeChars)}${called}`;
-  return `<attachment kind="${kind}">${what}</attachment>`;
+  return `<attachment kind="${kind}"${heard ? renderHeard(heard) : ""}>${what}</attachment>`;
+}
+
+/** ` seconds="12.3" transcribed="yes"`; instead of what was not heard, why. */
+function renderHeard({ seconds, transcribed, failure }: HeardSound): string {
+  const length = seconds === undefined ? "" : ` seconds="${seconds}"`;
+  if (transcribed === true) return `${length} transcribed="yes"`;
+  return `${length} transcribed="no"${failure === undefined ? "" : attribute("because", failure)}`;
 }
 
 /** A quote of which only the id is known is told by the message's `reply-to` alone. */

@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolDefinition, ToolResult } from "../domain/model.ts";
+import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import { describePart, partsOf } from "../domain/part.ts";
 import type { StepBody } from "../domain/turn.ts";
@@ -21,12 +21,7 @@ export function estimateStepTokens(body: StepBody): number {
     case "user":
       return frameTokens + sum(partsOf(body), estimatePart);
     case "model":
-      return (
-        frameTokens +
-        estimateTextTokens(body.answer.text) +
-        sum(body.answer.toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input)) +
-        sum(body.denied, estimateResult)
-      );
+      return estimateAnswer(body.answer) + sum(body.denied, estimateResult);
     case "tools":
       return frameTokens + sum(body.results, estimateResult);
     default:
@@ -62,9 +57,16 @@ function estimateTool(tool: ToolDefinition): number {
 function estimateMessage(message: ModelMessage): number {
   if (message.role === "user") return frameTokens + sum(partsOf(message), estimatePart);
   if (message.role === "tool") return estimateStepTokens({ kind: "tools", results: message.results });
-  const { text, toolCalls } = message;
+  return estimateAnswer({ ...message, thoughts: message.thoughts?.items });
+}
+
+function estimateAnswer({
+  text,
+  toolCalls,
+  thoughts = [],
+}: Pick<ModelAnswer, "text" | "toolCalls" | "thoughts">): number {
   const calls = sum(toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input));
-  return frameTokens + estimateTextTokens(text) + calls;
+  return frameTokens + estimateTextTokens(text) + calls + sum(thoughts, estimateJson);
 }
 
 function estimateResult(result: ToolResult): number {

@@ -19,3 +19,27 @@ export async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readab
   }
   return Readable.from(lines());
 }
+
+/** Marks what is no event. */
+export async function* asDeltas(deltas: AsyncIterable<unknown>): AsyncGenerator<{ readonly delta: unknown }> {
+  for await (const delta of deltas) yield { delta };
+}
+
+/** What comes from several places, as it comes; one value of each waits at most. */
+export async function* together(sources: readonly AsyncIterable<unknown>[]): AsyncGenerator {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const pending = new Map(iterators.map((iterator) => [iterator, iterator.next()]));
+  try {
+    while (pending.size > 0) {
+      const nexts = [...pending].map(async ([iterator, next]) => ({ iterator, next: await next }));
+      const { iterator, next } = await Promise.race(nexts);
+      if (next.done === true) pending.delete(iterator);
+      else {
+        pending.set(iterator, iterator.next());
+        yield next.value;
+      }
+    }
+  } finally {
+    for (const iterator of iterators) void iterator.return?.();
+  }
+}

@@ -116,9 +116,10 @@ export const peopleRoutes: readonly Route<never>[] = [
       decision: z.enum(["allow", "deny"]),
       scope: z.enum(["once", "session", "day", "always"]).optional(),
       reason: z.string().max(400).optional(),
+      values: z.string().max(16_000).optional(),
     }),
-    run: (host, { code, decision, scope, reason }) =>
-      host.answerApproval(code, { allow: decision === "allow", scope, reason }),
+    run: (host, { code, decision, scope, reason, values }) =>
+      host.answerApproval(code, { allow: decision === "allow", scope, reason, values }),
   }),
   route({
     method: "DELETE",

@@ -6,8 +6,12 @@ import * as z from "zod";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import { describe, sayWhatIsWrong } from "./faults.ts";
+import { contextRoutes } from "./context-routes.ts";
+import { imageRoutes } from "./image-routes.ts";
+import { mcpRoutes } from "./mcp-routes.ts";
+import { modelRoutes } from "./model-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
-import { asLines, firstOf } from "./lines.ts";
+import { asDeltas, asLines, firstOf, together } from "./lines.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
 import { name, nothing, type Recordable, type Route, route } from "./route.ts";
@@ -37,6 +41,10 @@ const routes: readonly Route<never>[] = [
   ...webhookRoutes,
   ...taskRoutes,
   ...jobRoutes,
+  ...contextRoutes,
+  ...imageRoutes,
+  ...mcpRoutes,
+  ...modelRoutes,
   ...subAgentRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
@@ -167,10 +175,11 @@ const routes: readonly Route<never>[] = [
     path: "/usage",
     operation: "usage",
     parameters: z.strictObject({
-      by: z.enum(["group", "member", "model", "day"]).default("group"),
+      by: z.enum(["group", "member", "model", "day", "agent"]).default("group"),
       since: z.coerce.number().int().min(0).max(maxDateMs),
+      group: name.optional(),
     }),
-    run: (host, { by, since }) => host.usage(by, since),
+    run: (host, { by, since, group }) => host.usage(by, since, group),
   }),
   route({
     method: "GET",
@@ -209,14 +218,20 @@ const routes: readonly Route<never>[] = [
     method: "GET",
     path: "/events",
     operation: "events.tail",
-    parameters: z.strictObject({
-      after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-      last: z.coerce.number().int().min(0).max(1000).default(20),
-      type: name.optional(),
-      group: name.optional(),
-      follow: z.literal("true").optional(),
-    }),
-    run: async (host, { follow, ...query }, signal) => asLines(host.tailEvents(query, follow && signal)),
+    parameters: z
+      .strictObject({
+        after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+        last: z.coerce.number().int().min(0).max(1000).default(20),
+        type: name.optional(),
+        group: name.optional(),
+        follow: z.literal("true").optional(),
+        deltas: z.literal("true").optional(),
+      })
+      .refine(({ follow, deltas }) => follow || !deltas, "deltas: goes with follow only"),
+    run: async (host, { follow, deltas, ...query }, signal) => {
+      const events = host.tailEvents(query, follow && signal);
+      return asLines(deltas ? together([events, asDeltas(host.watchDeltas(query.group, signal))]) : events);
+    },
   }),
   route({
     method: "GET",

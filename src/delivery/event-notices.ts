@@ -1,11 +1,14 @@
 import type { Logger } from "pino";
 
 import type { EventType, HostEvent } from "../events/event.ts";
+import { describePackages } from "../domain/packages.ts";
 import { formatUsd } from "../lib/text/format-usd.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
+/** A process of a plugin that has failed so often in a row will hardly mend itself. */
+const toldAfterFailures = 3;
 /** Names that one sentence holds. */
 const mostNamed = 5;
 
@@ -38,8 +41,26 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
       logger.warn({ group: event.group, ...event.data }, "much of a day's budget is used");
       tell({ text });
     },
+    "plugin.refused": ({ data: { plugin, reason } }) =>
+      tell({ text: `The plugin ${plugin} is not used: ${plainSentence(reason)} See ${ownCommand("plugins list")}.` }),
+    "plugin.ended": ({ data: { plugin, reason, failures } }) => {
+      if (failures === toldAfterFailures)
+        tell({
+          text: `The plugin ${plugin} keeps failing: ${plainSentence(reason)} It is started again, later each time.`,
+        });
+    },
     "admission.requested": ({ data }) =>
       logger.info(data, `a chat asks to become a group; to let it in: ${ownCommand(`chats approve ${data.code}`)}`),
+    "image.failed": ({ data }) => noticeFailedImage(data, tell),
+    "skills.synced": ({ data: { news, failed } }) => {
+      for (const { name, reason } of failed)
+        logger.info({ skill: name, reason }, "the source of a skill could not be asked");
+      if (news.length === 0) return;
+      logger.info({ skills: news }, "sources of skills have other versions");
+      tell({
+        text: `There is another version of ${named(news, news.length)}. To see and install it: ${ownCommand("skills update")}`,
+      });
+    },
     "egress.judged": (event) => noticeEgress(event, { logger, tell }),
   };
   return (event) => (notices[event.type] as ((event: HostEvent) => void) | undefined)?.(event);
@@ -58,6 +79,18 @@ function noticeExecutionPoints(
   });
   const places = first.map(({ target, path, change }) => `${target}/${path} (${change})`);
   warn(`check these before you use them on the host, where programs run them automatically: ${named(places, count)}`);
+}
+
+/** The log has it from where it was built. Lines of a build may hold a package's own words. */
+function noticeFailedImage(
+  { groups, packages, reason, again }: HostEvent<"image.failed">["data"],
+  tell: TellOperator,
+): void {
+  if (again) return;
+  const whose = groups.length === 1 ? `group ${groups[0]}` : `the groups ${named(groups, groups.length)}`;
+  tell({
+    text: `Packages for ${whose} could not be installed (${describePackages(packages)}): ${plainSentence(reason)} They go on without. To try again: ${ownCommand("image build")}`,
+  });
 }
 
 function noticeEgress(

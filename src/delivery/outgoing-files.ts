@@ -1,10 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, posix } from "node:path";
 
 import type { Logger } from "pino";
 
+import { groupOfFolder } from "../domain/group.ts";
 import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
+import type { VoiceMessage } from "../domain/speech.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { formatBytes } from "../lib/text/bytes.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -12,7 +14,7 @@ import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { sniffFileType } from "../lib/files/file-type.ts";
+import { sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
 export interface OutgoingFilesOptions {
   readonly groupsFolder: string;
@@ -25,6 +27,13 @@ export interface OutgoingFilesOptions {
   readonly freeBytes: () => Promise<number>;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
+}
+
+/** A copy that has no name yet. `head`: how it begins. */
+interface Written {
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly head: Buffer;
 }
 
 const megabyte = 1_000_000;
@@ -76,19 +85,25 @@ export class OutgoingFiles implements AsyncDisposable {
     return files;
   }
 
-  /** Copies a file of the group, given by its path in the container. Throws `bad_input` with what is wrong, for the model. */
-  async keep(group: string, path: string): Promise<OutgoingFile> {
-    const temporary = join(this.#options.folder, `${randomUUID()}.new`);
-    try {
-      const maxBytes = Math.min(fileBytes, await this.#roomFor(group));
-      const { bytes, sha256, head } = await this.#copy(group, path, { temporary, maxBytes });
-      const target = join(this.#options.folder, sha256);
-      await rename(temporary, target);
-      const name = cleanName(basename(path));
-      return { path: target, name, mimeType: sniffFileType(head, name).mimeType, bytes };
-    } finally {
-      await rm(temporary, { force: true });
-    }
+  /** Copies a file of an agent's folder, given by its path in the container. Throws `bad_input` with what is wrong, for the model. */
+  async keep(folder: string, path: string): Promise<OutgoingFile> {
+    const copy = (temporary: string, maxBytes: number): Promise<Written> =>
+      this.#copy(folder, path, { temporary, maxBytes });
+    const { head, ...kept } = await this.#keptAs(groupOfFolder(folder), copy);
+    const name = cleanName(basename(path));
+    return { ...kept, name, mimeType: sniffFileType(head, name).mimeType };
+  }
+
+  /** Keeps what was said aloud. Throws `too_large` where there is no room, in words for the model. */
+  async keepVoice(group: string, { content, ...voice }: VoiceMessage): Promise<OutgoingFile> {
+    const write = async (temporary: string): Promise<Written> => {
+      await writeFile(temporary, content, { mode: 0o600, flag: "wx", flush: true });
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      return { bytes: content.length, sha256, head: Buffer.from(content.subarray(0, sniffedBytes)) };
+    };
+    const { head, ...kept } = await this.#keptAs(group, write);
+    const { mimeType, extension } = sniffFileType(head);
+    return { ...kept, name: `voice.${extension}`, mimeType, voice };
   }
 
   /** Removes the copies that no message needs any more. */
@@ -113,14 +128,31 @@ export class OutgoingFiles implements AsyncDisposable {
     });
   }
 
-  async #copy(
+  /** Under the name of its content, which it gets when it is there as a whole. Throws `too_large` where there is no room. */
+  async #keptAs(
     group: string,
+    write: (temporary: string, maxBytes: number) => Promise<Written>,
+  ): Promise<Pick<OutgoingFile, "path" | "bytes"> & Pick<Written, "head">> {
+    const { folder } = this.#options;
+    const temporary = join(folder, `${randomUUID()}.new`);
+    try {
+      const { bytes, sha256, head } = await write(temporary, await this.#roomFor(group));
+      const path = join(folder, sha256);
+      await rename(temporary, path);
+      return { path, bytes, head };
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  async #copy(
+    agentFolder: string,
     path: string,
     { temporary, maxBytes }: { temporary: string; maxBytes: number },
-  ): Promise<{ bytes: number; sha256: string; head: Buffer }> {
+  ): Promise<Written> {
     const names = namesOf(path);
     await using opened = new AsyncDisposableStack();
-    let folder = opened.use(await HostileFolder.open(join(this.#options.groupsFolder, group)));
+    let folder = opened.use(await HostileFolder.open(join(this.#options.groupsFolder, agentFolder)));
     for (const name of names.slice(0, -1)) {
       const next = await folder.openFolder(name);
       if (!next) throw refused(path, `${name} is not a folder, or is a link`);

@@ -9,6 +9,8 @@ export interface ProgressSettings {
   /** 0: never. */
   readonly afterSeconds: number;
   readonly reactions: boolean;
+  /** Where a line can be replaced, it shows the answer while it is written. */
+  readonly answers: boolean;
   /** The group wants it even if each line is a message of its own. */
   readonly isAsked: boolean;
 }
@@ -27,7 +29,9 @@ export interface ProgressOptions {
 
 const received = "👀";
 /** Between two lines in the first minute, and later; and where each one is a message of its own. */
-const everyMs = { first: 10_000, later: 60_000 };
+const everyMs = { first: 10_000, later: 60_000, answer: 2_000 };
+/** Of an answer that grows, so much of its end is shown. */
+const answerChars = 2_000;
 
 /** A turn at work. */
 interface Watched {
@@ -36,6 +40,12 @@ interface Watched {
   readonly over: AbortController;
   /** In words for members; worked out only when it is shown. */
   doing: () => string;
+  /** What is said by now, where that is shown; worked out only then. */
+  readonly showsAnswer: boolean;
+  answer: (() => string) | undefined;
+  /** What the line says, and since when, from the turn's beginning; the same is not sent again. */
+  text: string;
+  shownAt: number | undefined;
   /** The line that is on its way, or was the last one; undefined: none was shown. */
   shown: Promise<void> | undefined;
 }
@@ -65,7 +75,7 @@ export class Progress implements Disposable {
 
   /** A turn that answers in the group's chat begins, or is gone on with. */
   began(group: Group, turn: { readonly id: string; readonly startedAt: number }): void {
-    const { afterSeconds, isAsked } = this.#options.settingsOf(group);
+    const { afterSeconds, answers, isAsked } = this.#options.settingsOf(group);
     const found = this.#options.channelOf(group);
     if (afterSeconds === 0 || !found || this.#turns.has(turn.id) || (!found.edits && !isAsked)) return;
     const { startedAt } = turn;
@@ -74,6 +84,10 @@ export class Progress implements Disposable {
       startedAt,
       over: new AbortController(),
       doing: () => "getting ready",
+      showsAnswer: answers && found.edits,
+      answer: undefined,
+      text: "",
+      shownAt: undefined,
       shown: undefined,
     };
     this.#turns.set(turn.id, begun);
@@ -85,7 +99,19 @@ export class Progress implements Disposable {
     const watched = this.#turns.get(turn);
     if (!watched) return;
     let found: string | undefined;
+    watched.answer = undefined;
     watched.doing = () => (found ??= words());
+  }
+
+  /** Whether the turn's answer is wanted while it is written. */
+  showsAnswer(turn: string): boolean {
+    return this.#turns.get(turn)?.showsAnswer === true;
+  }
+
+  /** The turn writes an answer, of which this much may be seen. */
+  answering(turn: string, said: () => string): void {
+    const watched = this.#turns.get(turn);
+    if (watched) watched.answer = said;
   }
 
   ended(turn: string): void {
@@ -109,17 +135,32 @@ export class Progress implements Disposable {
     const { signal } = watched.over;
     await this.#wait(afterMs, signal);
     while (!signal.aborted) {
-      watched.shown = edits ? this.#showLine(turn, watched, { over: false }) : this.#notify(watched);
-      await watched.shown;
-      const isNew = this.#elapsedMs(watched) < everyMs.later;
-      await this.#wait(edits && isNew ? everyMs.first : everyMs.later, signal);
+      if (this.#isDue(watched)) {
+        watched.shownAt = this.#elapsedMs(watched);
+        watched.shown = edits ? this.#showLine(turn, watched, { over: false }) : this.#notify(watched);
+        await watched.shown;
+      }
+      await this.#wait(watched.showsAnswer ? everyMs.answer : this.#pauseMs(watched, edits), signal);
     }
+  }
+
+  /** Nothing but an answer is worth a line every other second. */
+  #isDue(watched: Watched): boolean {
+    const { showsAnswer, shownAt, answer } = watched;
+    if (!showsAnswer || shownAt === undefined || answer?.()) return true;
+    return this.#elapsedMs(watched) - shownAt >= this.#pauseMs(watched, true);
+  }
+
+  #pauseMs(watched: Watched, edits: boolean): number {
+    return edits && this.#elapsedMs(watched) < everyMs.later ? everyMs.first : everyMs.later;
   }
 
   async #showLine(turn: string, watched: Watched, { over }: { readonly over: boolean }): Promise<void> {
     const { group } = watched;
     const found = this.#options.channelOf(group);
     const text = over ? `Worked for ${formatElapsed(this.#elapsedMs(watched))}.` : this.#wordsFor(watched);
+    if (text === watched.text) return;
+    watched.text = text;
     await found?.channel.showProgress?.(group.chat, { id: turn, text, over }).catch(() => undefined);
   }
 
@@ -130,6 +171,8 @@ export class Progress implements Disposable {
   }
 
   #wordsFor(watched: Watched): string {
+    const said = watched.answer?.() ?? "";
+    if (said !== "") return `${said.length > answerChars ? "…" : ""}${said.slice(-answerChars).toWellFormed()} …`;
     return `Working for ${formatElapsed(this.#elapsedMs(watched))}: ${plainSentence(watched.doing())}`;
   }
 

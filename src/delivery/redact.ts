@@ -1,4 +1,5 @@
 import { SecretFinder } from "../lib/secrets/secret-finder.ts";
+import { SecretPatterns } from "../lib/secrets/secret-stream.ts";
 
 /** A text without secrets, and whether there were any. */
 export interface Redacted {
@@ -6,7 +7,8 @@ export interface Redacted {
   readonly count: number;
 }
 
-const replacement = "[redacted]";
+/** What stands in the place of a secret. */
+export const redactionMark = "[redacted]";
 /** Four characters that only spread a text out, or are not seen, in UTF-8. */
 const maxGap = 16;
 
@@ -23,9 +25,14 @@ export function createReplyRedaction(secrets: readonly string[]): (text: string)
     let clean = "";
     let at = 0;
     for (const { from, to } of found) {
-      clean += bytes.toString("utf8", at, from) + replacement;
+      clean += bytes.toString("utf8", at, from) + redactionMark;
       at = to;
     }
     return { text: found.length === 0 ? text : clean + bytes.toString("utf8", at), count: found.length };
   };
+}
+
+/** The same secrets, to be taken out of text that is shown while it comes to those who may know them. */
+export function createReplyPatterns(secrets: readonly string[]): SecretPatterns {
+  return new SecretPatterns(secrets, maxGap);
 }

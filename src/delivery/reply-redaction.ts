@@ -5,8 +5,10 @@ import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { hideThoughts } from "./hide-thoughts.ts";
 import type { TellOperator } from "./operator-notices.ts";
-import { createReplyRedaction } from "./redact.ts";
+import { createReplyPatterns, createReplyRedaction } from "./redact.ts";
 import type { Redacted } from "./redact.ts";
+import type { SecretPatterns } from "../lib/secrets/secret-stream.ts";
+import { answerPieces, outputPieces, type TextPieces } from "./text-pieces.ts";
 
 /** Secrets that are taken out of a group's texts in a day (UTC) before the operator is told. */
 const redactionsPerDay = 3;
@@ -35,7 +37,17 @@ export interface ReplyFormats {
   readonly formatReply: (text: string, scope: Scope) => string;
   /** The same for words of the host's own, such as why a turn failed. */
   readonly formatNotice: (text: string, scope: Scope) => string;
+  /**
+   * As much of an answer that is being written as a chat may see: always without so much of its end that no secret can have begun there as it is, or in another writing.
+   * That does not depend on what stands there, so nobody can feel how near it comes to one.
+   */
+  readonly beginningOf: (text: string, group: string) => string;
+  /** The same for an answer, and for what a tool prints, while they come, for those who operate the host. */
+  readonly piecesOf: (group: string) => { readonly answer: () => TextPieces; readonly output: () => TextPieces };
 }
+
+/** Of an answer that a chat is shown while it is written, at least so much of its end is held back. */
+const leastHeldBack = 64;
 
 interface RedactionOptions {
   /** Those that there are now. */
@@ -76,6 +88,17 @@ export function createReplyFormats(options: RedactionOptions): ReplyFormats {
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },
+    beginningOf: (text, group) => {
+      const { redactOwn, ownPatterns } = all.of(group);
+      const { text: shown } = redactOwn(hideThoughts(text));
+      // Twice: with a blank behind every letter.
+      const heldBack = Math.max(leastHeldBack, 2 * ownPatterns().longest);
+      return shown.slice(0, Math.max(0, shown.length - heldBack)).trimEnd();
+    },
+    piecesOf: (group) => {
+      const { ownPatterns } = all.of(group);
+      return { answer: () => answerPieces(ownPatterns()), output: () => outputPieces(ownPatterns()) };
+    },
   };
 }
 
@@ -102,6 +125,8 @@ function isVendors({ use }: KnownSecret): boolean {
 
 interface GroupRules {
   readonly redactOwn: (text: string) => Redacted;
+  /** Made when somebody watches. */
+  readonly ownPatterns: () => SecretPatterns;
   readonly others: readonly KnownSecret[];
   readonly findOthers: (text: string) => Redacted;
 }
@@ -111,8 +136,10 @@ function rulesFor(group: string, secrets: readonly KnownSecret[]): GroupRules {
     secret.group === group || (isVendors(secret) && secret.value.length >= unguessable);
   const own = new Set(secrets.filter(isTakenOut).map(({ value }) => value));
   const others = secrets.filter(({ value }) => !own.has(value));
+  let patterns: SecretPatterns | undefined;
   return {
     redactOwn: createReplyRedaction([...own]),
+    ownPatterns: () => (patterns ??= createReplyPatterns([...own])),
     others,
     findOthers: createReplyRedaction(others.map(({ value }) => value)),
   };

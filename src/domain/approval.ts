@@ -2,6 +2,7 @@ import type { Actor } from "./actor.ts";
 import type { Origin } from "./origin.ts";
 import type { Risk } from "./policy.ts";
 import type { Role } from "./role.ts";
+import { packageRequest } from "./packages.ts";
 import { skillProposal } from "./skill.ts";
 
 /**
@@ -29,6 +30,14 @@ export interface Asker {
   readonly role: Role;
 }
 
+/**
+ * What hangs on no turn, so that none waits for it: what a tool of a server says of itself now (`description`), or values that a server asks
+ * people for (`form`). Everything else is a call of a turn's.
+ */
+export const standingQuestions = ["description", "form"] as const;
+
+export type StandingQuestion = (typeof standingQuestions)[number];
+
 /** What a call would change in a file of the operator's: people are shown this instead of its input. */
 export interface ProposedChange {
   /** A unified diff of all of it. */
@@ -38,7 +47,9 @@ export interface ProposedChange {
 }
 
 /** What a proposed change is a change of, in words: the group's instructions, or a skill of its own. */
-export function changedThing({ tool, input }: Pick<NewApproval, "tool" | "input">): string {
+export function changedThing({ about, tool, input }: Pick<NewApproval, "about" | "tool" | "input">): string {
+  if (about === "description") return `what ${tool.replaceAll(/[^\w-]/g, "_")} says of itself`;
+  if (tool === packageRequest) return "the list of the group's packages";
   if (tool !== skillProposal) return "AGENTS.md";
   const { name } = JSON.parse(input) as { readonly name?: unknown };
   return `the skill ${typeof name === "string" ? name.replaceAll(/[^a-z0-9-]/g, "") : ""}`;
@@ -53,7 +64,9 @@ export type ChangeOutcome = (typeof changeOutcomes)[number];
 export interface NewApproval {
   /** Names it where it is answered; not to be guessed, never used again. */
   readonly code: string;
-  /** Id of the call in the model's answer. */
+  /** Undefined: a call of a turn's. */
+  readonly about?: StandingQuestion | undefined;
+  /** Id of the call in the model's answer; empty where it is none. */
   readonly call: string;
   readonly tool: string;
   /** The exact input, as canonical JSON; `sha256` is of this text. */
@@ -91,14 +104,15 @@ export interface Decider {
 /** An approval as the store keeps it. */
 export interface Approval extends NewApproval {
   readonly group: string;
-  /** Where it was asked, and nowhere else in a chat it can be answered. */
+  /** Where it was asked, and nowhere else in a chat it can be answered. Empty: the operator alone was asked. */
   readonly channel: string;
   readonly chat: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly turn: string;
+  /** This and what follows: of a call of a turn's. */
+  readonly session: string | undefined;
+  readonly conversation: number | undefined;
+  readonly turn: string | undefined;
   /** `seq` of the step with the model's answer. */
-  readonly step: number;
+  readonly step: number | undefined;
   readonly state: ApprovalState;
   /** Of one that was allowed. */
   readonly scope: ApprovalScope | undefined;

@@ -16,6 +16,12 @@ export interface ToldFacts {
   readonly network: readonly string[];
   /** Left out: none. */
   readonly skills?: readonly SkillSummary[] | undefined;
+  /** What the container has besides what every agent has, in words; left out: nothing. */
+  readonly packages?: string | undefined;
+  /** The group has asked for packages that could not be installed. */
+  readonly lacksPackages?: boolean | undefined;
+  /** Tools of sources that it can use, by name; left out: none. */
+  readonly tools?: readonly string[] | undefined;
 }
 
 /**
@@ -25,5 +31,7 @@ export interface ToldFacts {
 export interface ConversationPrompt {
   readonly conversation: number;
   readonly system: readonly string[];
+  /** What each section has, in tokens, by its name; left out: it was made by a version that did not count them. */
+  readonly sections?: Readonly<Record<string, number>> | undefined;
   readonly told: ToldFacts;
 }

@@ -17,6 +17,7 @@ export const erasedKinds = [
   "jobs",
   "agents",
   "prompts",
+  "summaries",
   "names",
   "events",
   "logs",

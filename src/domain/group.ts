@@ -86,6 +86,12 @@ export function groupOfFolder(folder: string): string {
   return folder.split("@", 1)[0] ?? folder;
 }
 
+/** As events name the agent whose folder this is, unless it is the group's first one, whose folder is the group's. */
+export function agentNamedBy(folder: string): { readonly agent?: string } {
+  const [, agent] = folder.split("@", 2);
+  return agent === undefined ? {} : { agent };
+}
+
 /** The folder of a group, and the chat that it belongs to: the name alone does not give it to another one. */
 export interface GroupFolder extends GroupChat {
   /** The instructions that the group's last turn used, by their files. */

@@ -1,3 +1,5 @@
+import type { VoiceMessage } from "./speech.ts";
+
 /** A person in a chat. `id` is the channel's stable id and the only thing authority is tied to; `name` is what people see and anybody may choose. */
 export interface Sender {
   readonly id: string;
@@ -28,6 +30,16 @@ export interface IncomingAttachment {
   fetch(path: string, limitBytes: number, signal: AbortSignal): Promise<void>;
 }
 
+/** What was heard of a recording. */
+export interface HeardSound {
+  /** How long it is. */
+  readonly seconds?: number | undefined;
+  /** What is said in it stands in the message's text, as a program heard it. */
+  readonly transcribed?: boolean | undefined;
+  /** Why nothing was heard, as the end of a sentence. */
+  readonly failure?: string | undefined;
+}
+
 /** What became of an attachment: a file in the group's folder, or (`failure`) why there is none. */
 export interface StoredAttachment {
   readonly kind: AttachmentKind;
@@ -45,7 +57,35 @@ export interface StoredAttachment {
       }
     | undefined;
   readonly failure?: string | undefined;
+  /** Of a recording. */
+  readonly heard?: HeardSound | undefined;
 }
+
+/** One that has just been fetched, with what is said in it. */
+export interface FetchedAttachment extends StoredAttachment {
+  readonly transcript?: string | undefined;
+}
+
+/** A sound that was fetched whole, in a file of the host's. */
+export interface Recording {
+  /** In whose chat it was sent. */
+  readonly group: string;
+  readonly path: string;
+  /** As its first bytes say. */
+  readonly mimeType: string;
+  /** Without the dot. */
+  readonly extension: string;
+  readonly bytes: number;
+}
+
+/**
+ * What is known of a recording: how long it is, and what is said in it. Whatever goes wrong is said in the result, not thrown, but for the
+ * signal's reason.
+ */
+export type HearSound = (
+  recording: Recording,
+  signal: AbortSignal,
+) => Promise<Pick<FetchedAttachment, "heard" | "transcript">>;
 
 /** What a channel hands over. `(channel, chat, sender.id, id)` names a message once and for all; the text is hostile. */
 export interface IncomingMessage {
@@ -126,6 +166,8 @@ export interface OutgoingFile {
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: number;
+  /** It is the message's text, said aloud: how long that takes and how loud it is, where it is known. */
+  readonly voice?: Pick<VoiceMessage, "seconds" | "waveform"> | undefined;
 }
 
 /** An emoji on a member's message instead of a text. */

@@ -12,6 +12,8 @@ export interface BlobPart {
   readonly mimeType: string;
   readonly bytes: number;
   readonly name?: string | undefined;
+  /** Of a picture that moves, or of one of several in a file: how many the original has. */
+  readonly frames?: number | undefined;
 }
 
 /** A piece of what the model is shown. */
@@ -26,13 +28,19 @@ export type UserContent =
 export const blobsPerStep = 16;
 
 /**
- * Bytes of an image that a model can be shown. Anthropic refuses one of more than 5 MiB, counted in Base64, which is a third
+ * Bytes of an image that a model can be shown as it is. Anthropic refuses one of more than 5 MiB, counted in Base64, which is a third
  * longer than the image; others bear more.
  */
 export const imageBytes = 3_900_000;
 
 /** The kinds of images that all vendors take. */
 export const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
+
+/** The kinds of pictures of which such an image is made. */
+export const originalTypes: ReadonlySet<string> = new Set([...imageTypes, "image/tiff", "image/heic", "image/avif"]);
+
+/** Bytes of a picture of which such an image is made. */
+export const originalBytes = 64_000_000;
 
 /** What a message or a result consists of, whichever way it is kept. */
 export function partsOf(content: {
@@ -51,7 +59,12 @@ export function isBlob(part: Part): part is BlobPart {
 export function describePart(part: Part): string {
   if (part.kind === "text") return part.text;
   const name = part.name === undefined ? "" : `${part.name}, `;
-  return `[${part.kind}: ${name}${part.mimeType}, ${part.bytes} bytes, ${part.blob.slice(0, 12)}]`;
+  return `[${part.kind}: ${name}${part.mimeType}, ${part.bytes} bytes, ${part.blob.slice(0, 12)}${describeFrames(part)}]`;
+}
+
+/** Empty of a picture that is alone in its file. */
+export function describeFrames({ frames }: BlobPart): string {
+  return frames === undefined ? "" : `, one of ${frames} frames or pictures of the file`;
 }
 
 /** All of it as one text. */

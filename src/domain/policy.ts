@@ -69,10 +69,18 @@ export interface Verdict {
   readonly reason?: string | undefined;
   readonly quorum?: number | undefined;
   readonly approvers?: Role | undefined;
+  /** Of a call that is a command: what the tool `shell` is called with in its place. */
+  readonly command?: CalledCommand | undefined;
+}
+
+/** A command as it was judged, which is the one that runs. */
+export interface CalledCommand {
+  readonly command: string;
+  readonly timeout_s: number;
 }
 
 /** A verdict as a step keeps it, of the call with this id. */
-export interface CallVerdict extends Pick<Verdict, "action" | "risk" | "rule"> {
+export interface CallVerdict extends Pick<Verdict, "action" | "risk" | "rule" | "command"> {
   readonly callId: string;
 }
 

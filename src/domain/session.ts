@@ -108,6 +108,10 @@ export interface Session {
   readonly contextCursor: number;
   /** First step `seq` that is still sent to the model; moves forward in chunks. */
   readonly windowStart: number;
+  /** Long results of steps with a lower `seq` are not sent any more; moves forward. */
+  readonly clearedBefore: number;
+  /** Pictures of steps before `from` are told in words, those with a caption up to this number in its words. Absent: all are shown. */
+  readonly retired?: { readonly from: number; readonly captions: number } | undefined;
 }
 
 /** What the operator sees of a session's container. */

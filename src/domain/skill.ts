@@ -1,3 +1,4 @@
+import type { SkillTool } from "./skill-tool.ts";
 import { unseenCharacter } from "../lib/text/hidden-characters.ts";
 
 /** Where a skill comes from: with crabpot, installed by the operator, or of one group alone. A nearer one wins: the last is the nearest. */
@@ -10,7 +11,7 @@ export type SkillChoice = readonly string[] | "all" | "none";
 
 export const skillFile = "SKILL.md";
 
-/** Tools that a skill brings are described here. Nothing reads it yet, so a skill that has one is refused. */
+/** Tools that a skill brings are described here. */
 export const skillToolsFile = "SKILL.toml";
 
 /** The tool by which an agent proposes one. */
@@ -40,10 +41,14 @@ export interface SkillFacts {
   readonly metadata: Readonly<Record<string, string>>;
   /** Tools that it wants to use without asking, as its author wrote them. It gets none by that: the group's policy decides. */
   readonly allowedTools: readonly string[];
+  /** Keys that mean something to other programs, and nothing here. */
+  readonly unknownKeys: readonly string[];
 }
 
 /** A skill that can be used. */
 export interface Skill extends SkillFacts {
+  /** Those that it brings. */
+  readonly tools: readonly SkillTool[];
   readonly source: SkillSource;
   /** Of all its files: see `hashOfTree`. */
   readonly sha256: string;
@@ -77,9 +82,18 @@ export function skillNameFault(name: string): string | undefined {
   return `may hold lower case letters a to z, digits and hyphens, not ${shown}U+${code}`;
 }
 
-/** Does the group have a skill of this name, if there is one? */
-export function isChosen(choice: SkillChoice, name: string): boolean {
-  return choice === "all" || (choice !== "none" && choice.includes(name));
+/** A group that is to have none has none, not even what its agent has written. */
+export function wantsNone(choice: SkillChoice): boolean {
+  return choice === "none" || choice.length === 0;
+}
+
+/** Does the group have this skill, if there is one? What people have allowed its agent to write is for the group, whatever else it is to have. */
+export function isChosen(
+  choice: SkillChoice,
+  { name, byAgent = false }: { name: string; byAgent?: boolean | undefined },
+): boolean {
+  if (wantsNone(choice)) return false;
+  return byAgent || choice === "all" || choice.includes(name);
 }
 
 /** Names that stand in every one of these lists; undefined: there is no list. */

@@ -16,7 +16,8 @@ import { withoutWords } from "./event-words.ts";
 import { type IsGone, hasGoneLine, overwriteLines } from "./log-lines.ts";
 import { collectOwnWords, type OwnWords } from "./own-words.ts";
 import { rewriteStep } from "./rewrite-step.ts";
-import { searchBytes, searchGroupFolder } from "./search-files.ts";
+import { searchBytes } from "./bytes/search-bytes.ts";
+import { searchGroupFolder } from "./search-files.ts";
 
 /** The files of memories, as far as an erasure has to know them, each by the name of a group, of an agent's folder, or of notes for all. */
 export interface ErasableMemories {
@@ -52,6 +53,8 @@ export interface ErasureOptions {
     readonly logs: string;
     readonly blobs: string;
     readonly outgoing: string;
+    /** What the folders of groups are copied from. */
+    readonly templates: readonly string[];
   };
   /** All ids of the person who has this one. */
   readonly idsOf: (who: MemberId) => readonly MemberId[];
@@ -124,11 +127,11 @@ export class PersonEraser {
       groups,
       erased: addCounts(...made),
       files: await this.#groupFiles(places),
-      left: await searchBytes(
-        this.#options.paths.root,
-        [this.#options.paths.groups, this.#options.paths.groupSkills],
-        places.flatMap(({ words }) => words.samples),
-      ),
+      left: await searchBytes({
+        root: this.#options.paths.root,
+        except: [this.#options.paths.groups, this.#options.paths.groupSkills],
+        texts: places.flatMap(({ words }) => words.samples),
+      }),
     };
     await store.erasure.ended(name, now());
     const { erased, files, left } = view;
@@ -295,7 +298,7 @@ export class PersonEraser {
 
   async #groupFiles(places: readonly Place[]): Promise<string[]> {
     const found: string[] = [];
-    const { groups, groupSkills } = this.#options.paths;
+    const { groups, groupSkills, templates } = this.#options.paths;
     for (const { group, words, erasing } of places) {
       const isSuspicious = (text: string): boolean =>
         words.traces.isIn(text) ||
@@ -303,7 +306,7 @@ export class PersonEraser {
         words.samples.some((sample) => text.includes(sample));
       for (const root of [groups, groupSkills])
         for (const name of await foldersOf(root, group)) {
-          const files = await searchGroupFolder(join(root, name), isSuspicious);
+          const files = await searchGroupFolder(join(root, name), { isSuspicious, templates });
           found.push(...files.map((file) => join(basename(root), name, file)));
         }
     }

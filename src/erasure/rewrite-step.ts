@@ -30,14 +30,17 @@ function rewritten(body: StepBody, erasing: StepErasing): StepBody {
   if (body.kind === "user") return { kind: "user", ...toUserContent(rewriteShown(partsOf(body), erasing)) };
   if (body.kind === "tools")
     return { kind: "tools", results: body.results.map((each) => rewriteResult(each, erasing)) };
-  const { answer, denied } = body;
+  const { thoughts, ...answer } = body.answer;
+  const { denied } = body;
+  const text = rewriteText(answer.text, erasing);
+  const toolCalls = answer.toolCalls.map((call) => ({ ...call, input: rewriteValue(call.input, erasing) }));
+  // Signed as a whole, and of use only behind what was said: they go with the first word.
+  const isSame = JSON.stringify([text, toolCalls]) === JSON.stringify([answer.text, answer.toolCalls]);
+  const keepsThoughts =
+    thoughts !== undefined && isSame && !erasing.isTheirs && !erasing.holds(JSON.stringify(thoughts));
   return {
     ...body,
-    answer: {
-      ...answer,
-      text: rewriteText(answer.text, erasing),
-      toolCalls: answer.toolCalls.map((call) => ({ ...call, input: rewriteValue(call.input, erasing) })),
-    },
+    answer: { ...answer, text, toolCalls, ...(keepsThoughts && { thoughts }) },
     denied: denied.map((each) => rewriteResult(each, erasing)),
   };
 }

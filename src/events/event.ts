@@ -1,15 +1,26 @@
 import type { Actor } from "../domain/actor.ts";
 import type { HostEventData } from "./data/host.ts";
 import type { IntakeEventData } from "./data/intake.ts";
+import type { McpEventData } from "./data/mcp.ts";
+import type { MediaEventData } from "./data/media.ts";
 import type { TurnEventData } from "./data/turn.ts";
 import type { ContainerEventData } from "./data/container.ts";
+import type { WebEventData } from "./data/web.ts";
 
 /**
  * What each type of event says. Texts that people or agents wrote stay out, except for `command.given` (the words behind the
  * command), `agent.failed` and `agent.overstepped` (what the agent says or did), and names of files. What names other groups
  * has no `group` of its own, so that it never reaches a reader of that group's events: its data says whom it is about.
  */
-export interface EventData extends HostEventData, IntakeEventData, TurnEventData, ContainerEventData {}
+export interface EventData
+  extends
+    HostEventData,
+    IntakeEventData,
+    TurnEventData,
+    ContainerEventData,
+    McpEventData,
+    MediaEventData,
+    WebEventData {}
 
 export type EventType = keyof EventData;
 

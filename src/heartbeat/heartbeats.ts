@@ -12,7 +12,7 @@ import { AppError, toError } from "../lib/app-error.ts";
 import type { HostileReading } from "../lib/files/open-hostile-file.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { Lookout } from "../lib/time/lookout.ts";
-import { ZoneClock } from "../lib/time/zone-clock.ts";
+import { type ZoneClock, zoneClock } from "../lib/time/zone-clock.ts";
 import { type Beat, nextBeat } from "./beat-times.ts";
 import { saysSomethingToDo } from "./something-to-do.ts";
 
@@ -126,17 +126,11 @@ export class Heartbeats implements AsyncDisposable {
     const plan = JSON.stringify([settings, zone]);
     const known = this.#pulses.get(name);
     if (known?.plan === plan) return known;
-    const clock = this.#clockOf(zone);
+    const clock = zoneClock(zone);
     const next = nextBeat(settings, clock, this.#options.clock.now());
     const pulse = { plan, zone: clock, next, pending: undefined, retryAt: 0 };
     this.#pulses.set(name, pulse);
     return pulse;
-  }
-
-  /** One for all groups of a zone, as long as one of them has heartbeats. */
-  #clockOf(zone: string): ZoneClock {
-    const same = [...this.#pulses.values()].find((pulse) => pulse.zone.zone === zone);
-    return same?.zone ?? new ZoneClock(zone);
   }
 
   async #lookAt(group: Group, pulse: Pulse, settings: HeartbeatSettings): Promise<void> {

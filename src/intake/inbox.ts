@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, chown, copyFile, open, readdir, rm } from "node:fs/promises";
+import { copyFile, open, readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 import type { Logger } from "pino";
 
-import type { IncomingAttachment, StoredAttachment } from "../domain/message.ts";
+import type { FetchedAttachment, HearSound, IncomingAttachment, Recording } from "../domain/message.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { formatBytes } from "../lib/text/bytes.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { HostileFolder } from "../lib/files/open-hostile-file.ts";
+import { giveFileTo, openFolderIn } from "../lib/files/shared-with-owner.ts";
 import { rejectAt } from "../lib/time/reject-at.ts";
 import { containerPaths } from "../protocol/paths.ts";
-import { imageBytes, imageTypes } from "../domain/part.ts";
+import { originalBytes, originalTypes } from "../domain/part.ts";
 import { digestOfFile } from "../lib/files/file-digest.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
@@ -23,13 +24,14 @@ export interface InboxOptions {
   readonly maxBytes: number;
   /** The folders of agents that the group has beside its first one, made if they are missing: each gets a copy of its own. */
   readonly otherFolders?: ((group: string) => Promise<readonly string[]>) | undefined;
-  /** Bytes that the group's folder may still take. */
+  /** Bytes that the folders of the group's agents may still take together. */
   readonly roomFor: (group: string) => Promise<number>;
   readonly hostUid: number;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
   /** For all files of one message together. */
   readonly fetchMs?: number;
+  readonly hear?: HearSound | undefined;
 }
 
 /** The folder's name below the group's. */
@@ -72,9 +74,9 @@ export class Inbox implements Disposable {
     group: string,
     attachments: readonly IncomingAttachment[],
     roomBytes = Number.POSITIVE_INFINITY,
-  ): Promise<StoredAttachment[]> {
+  ): Promise<FetchedAttachment[]> {
     const deadline = AbortSignal.any([AbortSignal.timeout(this.#options.fetchMs ?? fetchMs), this.#stop.signal]);
-    const fetched: StoredAttachment[] = [];
+    const fetched: FetchedAttachment[] = [];
     let left = roomBytes;
     for (const attachment of attachments.slice(0, filesPerMessage)) {
       const one = await this.#fetchOne(group, { attachment, roomBytes: left }, deadline);
@@ -97,18 +99,21 @@ export class Inbox implements Disposable {
     group: string,
     { attachment, roomBytes }: { readonly attachment: IncomingAttachment; readonly roomBytes: number },
     deadline: AbortSignal,
-  ): Promise<StoredAttachment> {
+  ): Promise<FetchedAttachment> {
     const { kind } = attachment;
     const name = attachment.name?.replaceAll("\0", "").toWellFormed().slice(0, nameChars);
     const temporary = join(this.#options.temporaryFolder, randomUUID());
     try {
       if (roomBytes <= 0 || (attachment.bytes ?? 0) > roomBytes) throw sentEnough;
-      const limit = Math.min(roomBytes, await this.#limitFor(group, attachment));
+      const others = (await this.#options.otherFolders?.(group)) ?? [];
+      const limit = Math.min(roomBytes, await this.#limitFor(group, attachment, 1 + others.length));
       await Promise.race([attachment.fetch(temporary, limit, deadline), rejectAt(deadline)]);
       const { bytes, type, sha256 } = await settle(temporary, limit, name);
+      const heard = kind === "audio" ? await this.#hear({ group, path: temporary, ...type, bytes }) : undefined;
       const path = await this.#place(group, temporary, type);
-      await this.#copyToOthers(group, temporary, path);
-      return { kind, name, file: { path, mimeType: type.mimeType, bytes, ...(sha256 !== undefined && { sha256 }) } };
+      await this.#copyTo(others, temporary, path);
+      const file = { path, mimeType: type.mimeType, bytes, ...(sha256 !== undefined && { sha256 }) };
+      return { kind, name, file, ...heard };
     } catch (error) {
       if (isPassing(error)) throw error;
       this.#options.logger.warn({ err: toError(error), group, kind }, "a file of a member could not be fetched");
@@ -118,11 +123,16 @@ export class Inbox implements Disposable {
     }
   }
 
+  /** It has its own bounds of time: a long recording takes longer than to fetch it. */
+  async #hear(recording: Recording): Promise<Awaited<ReturnType<HearSound>> | undefined> {
+    return this.#options.hear?.(recording, this.#stop.signal);
+  }
+
   /** Throws when not even what was announced would have room. */
-  async #limitFor(group: string, { bytes = 0 }: IncomingAttachment): Promise<number> {
+  async #limitFor(group: string, { bytes = 0 }: IncomingAttachment, copies: number): Promise<number> {
     const { maxBytes } = this.#options;
     if (bytes > maxBytes || maxBytes === 0) throw tooLarge(maxBytes);
-    const room = Math.floor(await this.#options.roomFor(group));
+    const room = Math.floor((await this.#options.roomFor(group)) / copies);
     if (room <= 0 || bytes > room) {
       throw new AppError("too_large", `the group's folder has no room for it (${formatBytes(Math.max(0, room))} left)`);
     }
@@ -133,7 +143,7 @@ export class Inbox implements Disposable {
   async #place(group: string, temporary: string, { extension }: FileType): Promise<string> {
     await using folder = await this.#openGroup(group);
     await using inbox = await this.#openInbox(folder);
-    await this.#giveTo(folder, temporary);
+    await giveFileTo(folder, temporary, this.#options.hostUid);
     for (let tried = 0; tried < namesTried; tried += 1) {
       const count = (this.#counts.get(group) ?? 0) + 1;
       this.#counts.set(group, count);
@@ -145,27 +155,19 @@ export class Inbox implements Disposable {
   }
 
   /** Under the same name, and never the same file: what one agent makes of it is no other's. Where an agent has put something in the way, it stays. */
-  async #copyToOthers(group: string, content: string, path: string): Promise<void> {
-    for (const other of (await this.#options.otherFolders?.(group)) ?? []) {
+  async #copyTo(others: readonly string[], content: string, path: string): Promise<void> {
+    for (const other of others) {
       await using folder = await this.#openGroup(other);
       await using inbox = await this.#openInbox(folder);
       const copy = `${content}.copy`;
       try {
         await copyFile(content, copy, constants.COPYFILE_EXCL);
-        await this.#giveTo(folder, copy);
+        await giveFileTo(folder, copy, this.#options.hostUid);
         await inbox.linkIn(copy, basename(path));
       } finally {
         await rm(copy, { force: true });
       }
     }
-  }
-
-  /** One that only the host's user could write would pass for the operator's, wherever the agent moves it. */
-  async #giveTo(folder: HostileFolder, content: string): Promise<void> {
-    await chmod(content, this.#options.hostUid === 0 ? 0o644 : 0o666);
-    if (this.#options.hostUid !== 0) return;
-    const { uid, gid } = await folder.owner();
-    await chown(content, uid, gid);
   }
 
   async #openGroup(group: string): Promise<HostileFolder> {
@@ -174,28 +176,10 @@ export class Inbox implements Disposable {
     });
   }
 
-  /** What the agent has put in its place is moved aside. */
   async #openInbox(folder: HostileFolder): Promise<HostileFolder> {
-    const known = await folder.openFolder(inboxName);
-    if (!known) await folder.moveTo(inboxName, folder, `${inboxName}.moved-${randomUUID()}`);
-    if (!known) await folder.makeFolder(inboxName);
-    const inbox = known ?? (await folder.openFolder(inboxName));
+    const inbox = await openFolderIn(folder, inboxName, this.#options.hostUid);
     if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is not a folder`);
-    try {
-      await this.#share(folder, inbox);
-      return inbox;
-    } catch (error) {
-      await inbox[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
-  /** Its agent may tidy it up: it belongs to the owner of the group's folder. */
-  async #share(folder: HostileFolder, inbox: HostileFolder): Promise<void> {
-    const [wanted, actual] = await Promise.all([folder.owner(), inbox.owner()]);
-    const { hostUid } = this.#options;
-    if (hostUid === 0 && (wanted.uid !== actual.uid || wanted.gid !== actual.gid)) await inbox.giveTo(wanted);
-    if (hostUid !== 0 && actual.uid === hostUid) await inbox.openToAll();
+    return inbox;
   }
 }
 
@@ -213,7 +197,7 @@ async function settle(
   const { bytesRead } = await file.read(head, 0, head.length, 0);
   await file.sync();
   const type = sniffFileType(head.subarray(0, bytesRead), name);
-  const isShowable = imageTypes.has(type.mimeType) && facts.size <= imageBytes;
+  const isShowable = originalTypes.has(type.mimeType) && facts.size <= originalBytes;
   return { bytes: facts.size, type, sha256: isShowable ? (await digestOfFile(path)).sha256 : undefined };
 }
 

@@ -3,6 +3,7 @@ import { memberActor } from "../domain/actor.ts";
 import type { Publish } from "../events/event.ts";
 import type { Group } from "../domain/group.ts";
 import type {
+  FetchedAttachment,
   IncomingAttachment,
   IncomingMessage,
   MessageState,
@@ -25,6 +26,7 @@ import { createInOrder } from "./in-order.ts";
 import { IntakeLimits } from "./limits/intake-limits.ts";
 import type { RouterLimits } from "./limits/limits.ts";
 import { restingNotice } from "./limits/resting-notice.ts";
+import { hasRecording, withTranscripts } from "./transcripts.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
 import type { PaceVerdict, Rest, TurnPace } from "./limits/turn-pace.ts";
 
@@ -50,14 +52,18 @@ export interface RouterOptions {
         group: string,
         attachments: readonly IncomingAttachment[],
         roomBytes: number,
-      ) => Promise<readonly StoredAttachment[]>)
+      ) => Promise<readonly FetchedAttachment[]>)
     | undefined;
+  /** Is what is said in recordings known once they are fetched? */
+  readonly hears?: (() => boolean) | undefined;
   /** Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
   readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
-  /** This message is going to be answered. Must not throw. */
-  readonly received?:
+  /** This message will be answered if it is not one that was stored before; it is being stored meanwhile. Must not throw. */
+  readonly coming?:
     | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
     | undefined;
+  /** This message is going to be answered. Must not throw. */
+  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
   /** What was sent longer ago than this, in this group, is late. */
   readonly lateMs?: ((group: string) => number) | undefined;
   /** What can be asked of the host in this group. */
@@ -142,8 +148,10 @@ async function takeIn(
 ): Promise<Receipt> {
   const decision = await decide(options, group, message);
   const isHeard = decision.refused?.may !== "nothing";
+  // What it says decides: until it is known, it counts as one that is for the agent.
+  const isOpen = decision.rule === "unaddressed" && hasRecording(message) && options.hears?.() === true;
   // Only commands have room above the limits.
-  const reservation = await limits.reserve(group, message, isHeard ? decision.state : "context");
+  const reservation = await limits.reserve(group, message, isOpen ? "waiting" : isHeard ? decision.state : "context");
   if (!reservation.granted) return reservation.receipt;
   let isTaken = false;
   try {
@@ -172,25 +180,52 @@ interface Taken extends Decision {
   readonly pace: PaceVerdict | undefined;
 }
 
-async function storeMessage(
-  options: RouterOptions,
-  group: Group,
-  { message, decision, reservation }: { message: IncomingMessage; decision: Decision; reservation: Reservation },
-): Promise<Taken | "duplicate"> {
+/** A message that is about to be stored. */
+interface Taking {
+  readonly message: IncomingMessage;
+  readonly decision: Decision;
+  readonly reservation: Reservation;
+}
+
+async function storeMessage(options: RouterOptions, group: Group, taking: Taking): Promise<Taken | "duplicate"> {
+  const { message, decision, attachments } = await fetchAndHear(options, group, taking);
   const { command, argument } = decision;
-  const attachments = command ? [] : await fetchNew(options, group, { message, roomBytes: reservation.fileRoom });
   const at = options.clock.now();
   const late = decision.state === "waiting" && isLate(options, group, { sentAt: message.sentAt, at });
   const pace = decision.state === "waiting" && !late ? await options.pace?.judge(group, message.sender.id) : undefined;
   const state = pace?.held === undefined ? decision.state : "context";
   // What is said for nobody is there once.
   const agents = state === "waiting" ? decision.agents : undefined;
-  const charge = reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
+  const charge = taking.reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
   const placed = { group: group.name, state, at, command, argument, agents, late, attachments, charge };
+  tellComing(options, group, message, { state, late, agents });
   const { seq, duplicate } = await options.store.messages.insert(message, placed);
   if (duplicate) return "duplicate";
   if (pace) options.pace?.settle(group, pace);
   return { ...decision, state, seq, at, late, pace };
+}
+
+/** The files of the message; what is said in them may be what makes it one for the agent. */
+async function fetchAndHear(
+  options: RouterOptions,
+  group: Group,
+  { message: written, decision: first, reservation }: Taking,
+): Promise<Omit<Taking, "reservation"> & { readonly attachments: readonly StoredAttachment[] }> {
+  if (first.command !== undefined) return { message: written, decision: first, attachments: [] };
+  const fetched = await fetchNew(options, group, { message: written, roomBytes: reservation.fileRoom });
+  const { message, attachments, spoken } = withTranscripts(written, fetched, options.limits.textChars);
+  const isOpen = first.rule === "unaddressed" && spoken !== "";
+  const decision = isOpen ? await decide(options, group, written, spoken) : first;
+  return { message, decision, attachments };
+}
+
+function tellComing(
+  { coming }: Pick<RouterOptions, "coming">,
+  group: Group,
+  message: IncomingMessage,
+  { state, late, agents }: Pick<Taken, "state" | "late" | "agents">,
+): void {
+  if (state === "waiting" && !late) coming?.(group, message, agents);
 }
 
 /** What comes of a message once it is stored. */
@@ -198,7 +233,7 @@ async function follow(options: RouterOptions, group: Group, message: IncomingMes
   try {
     const noted = note(options, group, message, taken);
     if (taken.state === "waiting") options.wake(group.name, taken.late, taken.agents);
-    if (taken.state === "waiting" && !taken.late) options.received?.(group, message, taken.agents);
+    if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
     if (taken.refused?.may === "speak") await tellRefused(options, group, message, taken.refused.needed);
@@ -245,31 +280,41 @@ async function fetchNew(
   { store, fetchAll }: RouterOptions,
   group: Group,
   { message, roomBytes }: { readonly message: IncomingMessage; readonly roomBytes: number },
-): Promise<readonly StoredAttachment[]> {
+): Promise<readonly FetchedAttachment[]> {
   const { attachments = [] } = message;
   if (!fetchAll || attachments.length === 0 || (await store.messages.isKnown(message))) return [];
   return fetchAll(group.name, attachments, roomBytes);
 }
 
-async function decide(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
+async function decide(
+  options: RouterOptions,
+  group: Group,
+  message: IncomingMessage,
+  spoken?: string,
+): Promise<Decision> {
   const access = options.access(group, { channel: message.channel, id: message.sender.id });
   if (access.may === "nothing") return { state: "handled", rule: "access-deny", command: undefined, refused: access };
-  const wanted = await readWish(options, group, message);
+  const wanted = await readWish(options, group, message, spoken);
   if (access.may === "trigger" || wanted.state === "context") return wanted;
   return { state: "context", rule: "access-trigger", command: undefined, refused: access };
 }
 
 /** What the message would have if everybody might do everything. */
-async function readWish(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
+async function readWish(
+  options: RouterOptions,
+  group: Group,
+  message: IncomingMessage,
+  spoken: string | undefined,
+): Promise<Decision> {
   const said = commandOf(options, group, message) ?? (await options.answerInReply?.(message));
   if (said) return { state: "handled", rule: "command", ...said };
   const { outbox } = options.store;
   const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => outbox.isOwn(channel, chat, reference);
   const names = agentsOf(group).map((id) => ({ id, name: nameIn(options, group, id) }));
-  const rule = await addressRule({ names: names.map(({ name }) => name), isOwn }, group, message);
+  const rule = await addressRule({ names: names.map(({ name }) => name), isOwn, spoken }, group, message);
   if (rule === "unaddressed") return { state: "context", rule, command: undefined };
   const sessionOf: AgentsMeantOptions["sessionOf"] = (...reference) => outbox.sessionOf(...reference);
-  const agents = group.agents && (await agentsMeant({ names, sessionOf }, message));
+  const agents = group.agents && (await agentsMeant({ names, sessionOf }, message, spoken));
   return { state: "waiting", rule, command: undefined, agents };
 }
 

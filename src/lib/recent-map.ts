@@ -31,4 +31,8 @@ export class RecentMap<Key, Value> {
   delete(key: Key): void {
     this.#entries.delete(key);
   }
+
+  clear(): void {
+    this.#entries.clear();
+  }
 }

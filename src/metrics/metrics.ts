@@ -6,9 +6,11 @@ import type { ChannelState, Receipt } from "../channels/channel.ts";
 import type { OutboxState } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { TurnPhase, TurnState } from "../domain/turn.ts";
+import { countWeb, type WebCounter } from "./count-web.ts";
+import { countOutcomes, type OutcomeCounters } from "./outcome-counters.ts";
 
 /** What is counted as it happens. */
-export interface Metrics {
+export interface Metrics extends OutcomeCounters {
   /** A channel handed over a message and was told this. */
   messageIn(channel: string, receipt: Receipt): void;
   turnEnded(state: Exclude<TurnState, "running">, elapsedMs: number): void;
@@ -19,20 +21,11 @@ export interface Metrics {
   /** `outcome`: `answered`, or the kind of failure. */
   modelCall(model: string, outcome: string, elapsedMs: number): void;
   modelUsage(model: string, usage: ModelUsage): void;
+  /** The prompts of a session are hardly read from the vendor's cache. */
+  cacheMissed(model: string): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
-  /** Calls of webhooks, by what came of them. */
-  webhook(outcome: string, count?: number): void;
-  /** Agents look by themselves, or do not for this reason. */
-  heartbeat(outcome: string): void;
-  /** A due time of a task was claimed, passed by, or its run ended in this way. */
-  taskRun(outcome: string): void;
-  /** What became of a background job: `started`, or how it ended. */
-  job(outcome: string): void;
-  /** What became of a skill: `loaded`, `refused`, `changed`. */
-  skill(outcome: string): void;
-  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one cannot be used. */
-  memory(outcome: string, count: number): void;
+  web: WebCounter;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -81,6 +74,23 @@ export function createMetrics(registry: Registry): Metrics {
     buckets: turnSeconds,
     registers,
   });
+  return {
+    ...countOutcomes(registers),
+    delivery: countDeliveries(registers),
+    messageIn: (channel, receipt) => {
+      messages.inc({ channel, outcome: outcomeOf(receipt) });
+      if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
+    },
+    turnPhase: timePhases(registers),
+    turnEnded: (state, elapsedMs) => turns.observe({ state }, elapsedMs / 1000),
+    ...countModelCalls(registers),
+    egress: countEgress(registers),
+    web: countWeb(registers),
+    subAgentEnded: countSubAgents(registers),
+  };
+}
+
+function countModelCalls(registers: Registry[]): Pick<Metrics, "modelCall" | "modelUsage" | "cacheMissed"> {
   const calls = new Histogram({
     name: "crabpot_model_call_duration_seconds",
     help: "Model calls, by outcome",
@@ -90,32 +100,25 @@ export function createMetrics(registry: Registry): Metrics {
   });
   const tokens = new Counter({
     name: "crabpot_model_tokens_total",
-    help: "Tokens as the providers counted them; cached ones are a part of the input",
+    help: "Tokens as the providers counted them; those read from or written to a prompt cache are parts of the input",
     labelNames: ["model", "kind"],
     registers,
   });
+  const missed = new Counter({
+    name: "crabpot_cache_missed_total",
+    help: "Sessions whose prompts were hardly read from a prompt cache over 20 turns",
+    labelNames: ["model"],
+    registers,
+  });
   return {
-    taskRun: countTaskRuns(registers),
-    delivery: countDeliveries(registers),
-    messageIn: (channel, receipt) => {
-      messages.inc({ channel, outcome: outcomeOf(receipt) });
-      if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
-    },
-    turnPhase: timePhases(registers),
-    turnEnded: (state, elapsedMs) => turns.observe({ state }, elapsedMs / 1000),
+    cacheMissed: (model) => missed.inc({ model }),
     modelCall: (model, outcome, elapsedMs) => calls.observe({ model, outcome }, elapsedMs / 1000),
     modelUsage: (model, usage) => {
       tokens.inc({ model, kind: "input" }, usage.inputTokens);
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
+      tokens.inc({ model, kind: "written-input" }, usage.writtenInputTokens ?? 0);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
-    job: countJobs(registers),
-    egress: countEgress(registers),
-    webhook: countWebhooks(registers),
-    heartbeat: countHeartbeats(registers),
-    subAgentEnded: countSubAgents(registers),
-    memory: countMemories(registers),
-    skill: countSkills(registers),
   };
 }
 
@@ -140,46 +143,6 @@ function timePhases(registers: Registry[]): Metrics["turnPhase"] {
   return (phase, ms) => phases.observe({ phase }, ms / 1000);
 }
 
-function countWebhooks(registers: Registry[]): Metrics["webhook"] {
-  const calls = new Counter({
-    name: "crabpot_webhooks_total",
-    help: "Calls of webhooks: stored, duplicate, or why they were refused",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome, count = 1) => calls.inc({ outcome }, count);
-}
-
-function countHeartbeats(registers: Registry[]): Metrics["heartbeat"] {
-  const beats = new Counter({
-    name: "crabpot_heartbeats_total",
-    help: "Heartbeats of agents whose file says something: begun, or why they were skipped",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome) => beats.inc({ outcome });
-}
-
-function countTaskRuns(registers: Registry[]): Metrics["taskRun"] {
-  const runs = new Counter({
-    name: "crabpot_task_runs_total",
-    help: "Runs of tasks, by outcome: claimed, missed, retried, or how they ended",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome) => runs.inc({ outcome });
-}
-
-function countJobs(registers: Registry[]): Metrics["job"] {
-  const jobs = new Counter({
-    name: "crabpot_jobs_total",
-    help: "Background jobs of agents: started, and how they ended",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome) => jobs.inc({ outcome });
-}
-
 function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
   const ended = new Counter({
     name: "crabpot_sub_agents_total",
@@ -188,26 +151,6 @@ function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
     registers,
   });
   return (state) => ended.inc({ state });
-}
-
-function countSkills(registers: Registry[]): Metrics["skill"] {
-  const skills = new Counter({
-    name: "crabpot_skills_total",
-    help: "Skills of groups: loaded by an agent, refused, changed because people allowed it",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome) => skills.inc({ outcome });
-}
-
-function countMemories(registers: Registry[]): Metrics["memory"] {
-  const memories = new Counter({
-    name: "crabpot_memories_total",
-    help: "Memories of groups: kept of what was said, extracted from it, noted of a day or refused, stored by an agent, forgotten, cleaned away as too old",
-    labelNames: ["outcome"],
-    registers,
-  });
-  return (outcome, count) => memories.inc({ outcome }, count);
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import type { ModelAnswer, ModelUsage, StopReason, ToolCall } from "../domain/model.ts";
+import type { ModelAnswer, ModelUsage, StopReason, Thoughts, ToolCall } from "../domain/model.ts";
+import { parseJson } from "../lib/text/parse-json.ts";
 import { estimateTextTokens } from "../lib/text/text-tokens.ts";
 import { malformed } from "./failures.ts";
 import type { OnDelta } from "./provider.ts";
@@ -24,6 +25,7 @@ export class AnswerDraft {
   readonly #onDelta: OnDelta | undefined;
   readonly #calls: CallDraft[] = [];
   #text = "";
+  #thoughtTokens = 0;
   #chars = 0;
 
   constructor(vendor: string, onDelta: OnDelta | undefined) {
@@ -52,6 +54,12 @@ export class AnswerDraft {
     call.input += json;
   }
 
+  /** Text that is thought and not said. It is kept by whoever knows the vendor's form. */
+  countThought(text: string): void {
+    this.#count(text);
+    this.#thoughtTokens += estimateTextTokens(text);
+  }
+
   get calls(): readonly CallDraft[] {
     return this.#calls;
   }
@@ -59,17 +67,19 @@ export class AnswerDraft {
   /** What has come so far, in tokens by our own estimate. */
   estimateTokens(): number {
     const parts = [this.#text, ...this.#calls.map((call) => call.name + call.input)];
-    return parts.reduce((sum, part) => sum + estimateTextTokens(part), 0);
+    return parts.reduce((sum, part) => sum + estimateTextTokens(part), this.#thoughtTokens);
   }
 
   /**
-   * The finished answer. One that was cut at the output limit keeps its text only: the rest of its calls is unknown. Throws
+   * The finished answer. One that was cut at the output limit keeps its text only: the rest of its calls and thoughts is unknown. Throws
    * ProviderError when a call has no name or its input is not a JSON object.
    */
-  finish(end: { stop: StopReason; usage: ModelUsage; model: string }): ModelAnswer {
+  finish(end: { stop: StopReason; usage: ModelUsage; model: string; thoughts?: Thoughts | undefined }): ModelAnswer {
     const toolCalls = end.stop === "length" ? [] : this.#finishCalls();
     const stop = toolCalls.length > 0 ? "tool-calls" : end.stop === "tool-calls" ? "end" : end.stop;
-    return { text: this.#text.toWellFormed(), toolCalls, stop, usage: end.usage, model: end.model };
+    const { usage, model, thoughts = [] } = end;
+    const isWhole = end.stop !== "length" && thoughts.length > 0;
+    return { text: this.#text.toWellFormed(), toolCalls, stop, usage, model, ...(isWhole && { thoughts }) };
   }
 
   #finishCalls(): ToolCall[] {
@@ -98,23 +108,18 @@ export class AnswerDraft {
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Counts that a vendor reported, made safe: whole, not negative, the cached ones a part of all. `undefined` when unusable. */
+/** Counts that a vendor reported, made safe: whole, not negative, cached and written ones parts of all. `undefined` when unusable. */
 export function cleanUsage(reported: {
   readonly input: unknown;
   readonly cached: unknown;
+  readonly written?: unknown;
   readonly output: unknown;
 }): ModelUsage | undefined {
-  const [inputTokens, cached, outputTokens] = [reported.input, reported.cached, reported.output].map(toCount);
+  const [inputTokens, outputTokens] = [toCount(reported.input), toCount(reported.output)];
   if (inputTokens === undefined || outputTokens === undefined) return undefined;
-  return { inputTokens, cachedInputTokens: Math.min(cached ?? 0, inputTokens), outputTokens };
+  const cachedInputTokens = Math.min(toCount(reported.cached) ?? 0, inputTokens);
+  const writtenInputTokens = Math.min(toCount(reported.written) ?? 0, inputTokens - cachedInputTokens);
+  return { inputTokens, cachedInputTokens, ...(writtenInputTokens > 0 && { writtenInputTokens }), outputTokens };
 }
 
 function toCount(value: unknown): number | undefined {

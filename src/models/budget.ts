@@ -64,6 +64,21 @@ export async function reserveBudget(ledger: UsageLedger, call: BudgetedCall): Pr
   }
 }
 
+/** Reserves a price, as it is. Returns the reservation. Throws `budget_exhausted` where the day's budget has not as much left. */
+export async function reserveUsd(
+  ledger: UsageLedger,
+  call: Pick<BudgetedCall, "group" | "groupLimits" | "totalLimits" | "isDefaultTotal" | "now" | "onRefused"> & {
+    readonly usd: number;
+  },
+): Promise<number> {
+  const { group, groupLimits, totalLimits, usd, now } = call;
+  const answer = await ledger.reserve({ group, day: utcDay(now), tokens: 0, usd, groupLimits, totalLimits });
+  if (answer.granted) return answer.reservation;
+  const { limit, used, allowed } = answer;
+  call.onRefused({ limit, used, allowed });
+  throw exhausted(answer, call);
+}
+
 /** What a call takes of a budget before it is made: at least, with the shortest answer that is of use, or with the longest one. */
 export function callReserve(
   capability: Capability,
@@ -98,7 +113,10 @@ function affordableOutput(capability: Capability, inputTokens: number, refusal: 
 }
 
 /** The chat reads this. What all groups use together is none of one group's business, so of the total no amount is told. */
-function exhausted(refusal: BudgetRefusal, { now, isDefaultTotal }: BudgetedCall): AppError {
+function exhausted(
+  refusal: BudgetRefusal,
+  { now, isDefaultTotal }: Pick<BudgetedCall, "now" | "isDefaultTotal">,
+): AppError {
   const { limit, allowed, used } = refusal;
   const afresh = new Date(utcDayEnd(now))
     .toISOString()

@@ -5,10 +5,11 @@ import type { ProviderDefinition, ProviderPorts, ProviderSettings } from "./defi
 import { LateProvider } from "./late-provider.ts";
 import { offline } from "./offline/definition.ts";
 import { openai } from "./openai/definition.ts";
+import { openAiPresets } from "./openai/presets.ts";
 import type { Provider } from "./provider.ts";
 
 /** Every kind of provider that comes with crabpot; in this order a key in the environment decides which one a first start uses. */
-export const providerDefinitions: readonly ProviderDefinition[] = [offline, anthropic, openai];
+export const providerDefinitions: readonly ProviderDefinition[] = [offline, anthropic, openai, ...openAiPresets];
 
 type OpenOptions = Partial<Omit<ProviderPorts, "name">> & {
   /** The kinds that there are, if not those of crabpot alone. */

@@ -36,8 +36,8 @@ export interface ProviderDefinition<Settings = unknown> {
   /** Its keys and passwords by setting: they must not be seen in logs, records and chats. */
   secrets?(settings: Settings): Readonly<Record<string, string>>;
   readonly environment?: EnvironmentUse | undefined;
-  /** Where it embeds texts, for those that have `/embeddings` as OpenAI does. */
-  embeddings?(settings: Settings): { readonly baseUrl: string; readonly apiKey: string };
+  /** Where it is, for those that have `/embeddings` and `/audio` as OpenAI does, or some of them. */
+  server?(settings: Settings): { readonly baseUrl: string; readonly apiKey: string };
   /** Every home has this provider under the name of its kind, with the settings that `{}` gives; this model answers until another is set. */
   readonly defaultModel?: string | undefined;
   /** Loads what the provider needs. Called once, when it is first needed; whoever called it disposes the result. */

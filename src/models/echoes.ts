@@ -18,7 +18,8 @@ export function withoutEchoes(error: ProviderError, sent: Pick<ProviderRequest, 
     at += Math.max(1, length);
   }
   if (kept === error.message) return error;
-  return new ProviderError(error.failure, kept.toWellFormed(), { retryAfterMs: error.retryAfterMs });
+  const { failure, retryAfterMs, windowTokens } = error;
+  return new ProviderError(failure, kept.toWellFormed(), { retryAfterMs, windowTokens });
 }
 
 /** How many characters from there on stand in the prompt too; 0 for less than would be an echo. */

@@ -2,6 +2,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
 import { ProviderError } from "./provider.ts";
 import type { ProviderFailure } from "./provider.ts";
+import { windowIn } from "./refused-length.ts";
 import { SilenceError } from "./transport.ts";
 
 /** What a vendor's refusal consists of, as far as it is known; a failure in the middle of a stream has no status. */
@@ -29,8 +30,13 @@ const byKind: Readonly<Record<string, ProviderFailure>> = {
   authentication_error: "auth",
   billing_error: "auth",
   context_length_exceeded: "too-long",
+  engine_overloaded_error: "overloaded",
+  exceed_context_size_error: "too-long",
+  exceeded_current_quota_error: "auth",
   insufficient_quota: "auth",
   invalid_api_key: "auth",
+  invalid_authentication_error: "auth",
+  invalid_prompt: "invalid",
   invalid_request_error: "invalid",
   not_found_error: "invalid",
   overloaded_error: "overloaded",
@@ -38,19 +44,25 @@ const byKind: Readonly<Record<string, ProviderFailure>> = {
   rate_limit_error: "rate-limited",
   rate_limit_exceeded: "rate-limited",
   request_too_large: "too-long",
+  server_error: "unavailable",
 };
 
-/** No vendor has a code of its own for this in every case; these are the words that Anthropic, OpenAI, vLLM and Ollama use. */
+/** No vendor has a code of its own for this in every case; these are the words that they use. */
 const tooLong =
-  /context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input (is|was) too long|input length/i;
+  /context.?(length|window|size)|maximum (context|prompt)|prompt is too long|too many (input )?tokens|input (is|was) too long|input length|token (count|limit)|`inputs` tokens \+/i;
+
+/** A wrong key, or an account without money, that has no status of its own: Anthropic, Gemini, xAI. No waiting helps. */
+const refusesAccount =
+  /api key (is )?not valid|(incorrect|invalid) api key|credit balance|used all available credits|spending limit/i;
 
 /** Sorts a vendor's refusal into what the calls act on. */
 function failureOf(failure: Pick<VendorFailure, "status" | "kinds" | "message">): ProviderFailure {
   const { status, kinds, message } = failure;
   const named = kinds.map((kind) => byKind[kind]).filter((found) => found !== undefined);
-  // A used-up account answers 429, but no waiting helps.
-  const final = named.find((found) => found === "auth" || found === "too-long");
+  // A used-up account answers 429, but no waiting helps; so does an overloaded vendor, which is no fault of ours.
+  const final = named.find((found) => found === "auth" || found === "too-long" || found === "overloaded");
   const found = final ?? (status === undefined ? named[0] : ofStatus(status)) ?? "unavailable";
+  if ((found === "invalid" || found === "rate-limited") && refusesAccount.test(message)) return "auth";
   return found === "invalid" && tooLong.test(message) ? "too-long" : found;
 }
 
@@ -72,6 +84,14 @@ function retryAfterMs(headers: Headers | undefined, clock: Clock): number | unde
   if (Number.isNaN(at)) return undefined;
   const said = Date.parse(headers?.get("date") ?? "");
   return Math.max(0, at - (Number.isNaN(said) ? clock.now() : said));
+}
+
+/** Some say it in words only: "Please retry in 12.5s" (Gemini), "try again in 6m0s" (OpenAI), "try again after 1 seconds" (Kimi). */
+function retryAfterMsInWords(message: string): number | undefined {
+  const said = /(?:retry|try again) (?:in|after) (?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,6})?) ?(ms|s)/i.exec(message);
+  if (!said) return undefined;
+  const [, minutes = "0", amount, unit = ""] = said;
+  return Math.ceil(Number(minutes) * 60_000 + Number(amount) * (unit.toLowerCase() === "ms" ? 1 : 1_000));
 }
 
 function toNumber(text: string | null | undefined): number | undefined {
@@ -97,11 +117,11 @@ export function explainFailure(error: unknown, { vendor, signal, safe, answered 
 /** Turns what a vendor refused into an error whose text is safe to log and to show. */
 function refusal(vendor: string, failure: VendorFailure, safe: { secret: string; clock: Clock }): ProviderError {
   const what = failure.status === undefined ? "broke off with an error" : `answered ${failure.status}`;
-  return new ProviderError(
-    failureOf(failure),
-    `${vendor} ${what}: ${scrub(failure.message, safe.secret) || "no reason given"}`,
-    { retryAfterMs: retryAfterMs(failure.headers, safe.clock) },
-  );
+  const sort = failureOf(failure);
+  return new ProviderError(sort, `${vendor} ${what}: ${scrub(failure.message, safe.secret) || "no reason given"}`, {
+    retryAfterMs: retryAfterMs(failure.headers, safe.clock) ?? retryAfterMsInWords(failure.message),
+    windowTokens: sort === "too-long" ? windowIn(failure.message) : undefined,
+  });
 }
 
 /** Turns a failed connection or an unreadable stream into an error without addresses or keys. */

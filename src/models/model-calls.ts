@@ -1,21 +1,25 @@
 import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
-import { type DayUse, defaultTotalUsd } from "../domain/usage.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Publish } from "../events/event.ts";
-import { partsOf } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
-import { budgetWarnings, reserveBudget } from "./budget.ts";
+import { reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
-import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
-import type { Capability, CapabilityOverride } from "./capabilities.ts";
+import { type Budgets, callLimits, type CallLimits, limitsMoney, totalLimits, warnOfBudgets } from "./budget-limits.ts";
+import type { CircuitBreakers } from "./breaker.ts";
+import { imagesIn, withThoughtsOf } from "./call-messages.ts";
+import type { RefusedPrompt, TokenCalibration } from "./calibration.ts";
+import { cacheOf, costUsd, hasPrice } from "./capabilities.ts";
+import type { CacheTraits, CapabilityOverride } from "./capabilities.ts";
 import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
-import type { OnDelta, Provider, ProviderRequest } from "./provider.ts";
+import type { OnDelta, Provider, ProviderFailure, ProviderRequest } from "./provider.ts";
 import { retryDelayMs } from "./retry.ts";
+import { learnWindow, modelsOfRoute, type RouteModel } from "./route-models.ts";
+import type { Routes } from "./routes.ts";
 
 export interface ModelCall {
   readonly group: string;
@@ -28,11 +32,15 @@ export interface ModelCall {
   readonly system: readonly string[];
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
+  /** Of a route with weights, which model comes first is decided by this; left out: by the group. */
+  readonly conversation?: string | undefined;
+  /** Of the answer; left out: what the model and its route allow. */
+  readonly mostTokens?: number | undefined;
   /** What `estimateTokens` would say of the prompt, where the caller knows it: estimating a long one takes a while. */
   readonly inputTokens?: number | undefined;
   readonly signal: AbortSignal;
-  /** Text as it streams in. After a failed try it comes again from the beginning. */
-  readonly onDelta?: OnDelta | undefined;
+  /** Called for each try; what it returns is told of the text of that one as it streams in. */
+  readonly onTry?: (() => OnDelta) | undefined;
 }
 
 export interface ModelCalls {
@@ -42,22 +50,26 @@ export interface ModelCalls {
    * `model_unavailable`, which lists what was tried.
    */
   complete(call: ModelCall): Promise<ModelAnswer>;
-  /** How many tokens a prompt may have so that each model of the route has room for it and for its answer. */
-  promptTokens(route: string | undefined): number;
+  /** How many tokens, as we estimate them, a prompt may have so that each model of the route has room for it and for its answer, of `mostTokens` at most. */
+  promptTokens(route: string | undefined, mostTokens?: number): number;
+  /** The smallest window of the models of the route, as far as it is known. */
+  windowTokens(route: string | undefined): number;
+  cacheOf(route: string | undefined): CacheTraits;
 }
-
-type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };
 
 export interface ModelCallsOptions {
   readonly models: {
     readonly default: string;
-    readonly routes: Readonly<Record<string, readonly string[]>>;
+    readonly routes: Routes;
     readonly providers: Readonly<Record<string, { readonly kind: string }>>;
     readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
     readonly attempts: number;
   };
-  readonly budgets: { readonly perGroup: Limits; readonly total: Limits; readonly warnAtPercent: number };
+  readonly budgets: Budgets;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly calibration: TokenCalibration;
+  /** Of the providers, by the same names. */
+  readonly breakers: CircuitBreakers;
   readonly usage: UsageLedger;
   /** The bytes of an image by their SHA-256. Rejects when they cannot be had, or are damaged. */
   readonly readImage: (sha256: string) => Promise<Uint8Array>;
@@ -71,14 +83,6 @@ export interface ModelCallsOptions {
   readonly publish: Publish<"model.requested" | "model.responded" | "budget.warned">;
 }
 
-/** A model of a route. */
-interface RouteModel {
-  readonly reference: string;
-  readonly model: string;
-  readonly provider: Provider;
-  readonly capability: Capability;
-}
-
 /** A model that did not answer, and why. */
 interface Failure {
   readonly model: string;
@@ -86,35 +90,22 @@ interface Failure {
   readonly isTooLong: boolean;
 }
 
-/** Makes model calls within budgets, with retries and failover. Has no state of its own: any number of calls may run at once. */
+/** Makes model calls within budgets, with retries and failover. Any number of calls may run at once. */
 export function createModelCalls(options: ModelCallsOptions): ModelCalls {
   return {
     complete: (call) => new RouteCall(options, call).run(),
-    promptTokens: (route) =>
+    promptTokens: (route, mostTokens = Infinity) =>
       Math.min(
-        ...modelsOf(options, route).map(({ capability }) => capability.contextTokens - outputTokensOf(capability)),
+        ...modelsOfRoute(options, route).map(({ reference, capability, outputTokens }) =>
+          Math.floor(
+            (capability.contextTokens - Math.min(outputTokens, mostTokens)) / options.calibration.factorOf(reference),
+          ),
+        ),
       ),
+    windowTokens: (route) =>
+      Math.min(...modelsOfRoute(options, route).map(({ capability }) => capability.contextTokens)),
+    cacheOf: (route) => cacheOf(modelsOfRoute(options, route)),
   };
-}
-
-function modelsOf(options: ModelCallsOptions, route: string | undefined): RouteModel[] {
-  const { models, providers } = options;
-  const name = route ?? models.default;
-  const references = models.routes[name];
-  if (references === undefined)
-    throw new AppError("config_invalid", `There is no model route ${name} in models.routes.`);
-  return references.map((reference) => {
-    const [providerName = "", ...rest] = reference.split("/");
-    const model = rest.join("/");
-    const provider = providers.get(providerName);
-    const kind = models.providers[providerName]?.kind;
-    if (provider === undefined || kind === undefined)
-      throw new AppError(
-        "config_invalid",
-        `The route ${name} names ${reference}, but models.providers has no ${providerName}.`,
-      );
-    return { reference, model, provider, capability: capabilityOf(kind, model, models.capabilities[reference]) };
-  });
 }
 
 /** One call on its way through its route. */
@@ -122,26 +113,19 @@ class RouteCall {
   readonly #options: ModelCallsOptions;
   readonly #call: ModelCall;
   readonly #inputTokens: number;
-  readonly #groupLimits: BudgetLimits;
-  readonly #totalLimits: BudgetLimits;
-  readonly #isDefaultTotal: boolean;
+  readonly #limits: CallLimits;
 
   constructor(options: ModelCallsOptions, call: ModelCall) {
-    const { perGroup, total } = options.budgets;
     this.#options = options;
     this.#call = call;
     this.#inputTokens = call.inputTokens ?? options.estimateTokens(call);
-    this.#groupLimits = {
-      tokensPerDay: call.groupBudget.tokensPerDay ?? perGroup.tokensPerDay,
-      usdPerDay: call.groupBudget.usdPerDay ?? perGroup.usdPerDay,
-    };
-    this.#totalLimits = { tokensPerDay: total.tokensPerDay, usdPerDay: total.usdPerDay };
-    this.#isDefaultTotal = total.tokensPerDay === undefined && total.usdPerDay === undefined;
+    this.#limits = callLimits(options.budgets, call.groupBudget);
   }
 
   async run(): Promise<ModelAnswer> {
     const failures: Failure[] = [];
-    for (const model of modelsOf(this.#options, this.#call.route)) {
+    const { group, route, conversation = group } = this.#call;
+    for (const model of modelsOfRoute(this.#options, route, conversation)) {
       const outcome = await this.#ask(model);
       if (!("why" in outcome)) return outcome;
       failures.push(outcome);
@@ -154,12 +138,13 @@ class RouteCall {
   }
 
   async #ask(model: RouteModel): Promise<ModelAnswer | Failure> {
-    const unfit = this.#whyUnfit(model);
+    const unfit = this.#whyUnfit(model) ?? this.#whyPassedOver(model);
     if (unfit) return unfit;
     let images = model.capability.vision ? imagesIn(this.#call.messages) : [];
     for (let attempt = 1; ; attempt += 1) {
       this.#call.signal.throwIfAborted();
       const outcome = await this.#try(model, { attempt, images });
+      this.#note(model, outcome);
       if (!(outcome instanceof ProviderError)) return outcome;
       if (images.length > 0 && isRefusedRequest(outcome)) {
         // An image that a vendor refuses would otherwise end every turn of its conversation from here on.
@@ -173,6 +158,8 @@ class RouteCall {
       const delayMs =
         attempt < this.#options.models.attempts ? retryDelayMs(outcome, attempt, this.#options.random) : undefined;
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
+      if (this.#options.breakers.secondsLeft(model.provider.name) !== undefined)
+        return toFailure(model, outcome, attempt);
       this.#options.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },
         "retrying a model call",
@@ -190,18 +177,18 @@ class RouteCall {
   }
 
   /** Why the model need not be asked at all. */
-  #whyUnfit({ reference, capability }: RouteModel): Failure | undefined {
-    const room = capability.contextTokens - outputTokensOf(capability);
-    if (this.#inputTokens > room)
+  #whyUnfit({ reference, capability, outputTokens }: RouteModel): Failure | undefined {
+    const room = capability.contextTokens - Math.min(outputTokens, this.#call.mostTokens ?? Infinity);
+    const inputTokens = this.#inputTokensFor(reference);
+    if (inputTokens > room)
       return {
         model: reference,
-        why: `the prompt has about ${this.#inputTokens} tokens, and there is room for ${room}`,
+        why: `the prompt has about ${inputTokens} tokens, and there is room for ${room}`,
         isTooLong: true,
       };
     if (this.#call.tools.length > 0 && !capability.tools)
       return { model: reference, why: "it cannot use tools", isTooLong: false };
-    const hasMoneyLimit = this.#groupLimits.usdPerDay !== undefined || this.#totalLimits.usdPerDay !== undefined;
-    if (hasMoneyLimit && !hasPrice(capability))
+    if (limitsMoney(this.#limits) && !hasPrice(capability))
       return {
         model: reference,
         why: `there is a budget in US dollars, but its price is not known; set inputUsd and outputUsd under models.capabilities["${reference}"]`,
@@ -210,10 +197,35 @@ class RouteCall {
     return undefined;
   }
 
-  /** The default is a limit in money, and says nothing of calls that have no price. */
-  #totalLimitsFor({ capability }: RouteModel): BudgetLimits {
-    if (!this.#isDefaultTotal || !hasPrice(capability)) return this.#totalLimits;
-    return { tokensPerDay: undefined, usdPerDay: defaultTotalUsd };
+  /** As this model would count them. */
+  #inputTokensFor(reference: string): number {
+    return Math.ceil(this.#inputTokens * this.#options.calibration.factorOf(reference));
+  }
+
+  /** Its provider has failed again and again. */
+  #whyPassedOver({ reference, provider: { name } }: RouteModel): Failure | undefined {
+    if (this.#options.breakers.mayAsk(name)) return undefined;
+    const seconds = this.#options.breakers.secondsLeft(name) ?? 1;
+    const why = `${name} has failed again and again, so it is not asked; it is tried again in ${seconds} s`;
+    return { model: reference, why, isTooLong: false };
+  }
+
+  /** What an outcome says of the provider. A request that it refuses as such says that it is there. */
+  #note(model: RouteModel, outcome: ModelAnswer | ProviderError): void {
+    const { breakers, logger } = this.#options;
+    const { name } = model.provider;
+    if (outcome instanceof ProviderError && outcome.failure === "too-long")
+      learnWindow(this.#options, model, this.#refused(model, outcome));
+    const answered = !(outcome instanceof ProviderError) || !failuresOfProvider.has(outcome.failure);
+    breakers.report(name, answered);
+    const seconds = breakers.secondsLeft(name);
+    if (!answered && seconds !== undefined)
+      logger.warn({ provider: name, seconds }, "a model provider fails again and again; it is not asked for a while");
+  }
+
+  #refused({ capability, outputTokens }: RouteModel, { windowTokens: saidTokens }: ProviderError): RefusedPrompt {
+    const answerTokens = Math.min(outputTokens, this.#call.mostTokens ?? Infinity);
+    return { estimated: this.#inputTokens, answerTokens, windowTokens: capability.contextTokens, saidTokens };
   }
 
   /** One try. What it costs is settled however it ends. */
@@ -224,12 +236,12 @@ class RouteCall {
     const { clock, usage: ledger, publish } = this.#options;
     const reservation = await reserveBudget(ledger, {
       group: this.#call.group,
-      groupLimits: this.#groupLimits,
-      totalLimits: this.#totalLimitsFor(model),
-      isDefaultTotal: this.#isDefaultTotal,
+      groupLimits: this.#limits.group,
+      totalLimits: totalLimits(this.#limits, hasPrice(model.capability)),
+      isDefaultTotal: this.#limits.isDefaultTotal,
       capability: model.capability,
-      inputTokens: this.#inputTokens,
-      outputTokens: outputTokensOf(model.capability),
+      inputTokens: this.#inputTokensFor(model.reference),
+      outputTokens: Math.min(model.outputTokens, this.#call.mostTokens ?? Infinity),
       now: clock.now(),
       onRefused: (refusal) =>
         this.#options.logger.warn(
@@ -259,33 +271,22 @@ class RouteCall {
       return withoutEchoes(error, this.#call);
     } finally {
       const usd = used && costUsd(model.capability, used);
-      const { inputTokens = 0, outputTokens = 0 } = used ?? {};
-      const price = used ? usd : 0;
+      const price = used ? { ...used, usd } : { inputTokens: 0, outputTokens: 0, usd: 0 };
       const elapsedMs = clock.monotonic() - startedAt;
+      // Images are estimated by their number alone, so prompts with some say nothing.
+      const told = { estimated: this.#inputTokens, counted: images.length === 0 ? used : undefined };
+      const tokenFactor = this.#options.calibration.learn(model.reference, told);
       const [use] = await Promise.all([
-        ledger.settle(reservation.id, { ...called, inputTokens, outputTokens, usd: price }),
+        ledger.settle(reservation.id, { ...called, ...price, tokenFactor }),
         publish({ type: "model.responded", ...about, data: { ...tried, outcome, usage: used, usd, elapsedMs } }),
       ]);
-      if (use) await this.#warn(use, model);
-    }
-  }
-
-  async #warn(use: DayUse, model: RouteModel): Promise<void> {
-    const { budgets, usage, publish } = this.#options;
-    const warnings = await budgetWarnings(usage, use, {
-      group: this.#call.group,
-      groupLimits: this.#groupLimits,
-      totalLimits: this.#totalLimitsFor(model),
-      percent: budgets.warnAtPercent,
-    });
-    for (const data of warnings) {
-      const group = data.limit.startsWith("group ") ? this.#call.group : undefined;
-      await publish({ type: "budget.warned", group, actor: "host", data });
+      const whose = { group: this.#call.group, limits: this.#limits, hasPrice: hasPrice(model.capability) };
+      if (use) await warnOfBudgets(use, whose, this.#options);
     }
   }
 
   #request(
-    { model, provider }: RouteModel,
+    { reference, model, provider, entry: { thinking, temperature } }: RouteModel,
     {
       reservation,
       images,
@@ -295,10 +296,11 @@ class RouteCall {
       readonly onUsage: (usage: ModelUsage) => void;
     },
   ): Promise<ModelAnswer> {
-    const { system, messages, tools, signal, onDelta } = this.#call;
+    const { system, tools, signal, onTry } = this.#call;
+    const messages = withThoughtsOf(reference, this.#call.messages);
     return provider.complete(
-      { model, system, messages, tools, maxOutputTokens: reservation.outputTokens, images },
-      { signal, onDelta, onUsage },
+      { model, system, messages, tools, maxOutputTokens: reservation.outputTokens, images, thinking, temperature },
+      { signal, onDelta: onTry?.(), onUsage },
     );
   }
 
@@ -322,21 +324,11 @@ class RouteCall {
   }
 }
 
-/** Each once. */
-function imagesIn(messages: readonly ModelMessage[]): string[] {
-  const parts = messages.flatMap((message) => {
-    if (message.role === "assistant") return [];
-    return message.role === "user" ? partsOf(message) : message.results.flatMap(partsOf);
-  });
-  return [...new Set(parts.flatMap((part) => (part.kind === "image" ? [part.blob] : [])))];
-}
+/** What its provider answers for, and not the request or the key. */
+const failuresOfProvider: ReadonlySet<ProviderFailure> = new Set(["rate-limited", "overloaded", "unavailable"]);
 
 function isRefusedRequest({ failure }: ProviderError): boolean {
   return failure === "invalid" || failure === "too-long";
-}
-
-function hasPrice(capability: Capability): boolean {
-  return costUsd(capability, { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }) !== undefined;
 }
 
 function toFailure(model: RouteModel, error: ProviderError, attempts: number): Failure {

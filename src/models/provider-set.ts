@@ -1,4 +1,6 @@
 import { PendingWork } from "../lib/pending-work.ts";
+import { CircuitBreakers } from "./breaker.ts";
+import { TokenCalibration } from "./calibration.ts";
 import type { ProviderSettings } from "./define-provider.ts";
 import type { Provider } from "./provider.ts";
 
@@ -22,6 +24,8 @@ interface Entry {
 export interface ProviderSetOptions {
   readonly open: (name: string, settings: ProviderSettings, silenceMs: number) => Provider;
   readonly onFault: (error: unknown) => void;
+  /** Milliseconds, never back. */
+  readonly now: () => number;
 }
 
 /**
@@ -33,10 +37,15 @@ export class ProviderSet implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #retired = new Set<Entry>();
   readonly #ending: PendingWork;
+  /** What is known of how they are, by name. */
+  readonly breakers: CircuitBreakers;
+  /** What is known of how their models count tokens. */
+  readonly calibration = new TokenCalibration();
 
   constructor(options: ProviderSetOptions, config: ProvidersConfig) {
     this.#options = options;
     this.#ending = new PendingWork(options.onFault);
+    this.breakers = new CircuitBreakers(options.now);
     this.configure(config);
   }
 
@@ -45,6 +54,7 @@ export class ProviderSet implements AsyncDisposable {
       const wanted = providers[name];
       if (wanted && keyOf(wanted, timeoutSeconds) === entry.settings) continue;
       this.#entries.delete(name);
+      this.breakers.forget(name);
       this.#retired.add(entry);
       this.#endUnused(entry);
     }

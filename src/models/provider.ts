@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
+import type { Effort } from "./routes.ts";
 
 /** One call. `system` is in sections, the stable part first; adapters may put a cache mark behind the first one. */
 export interface ProviderRequest {
@@ -7,6 +8,9 @@ export interface ProviderRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens: number;
+  /** Left out: as the vendor has it. */
+  readonly thinking?: Effort | undefined;
+  readonly temperature?: number | undefined;
   /** The bytes of images to show, by the SHA-256 that parts refer to them by. What is not among them is told in words. */
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined;
 }
@@ -31,15 +35,18 @@ export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: ProviderFailure;
   readonly retryAfterMs: number | undefined;
+  /** How large the vendor says the model's window is, where it refuses a prompt as too long and says it. */
+  readonly windowTokens: number | undefined;
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+    options: { cause?: unknown; retryAfterMs?: number | undefined; windowTokens?: number | undefined } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.failure = failure;
     this.retryAfterMs = options.retryAfterMs;
+    this.windowTokens = options.windowTokens;
   }
 }
 

@@ -1,6 +1,8 @@
-import type { ModelMessage, ToolCall, ToolResult } from "../domain/model.ts";
+import { createHash } from "node:crypto";
+
+import type { ModelMessage, Thoughts, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
-import { describePart, partsOf } from "../domain/part.ts";
+import { describeFrames, describePart, partsOf } from "../domain/part.ts";
 import { estimateTextTokens } from "../lib/text/text-tokens.ts";
 import type { ProviderRequest } from "./provider.ts";
 
@@ -28,16 +30,24 @@ export interface WireResult {
 
 export type WireMessage =
   | { readonly role: "user"; readonly parts: readonly WirePart[] }
-  | { readonly role: "assistant"; readonly text: string | undefined; readonly toolCalls: readonly ToolCall[] }
+  | {
+      readonly role: "assistant";
+      readonly text: string | undefined;
+      readonly toolCalls: readonly ToolCall[];
+      readonly thoughts: Thoughts;
+    }
   | { readonly role: "tool"; readonly results: readonly WireResult[] };
 
 /**
  * The conversation in the form that all vendors accept: no empty messages, users' messages in a row made one, and call ids
- * of at most 40 letters, digits, `_` and `-` that occur once. An id depends only on what stands before it, so that a longer
- * conversation begins with the same bytes as the shorter one did.
+ * of at most 40 letters, digits, `_` and `-` (`short`: nine letters and digits) that occur once. An id depends only on what stands
+ * before it, so that a longer conversation begins with the same bytes as the shorter one did.
  */
-export function toWireMessages({ messages, images }: Pick<ProviderRequest, "messages" | "images">): WireMessage[] {
-  const ids = new CallIds();
+export function toWireMessages(
+  { messages, images }: Pick<ProviderRequest, "messages" | "images">,
+  { callIds = "usual" }: { readonly callIds?: "usual" | "short" } = {},
+): WireMessage[] {
+  const ids = new CallIds(callIds === "short" ? shortId : usualId);
   const wire: WireMessage[] = [];
   for (const message of messages) {
     const next = toWireMessage(message, { ids, images });
@@ -74,7 +84,8 @@ function toWireMessage(
   }
   const text = textOrNothing(message.text);
   const toolCalls = message.toolCalls.map((call) => ({ ...call, id: ids.next(call.id) }));
-  return text === undefined && toolCalls.length === 0 ? undefined : { role: "assistant", text, toolCalls };
+  const thoughts = message.thoughts?.items ?? [];
+  return text === undefined && toolCalls.length === 0 ? undefined : { role: "assistant", text, toolCalls, thoughts };
 }
 
 function toWireResult(result: ToolResult, ids: CallIds, images: ProviderRequest["images"]): WireResult {
@@ -87,26 +98,50 @@ function toWireResult(result: ToolResult, ids: CallIds, images: ProviderRequest[
 function toWireParts(parts: readonly Part[], images: ProviderRequest["images"]): WirePart[] {
   return parts.flatMap((part): WirePart[] => {
     const data = part.kind === "image" ? images?.get(part.blob) : undefined;
-    if (part.kind === "image" && data) return [{ kind: "image", mimeType: part.mimeType, data }];
+    if (part.kind === "image" && data) {
+      const others =
+        part.frames === undefined ? [] : [{ kind: "text", text: `[a picture${describeFrames(part)}]` } as const];
+      return [{ kind: "image", mimeType: part.mimeType, data }, ...others];
+    }
     const text = textOrNothing(describePart(part));
     return text === undefined ? [] : [{ kind: "text", text }];
   });
 }
 
+/** The id, if it is the `count`th one that would be called so. */
+type ToWireId = (id: string, count: number) => string;
+
+function usualId(id: string, count: number): string {
+  const clean = id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 32) || "call";
+  return count === 1 ? clean : `${clean}_${count}`;
+}
+
+function shortId(id: string, count: number): string {
+  if (count === 1 && /^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash("sha256")
+    .update(JSON.stringify([id, count]))
+    .digest("hex")
+    .slice(0, 9);
+}
+
 class CallIds {
+  readonly #toWireId: ToWireId;
   readonly #used = new Set<string>();
   readonly #current = new Map<string, string>();
 
+  constructor(toWireId: ToWireId) {
+    this.#toWireId = toWireId;
+  }
+
   next(id: string): string {
-    const clean = id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 32) || "call";
-    let wireId = clean;
-    for (let count = 2; this.#used.has(wireId); count += 1) wireId = `${clean}_${count}`;
+    let wireId = this.#toWireId(id, 1);
+    for (let count = 2; this.#used.has(wireId); count += 1) wireId = this.#toWireId(id, count);
     this.#used.add(wireId);
     this.#current.set(id, wireId);
     return wireId;
   }
 
   current(id: string): string {
-    return this.#current.get(id) ?? id;
+    return this.#current.get(id) ?? this.#toWireId(id, 1);
   }
 }

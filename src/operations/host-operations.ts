@@ -15,8 +15,11 @@ import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals/approvals.ts";
+import type { McpOperations } from "./mcp/mcp-view.ts";
+import { createImageOperations, type ImageOperationOptions, listUnready } from "./images/images.ts";
 import { type JobOperationOptions, stopJob } from "./jobs/jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
+import { forgetModels, type ModelOperationOptions } from "./models.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
 import { parsePerson } from "./people.ts";
@@ -75,7 +78,10 @@ export interface OperationOptions {
     remove(name: string): Promise<GroupChat>;
   };
   readonly routes: readonly string[];
+  readonly viewContext: ReadingOptions["viewContext"];
   readonly costOf: ReadingOptions["costOf"];
+  readonly models: ReadingOptions["models"];
+  readonly forgetLearned: ModelOperationOptions["forgetLearned"];
   readonly people: ReadingOptions["people"];
   readonly eraser: {
     look(who: MemberId): Promise<ErasureView>;
@@ -89,7 +95,10 @@ export interface OperationOptions {
   readonly admissions: RequestAnswers;
   readonly taskDesk: TaskDesk;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
+  /** Installed ones, with the reason of those that are not used. */
+  readonly plugins?: () => readonly { readonly name: string; readonly reason: string | undefined }[];
   readonly nextHeartbeat: () => NextHeartbeat | undefined;
+  readonly outdatedSkills: () => Promise<readonly string[]>;
   readonly webhooks: WebhookOperationOptions["webhooks"];
   readonly jobs: JobOperationOptions["jobs"];
   readonly subAgentDesk: SubAgentOperationOptions["subAgentDesk"];
@@ -101,6 +110,7 @@ export interface OperationOptions {
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
   readonly refusedMounts: () => readonly RefusedMount[];
+  readonly images: ImageOperationOptions["images"];
   readonly intake: () => HostStatus["intake"];
   readonly config: {
     state(): ConfigState;
@@ -108,6 +118,7 @@ export interface OperationOptions {
     diff(): Promise<ConfigDifferences>;
   };
   readonly settings: Pick<Operations, "getSetting" | "editConfig" | "showGroup" | "setGroup">;
+  readonly mcp: McpOperations;
   /** Makes the host stop in good order. */
   readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
@@ -116,6 +127,7 @@ export interface OperationOptions {
   readonly publish: Publish<"origins.cleared">;
   /** Resolves when the next event has been stored, or at the signal. */
   readonly nextEvent: (signal: AbortSignal) => Promise<void>;
+  readonly watchDeltas: Operations["watchDeltas"];
   readonly clock: Clock;
   /** For codes that are over some day: never goes back. */
   readonly forwardClock: Pick<Clock, "now">;
@@ -126,6 +138,8 @@ export function createOperations(options: OperationOptions): Operations {
   return {
     ...createReadings({ ...options, groups }),
     ...options.settings,
+    ...options.mcp,
+    ...createImageOperations(options),
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),
@@ -155,12 +169,14 @@ export function createOperations(options: OperationOptions): Operations {
     listWebhooks: () => Promise.resolve(listWebhooks(options)),
     testWebhook: (name, body) => testWebhook(options, name, body),
     stopJob: (id, session) => stopJob(options, id, session),
+    forgetModels: (name) => forgetModels(options, name),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
     cancelSubAgent: (id) => cancelSubAgent(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
     tailEvents: (query, follow) =>
       readEvents(options.store.events, query, follow && { next: options.nextEvent, signal: follow }),
+    watchDeltas: options.watchDeltas,
     login: (name, signal, loginOptions) => login(options, name, signal, loginOptions),
   };
 }
@@ -168,7 +184,7 @@ export function createOperations(options: OperationOptions): Operations {
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
   const today = utcDay(clock.now());
-  const [running, waiting, outbox, usage, engine, requests, approvals, tasks] = await Promise.all([
+  const [running, waiting, outbox, usage, engine, requests, approvals, tasks, outdatedSkills] = await Promise.all([
     store.turns.running(),
     listWaiting(options),
     store.outbox.counts(),
@@ -177,6 +193,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     store.requests.waiting(options.forwardClock.now()),
     store.approvals.open(),
     store.tasks.counts(),
+    options.outdatedSkills(),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;
@@ -189,10 +206,15 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     channels: options.channels.map(viewChannel),
     groups: options.groups.list().length,
     refusedMounts: options.refusedMounts(),
+    images: listUnready(options.images),
     requests,
     approvals: approvals.length,
+    idlePlugins: (options.plugins?.() ?? []).flatMap(({ name, reason }) =>
+      reason === undefined ? [] : [{ name, reason }],
+    ),
     nextHeartbeat: options.nextHeartbeat() ?? null,
     hooksWithoutGroup: listWebhooks(options).flatMap(({ name, hasGroup }) => (hasGroup ? [] : [name])),
+    outdatedSkills,
     tasks,
     containers: {
       hot: hot.length,

@@ -1,31 +1,50 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
+import type { Delta, MissedDeltas } from "../domain/delta.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
+import type { ContextView } from "../domain/context-view.ts";
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
-import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
-import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
+import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
-import type { Action, Risk } from "../domain/policy.ts";
 import type { Role } from "../domain/role.ts";
-import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { TurnState } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalOperations, ApprovalView, GrantView } from "./approvals/approval-view.ts";
+import type { ContextQuery } from "./contexts.ts";
 import type { ErasureOperations } from "./erasure-operations.ts";
+import type { ImageBuildView, ImageOperations, ImageView } from "./images/image-view.ts";
 import type { JobOperations, JobView } from "./jobs/job-view.ts";
+import type { ModelOperations } from "./model-view.ts";
+import type { McpOperations } from "./mcp/mcp-view.ts";
 import type { SubAgentOperations, SubAgentView } from "./sub-agents/sub-agent-view.ts";
 import type { TaskOperations } from "./tasks/task-view.ts";
+import type { ParkedTurn, TurnLine, TurnReport, WaitingView } from "./turns/turn-view.ts";
 import type { WebhookOperations, WebhookTest, WebhookView } from "./webhooks/webhook-view.ts";
 
-export type { ErasureOperations };
-export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
+export type { ContextQuery, ContextView, ErasureOperations, ImageOperations };
+export type { McpToolAllowed } from "./mcp/mcp-view.ts";
+export type { ModelView } from "./model-view.ts";
+export type { ApprovalView, GrantView, ImageBuildView, ImageView, JobView, SubAgentView, WebhookTest, WebhookView };
 export { taskFields } from "./tasks/task-fields.ts";
 export type { NewOperatorTask, TaskAction, TaskRunView, TaskView } from "./tasks/task-view.ts";
+
+export type {
+  ParkedTurn,
+  StepView,
+  ToolCallView,
+  ToolResultView,
+  TurnLine,
+  TurnReport,
+  TurnUsage,
+  TurnView,
+  WaitingView,
+} from "./turns/turn-view.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -47,14 +66,20 @@ export interface HostStatus {
   readonly groups: number;
   /** What groups ask for and do not get, and why. */
   readonly refusedMounts: readonly RefusedMount[];
+  /** Groups that want packages and have not got them: they are being installed, or could not be. */
+  readonly images: readonly ImageBuildView[];
   /** Chats that have asked to become groups and wait for an answer. */
   readonly requests: number;
   /** Tool calls that wait for people's answers. */
   readonly approvals: number;
+  /** Installed plugins that are not used, and why. */
+  readonly idlePlugins: readonly { readonly name: string; readonly reason: string }[];
   /** The next time that an agent looks by itself at what is due; null: none does. */
   readonly nextHeartbeat: NextHeartbeat | null;
   /** Webhooks of groups that are not there: their calls are refused. */
   readonly hooksWithoutGroup: readonly string[];
+  /** Skills of whose source another version is known that is not installed. */
+  readonly outdatedSkills: readonly string[];
   /** Those that are done do not count. */
   readonly tasks: { readonly active: number; readonly paused: number };
   /** `max` is null when memory alone says how many there may be. */
@@ -78,37 +103,6 @@ export interface HostStatus {
 export interface StopView {
   readonly pid: number;
   readonly runningTurns: number;
-}
-
-export interface WaitingView {
-  readonly group: string;
-  readonly messages: number;
-  readonly oldestAt: number;
-}
-
-/** A turn, and what waits in its group for the next one or for the next step of this one. */
-export interface TurnView extends Turn {
-  readonly waiting: Omit<WaitingView, "group"> | undefined;
-}
-
-/** A turn that people have to answer before it goes on. */
-export interface ParkedTurn {
-  readonly turn: string;
-  readonly group: string;
-  /** Codes of its open questions. */
-  readonly waitsFor: readonly string[];
-}
-
-/** A turn in a list: with what it is about and what it cost. */
-export interface TurnLine extends TurnView {
-  /** Codes of what people have to answer before it goes on; undefined: it does not wait for them. */
-  readonly waitsFor: readonly string[] | undefined;
-  /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
-  readonly member: string | undefined;
-  /** First line of the message or the work that made it begin, shortened. */
-  readonly question: string | undefined;
-  /** US dollars for the answers of models; undefined when a price is not known or the answers are not kept any more. */
-  readonly usd: number | undefined;
 }
 
 export interface EngineView {
@@ -199,72 +193,6 @@ export interface SessionView {
   readonly container: Pick<HotContainerView, "name" | "state" | "lastUsedAt"> | undefined;
 }
 
-/** Everything that happened in a turn, in order, texts shortened. */
-export interface TurnReport {
-  readonly turn: TurnView;
-  readonly elapsedMs: number | undefined;
-  /** Where the time went, in milliseconds; as far as it is known. */
-  readonly times: TurnTimes;
-  readonly messages: readonly {
-    readonly id: string;
-    readonly sender: string;
-    readonly text: string;
-    readonly receivedAt: number;
-    /** Too old: its text and its sender's name are not kept any more. */
-    readonly pruned?: boolean | undefined;
-  }[];
-  readonly steps: readonly StepView[];
-  /** Calls that people were asked about. */
-  readonly approvals: readonly ApprovalView[];
-  /** Files in the group's mounts that programs on the host run by themselves, and that the turn has added, changed or removed. */
-  readonly executionPoints: readonly (ExecutionPointChange & { readonly at: number })[];
-  readonly usage: ModelUsage;
-  /** What the turn has read, or its conversation before it; undefined: it was not kept at that time. */
-  readonly origins: readonly Origin[] | undefined;
-  /** The agent answered that it had nothing to say in the chat. */
-  readonly silent?: true | undefined;
-  /** Too old: its steps are not kept any more, nor what they used. */
-  readonly pruned?: boolean | undefined;
-}
-
-interface StepTime {
-  readonly seq: number;
-  readonly at: number;
-  /** Milliseconds since the turn began. */
-  readonly afterMs: number;
-}
-
-export type StepView =
-  | (StepTime & { readonly kind: "user"; readonly text: string })
-  | (StepTime & {
-      readonly kind: "model";
-      readonly model: string;
-      readonly stop: StopReason;
-      readonly usage: ModelUsage;
-      readonly text: string;
-      readonly toolCalls: readonly ToolCallView[];
-      readonly denied: readonly ToolResultView[];
-    })
-  | (StepTime & { readonly kind: "tools"; readonly results: readonly ToolResultView[] });
-
-/** A call, its input shortened, with what was decided about it; undefined where that was not kept. */
-export interface ToolCallView {
-  readonly id: string;
-  readonly name: string;
-  readonly input: string;
-  readonly action: Action | undefined;
-  readonly risk: Risk | undefined;
-  readonly rule: string | undefined;
-}
-
-export interface ToolResultView {
-  readonly callId: string;
-  readonly output: string;
-  /** Length of the whole output. */
-  readonly chars: number;
-  readonly isError: boolean;
-}
-
 /** A message of the outbox, its text shortened. */
 export type OutboxView = OutgoingMessage;
 
@@ -293,6 +221,7 @@ export type Readings = Pick<
   | "showTurn"
   | "listOutbox"
   | "usage"
+  | "listModels"
   | "listTasks"
   | "taskHistory"
   | "listWork"
@@ -302,11 +231,21 @@ export type Readings = Pick<
   | "showApproval"
   | "listSubAgents"
   | "showSubAgent"
+  | "showContext"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations
-  extends ApprovalOperations, TaskOperations, JobOperations, SubAgentOperations, WebhookOperations, ErasureOperations {
+  extends
+    ApprovalOperations,
+    TaskOperations,
+    JobOperations,
+    SubAgentOperations,
+    WebhookOperations,
+    ErasureOperations,
+    McpOperations,
+    ModelOperations,
+    ImageOperations {
   status(): Promise<HostStatus>;
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
@@ -349,6 +288,8 @@ export interface Operations
   listSessions(): Promise<readonly SessionView[]>;
   /** Ends the containers of a session or group, given by id or its beginning, key or group name. Returns the names of the containers that were ended. */
   stopSession(target: string): Promise<readonly string[]>;
+  /** What stands in the prompts of a conversation. Rejects with `not_found`. */
+  showContext(query: ContextQuery): Promise<ContextView>;
   listTurns(filter: {
     readonly group?: string | undefined;
     readonly state?: TurnState | undefined;
@@ -369,7 +310,8 @@ export interface Operations
   /** Puts a given up or uncertain message, or everything that was given up, back in line. Returns what was. */
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
   /** What model calls have used since this moment; whole days (UTC). */
-  usage(by: UsageBy, since: number): Promise<readonly UsageSum[]>;
+  /** Throws `not_found` for a group that there is not. */
+  usage(by: UsageBy, since: number, group?: string): Promise<readonly UsageSum[]>;
   /** Newest first. */
   listWork(filter: {
     readonly group?: string | undefined;
@@ -381,6 +323,8 @@ export interface Operations
   dropWork(id: string): Promise<string>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
+  /** What turns of this group, or of all, do from now on, until the signal. */
+  watchDeltas(group: string | undefined, signal: AbortSignal): AsyncIterable<Delta | MissedDeltas>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
   login(channel: string, signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;

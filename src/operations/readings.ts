@@ -10,7 +10,9 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
 import type { GroupView, Readings, SessionView } from "./operations.ts";
 import { listApprovals, showApproval, viewApproval } from "./approvals/approvals.ts";
+import { type ContextOptions, showContext } from "./contexts.ts";
 import { listJobs } from "./jobs/jobs.ts";
+import { listModels, type ModelReadingOptions } from "./models.ts";
 import { listOutbox } from "./outbox.ts";
 import { listPeople, type PeopleOptions } from "./people.ts";
 import { requireGroup } from "./require-group.ts";
@@ -48,7 +50,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly origins: Pick<Store["origins"], "ofFolder">;
     readonly outbox: Pick<OutboxStore, "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
-    readonly usage: Pick<Store["usage"], "sums">;
+    readonly usage: Pick<Store["usage"], "learnedWindows" | "sums" | "tokenFactors">;
     readonly settings: Pick<Store["settings"], "history">;
   };
   readonly groups: WaitingOptions["groups"] & {
@@ -62,8 +64,10 @@ export interface ReadingOptions extends WaitingOptions {
   };
   readonly pool: { list(): HotContainerView[] };
   readonly clock: Pick<Clock, "now">;
+  readonly viewContext: ContextOptions["viewContext"];
   /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
+  readonly models: ModelReadingOptions["models"];
 }
 
 /** What the operator can look at without anything being changed, in a running host or in what one has left. */
@@ -89,11 +93,16 @@ export function createReadings(options: ReadingOptions): Readings {
         waitingIn(options),
       ]);
       const approvals = (await options.store.approvals.ofTurn(turn.id)).map(viewApproval);
-      const found = { messages, steps, said, approvals, executionPoints };
+      const found = { messages, steps, said, approvals, executionPoints, costOf: options.costOf };
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
+    showContext: (query) => showContext(options, query),
     listOutbox: (filter) => listOutbox(options, filter),
-    usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
+    usage: async (by, since, group) => {
+      if (group !== undefined) requireGroup(options.groups.list(), group);
+      return options.store.usage.sums(by, utcDay(since), { group });
+    },
+    listModels: () => listModels(options),
     listTasks: (group) => listTasks(options, group),
     taskHistory: (id, limit) => taskHistory(options, id, limit),
     listWork: (filter) => listWork(options, filter),

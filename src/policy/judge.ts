@@ -1,3 +1,4 @@
+import { serverToolSeparator } from "../domain/mcp-server.ts";
 import { isAtLeastRisk, isInRange } from "../domain/policy.ts";
 import type { Risk, Rule, Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
 import { fitsPattern } from "./pattern.ts";
@@ -43,7 +44,14 @@ export function isAlwaysDenied(tool: string, possible: readonly Risk[], { rules 
 }
 
 function isForTool({ tools, exceptTools }: Pick<Rule, "tools" | "exceptTools">, tool: string): boolean {
-  return tools?.includes(tool) !== false && exceptTools?.includes(tool) !== true;
+  return (tools === undefined || names(tools, tool)) && !names(exceptTools ?? [], tool);
+}
+
+/** By its name, or as one of those of its server: `files__*`. */
+function names(rule: readonly string[], tool: string): boolean {
+  return rule.some(
+    (name) => name === tool || (name.endsWith(`${serverToolSeparator}*`) && tool.startsWith(name.slice(0, -1))),
+  );
 }
 
 function toolsOf({ tools, exceptTools = [] }: Rule): string {

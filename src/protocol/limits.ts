@@ -10,6 +10,8 @@ export const limits = {
   violations: 8,
   /** Characters of one tool result as the model sees it; longer output is cut in the middle. */
   toolOutputChars: 30_000,
+  /** Characters of a piece of a tool's output, while it runs. */
+  outputPieceChars: 4_000,
   /** Tools of one turn. */
   tools: 512,
   /** The longest that a tool may ask for. */
@@ -18,10 +20,16 @@ export const limits = {
   toolResults: 64,
   /** Parts of one tool result besides its text. */
   resultParts: 16,
-  /** Bytes of an image that a tool shows to the model: vendors refuse more. */
-  imageBytes: 3_900_000,
+  /** Bytes of an image that a tool shows to the model; the host makes it small. */
+  imageBytes: 16_000_000,
+  /** Of all that results refer to, until the host has taken them. */
+  resultFileBytes: 48_000_000,
   /** Files that results refer to, until the host has taken them. */
   resultFiles: 64,
+  /** Characters of an address of the web. */
+  addressChars: 4_096,
+  /** Results of one search. */
+  searchResults: 20,
   /** Background jobs of one container at once, however many the host allows. */
   jobs: 16,
   /** The longest that a background job may run. */

@@ -1,11 +1,12 @@
 import * as z from "zod";
 
 import { limits } from "./limits.ts";
+import { givenPage } from "./pages.ts";
 import { fileNamePattern } from "./paths.ts";
 import { announcedTool } from "./tools.ts";
 
 /** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 5;
+export const protocolVersion = 6;
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
@@ -93,10 +94,20 @@ export const hostPayload = z.discriminatedUnion("type", [
     request: counter,
     text: z.string(),
     toolCalls: z.array(toolCall).max(limits.toolResults),
+    /** Somebody watches: what these calls print is wanted while they run. */
+    outputs: z.boolean().optional(),
   }),
   /** The model could not be asked; the host has ended or will end the turn. */
   z.strictObject({ type: z.literal("model-failure"), turn, request: counter, reason: z.string() }),
-  z.strictObject({ type: z.literal("tool-response"), turn, callId, output: z.string(), isError: z.boolean() }),
+  z.strictObject({
+    type: z.literal("tool-response"),
+    turn,
+    callId,
+    output: z.string(),
+    isError: z.boolean(),
+    /** What it says comes behind the output. */
+    page: givenPage.optional(),
+  }),
   /** Stop what runs for this turn and end it. */
   z.strictObject({ type: z.literal("cancel"), turn, reason: z.string() }),
   /** Are you there? Answered at once, whatever the turn is busy with. */
@@ -122,6 +133,8 @@ export const agentPayload = z.discriminatedUnion("type", [
   }),
   /** A sign of life during long work, such as a tool that has begun; shown to the operator. */
   z.strictObject({ type: z.literal("progress"), turn, text: z.string().max(500) }),
+  /** What a tool prints, while it runs and somebody watches. Pieces may be missing: the whole comes with the result. */
+  z.strictObject({ type: z.literal("tool-output"), turn, callId, text: z.string().max(limits.outputPieceChars) }),
   z.strictObject({ type: z.literal("pong"), turn }),
   z.strictObject({
     type: z.literal("turn-end"),

@@ -13,12 +13,18 @@ export const containerPaths = {
   egress: "/egress",
   agent: "/opt/crabpot/start.cjs",
   probe: "/opt/crabpot/probe.py",
+  /** Reads pages of the web, in a process of its own. */
+  reader: "/opt/crabpot/reader.cjs",
+  /** Of the container of an MCP server: what it keeps, the package that it runs, and what starts it. */
+  data: "/data",
+  package: "/opt/mcp",
+  starter: "/opt/crabpot/server.py",
 } as const;
 
 /** Directories of a mailbox below `<home>/sessions/<session>/mail/<generation>/`. */
 export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected: "rejected" } as const;
 
-/** A folder of the agent's in `to-host`, for what is no message: what a result refers to. */
+/** A folder of the agent's in `to-host`, for what is no message: what a result refers to. The host has one of this name in `to-agent`. */
 export const filesFolder = "files";
 
 /** What the agent calls a file there. */

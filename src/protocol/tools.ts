@@ -21,6 +21,8 @@ export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   /** A `z.strictObject`. What a model sends is checked by it before the tool runs. */
   readonly input: Schema;
+  /** What the model is told of the input, where its JSON Schema is another one's and `input` takes any object. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Shows images, so that it is offered only where a model of the route can be shown any. */
   readonly needsVision?: boolean;
   /** Fixed, or by what it is called with. */

@@ -2,7 +2,7 @@ import type { Timing } from "../domain/task.ts";
 import { leastGapMs } from "../domain/task.ts";
 import { AppError } from "../lib/app-error.ts";
 import { RecentMap } from "../lib/recent-map.ts";
-import { ZoneClock } from "../lib/time/zone-clock.ts";
+import { zoneClock } from "../lib/time/zone-clock.ts";
 import { type NextShown, nextCron, parseCron } from "./cron.ts";
 
 /** When somebody wants a task to be due, in their words: exactly one of them. */
@@ -48,23 +48,16 @@ export async function dueTimes(timing: Timing, zone: string): Promise<(after: nu
     return (after) => since + Math.max(1, Math.floor((after - since) / everyMs) + 1) * everyMs;
   }
   const pattern = await cronOf(timing.cron);
-  const clock = clockOf(zone);
+  const clock = zoneClock(zone);
   return (after) => nextCron(pattern, clock, after);
 }
 
 const kept = 256;
 const patterns = new RecentMap<string, NextShown>(kept);
-const clocks = new RecentMap<string, ZoneClock>(kept);
 
 async function cronOf(pattern: string): Promise<NextShown> {
   const known = patterns.get(pattern) ?? (await parseCron(pattern));
   patterns.set(pattern, known);
-  return known;
-}
-
-function clockOf(zone: string): ZoneClock {
-  const known = clocks.get(zone) ?? new ZoneClock(zone);
-  clocks.set(zone, known);
   return known;
 }
 
@@ -87,7 +80,7 @@ function parseAt(text: string, zone: string): number | undefined {
   const shown = Date.parse(`${day}T${minutes}${seconds}Z`);
   // A day that the month does not have is moved into the next one by some parsers.
   if (Number.isNaN(shown) || !new Date(shown).toISOString().startsWith(day)) return undefined;
-  if (offset === undefined) return clockOf(zone).firstAfterSkipped(shown);
+  if (offset === undefined) return zoneClock(zone).firstAfterSkipped(shown);
   const moment = Date.parse(`${day}T${minutes}${seconds}${withColon(offset)}`);
   return Number.isNaN(moment) ? undefined : moment;
 }

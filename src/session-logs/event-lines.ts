@@ -20,6 +20,11 @@ const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said }
   "turn.started": ({ turn, data: { resumed } }) => `turn ${turn} ${resumed ? "goes on" : "begins"}`,
   "turn.ended": ({ turn, data: { state, reason, elapsedMs } }) =>
     `turn ${turn} is ${state} after ${seconds(elapsedMs)} s${reason === undefined ? "" : `: ${reason}`}`,
+  "context.compacted": ({ data: { why, entries, tokens } }) =>
+    `${entries} entries are summed up (${why}): ${tokens.before} tokens before, ${tokens.after} now`,
+  "context.evicted": ({ data: { why, entries, tokens } }) =>
+    warning(`${entries} entries with ${tokens} tokens are not shown any more (${why}), and there is no summary`),
+  "context.refused": ({ data: { reason, attempt } }) => warning(`summary ${attempt} is not used: ${reason}`),
   "tool.called": ({ data: { name, input } }) => `tool ${name}, input ${JSON.stringify(input)}`,
   "tool.denied": ({ data: { name, reason } }) => `tool ${name} is denied: ${reason}`,
   // What it is at are words of the tool's input, and those stay in the store.

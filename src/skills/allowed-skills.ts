@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import * as z from "zod";
 
 import { skillLimits } from "../domain/skill.ts";
+import { writeWhole } from "../lib/files/guarded-change.ts";
 import { refusedTree, TreeLimits, treePathFault, type TreeReading } from "./tree/skill-tree.ts";
 
 const maxFiles = 50;
@@ -64,13 +64,5 @@ export async function codeOfAllowed(file: string): Promise<string | undefined> {
 /** Puts it in the place of the one before, as a whole. */
 export async function writeAllowedSkill(file: string, code: string, files: SkillTexts): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${randomUUID()}.new`;
-  try {
-    await using handle = await open(draft, "wx", 0o600);
-    await handle.writeFile(JSON.stringify({ version: 1, code, files }));
-    await handle.sync();
-    await rename(draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await writeWhole(file, JSON.stringify({ version: 1, code, files }));
 }

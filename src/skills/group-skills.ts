@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Logger } from "pino";
 
-import { isChosen, type Skill, type SkillChoice, skillLimits } from "../domain/skill.ts";
+import { isChosen, type Skill, type SkillChoice, skillLimits, wantsNone } from "../domain/skill.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
@@ -13,6 +13,7 @@ import {
   findInstalled,
   findOfGroup,
   type FoundSkill,
+  isUsable,
   nearestOf,
   type SkillPlaces,
   toSkill,
@@ -59,6 +60,7 @@ export class GroupSkills {
   readonly #looks = new Map<string, Look>();
   /** One look at a time for each group. */
   readonly #looking = new Map<string, Promise<unknown>>();
+  readonly #onSettled: (() => void)[] = [];
   #bundled: Promise<FoundSkill[]> | undefined;
 
   constructor(options: GroupSkillsOptions) {
@@ -69,7 +71,7 @@ export class GroupSkills {
   /** As they are now, sorted by name. What cannot be used is left out, and told. */
   async look(group: string): Promise<readonly Skill[]> {
     const choice = this.#options.choiceOf(group);
-    if (isNone(choice)) {
+    if (wantsNone(choice)) {
       this.#looks.delete(group);
       return none;
     }
@@ -79,9 +81,19 @@ export class GroupSkills {
     return look;
   }
 
+  /** Calls `settled`, which must not throw, when a group's skills were looked at because something has changed. */
+  onSettled(settled: () => void): void {
+    this.#onSettled.push(settled);
+  }
+
+  /** As they were at the last look, or of the first one. */
+  async inUse(group: string): Promise<readonly Skill[]> {
+    return this.#looks.has(group) ? this.known(group) : this.look(group);
+  }
+
   /** As they were at the last look. */
   known(group: string): readonly Skill[] {
-    return isNone(this.#options.choiceOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
+    return wantsNone(this.#options.choiceOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
   }
 
   /** Removes copies that none of these groups has any more. */
@@ -99,6 +111,7 @@ export class GroupSkills {
     // A file that was changed meanwhile, or within the clock's resolution, is looked at again.
     const isSettled = fingerprint === this.#fingerprint(group);
     this.#looks.set(group, { choice, fingerprint: isSettled ? fingerprint : "", skills, faults });
+    for (const settled of this.#onSettled) settled();
     return skills;
   }
 
@@ -106,7 +119,7 @@ export class GroupSkills {
     const found = await this.#find(group);
     const skills: Skill[] = [];
     const faults = new Set<string>();
-    for (const one of found.filter(({ state }) => state !== "hidden").filter((each) => isFor(choice, each))) {
+    for (const one of found.filter(({ state }) => state !== "hidden").filter((each) => isChosen(choice, each))) {
       const skill = await this.#keep(one);
       // What was edited in place and cannot be used changes nothing.
       const usable = skill ?? (one.source === "group" ? last?.skills.find(({ name }) => name === one.name) : undefined);
@@ -135,9 +148,8 @@ export class GroupSkills {
   }
 
   async #keep(found: FoundSkill): Promise<Skill | undefined> {
-    const { state, tree, sha256 } = found;
-    if (state !== "ok" || !tree || sha256 === undefined) return undefined;
-    return toSkill(found, await this.#copies.keep(tree, sha256));
+    if (!isUsable(found)) return undefined;
+    return toSkill(found, await this.#copies.keep(found.tree, found.sha256));
   }
 
   async #settled(group: string, skills: readonly Skill[]): Promise<void> {
@@ -188,15 +200,6 @@ function namesIn(path: string): string[] {
   } catch {
     return [];
   }
-}
-
-function isNone(choice: SkillChoice): boolean {
-  return choice === "none" || choice.length === 0;
-}
-
-/** What people have allowed its agent to write is for the group, whatever else it is to have. */
-function isFor(choice: SkillChoice, { name, byAgent }: FoundSkill): boolean {
-  return byAgent || isChosen(choice, name);
 }
 
 /** Names that a group is to have and that stand for nothing. */

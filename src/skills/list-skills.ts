@@ -1,14 +1,6 @@
 import { isChosen, type SkillChoice } from "../domain/skill.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
-import {
-  findBundled,
-  findInstalled,
-  findOfGroup,
-  type FoundSkill,
-  nearestOf,
-  type SkillPlaces,
-  type SkillState,
-} from "./places.ts";
+import { findFor, findOfGroup, type FoundSkill, type SkillPlaces, type SkillState } from "./places.ts";
 
 /** A skill in a list. `off`: it could be used, and the group is not to have it. */
 export interface ListedSkill {
@@ -36,20 +28,16 @@ export async function listForGroup(
   group: string,
   choice: SkillChoice,
 ): Promise<ListedSkill[]> {
-  const found = nearestOf([
-    ...(await findBundled(places)),
-    ...(await findInstalled(places)),
-    ...(await findOfGroup(places, group, hostUid)),
-  ]);
+  const found = await findFor(places, group, hostUid);
   return found.map((one) => {
-    const isOff = one.state === "ok" && !isChosen(choice, one.name) && (!one.byAgent || choice === "none");
+    const isOff = one.state === "ok" && !isChosen(choice, one);
     return listed(isOff ? { ...one, state: "off" } : one, found);
   });
 }
 
 /** All that there are: those for every group, and each group's own. */
 export async function listAll({ places, hostUid }: ListOptions, groups: readonly string[]): Promise<ListedSkill[]> {
-  const shared = nearestOf([...(await findBundled(places)), ...(await findInstalled(places))]);
+  const shared = await findFor(places, undefined, hostUid);
   const own = await Promise.all(groups.map((group) => findOfGroup(places, group, hostUid)));
   const all = [...shared, ...own.flat()];
   return all.map((one) => listed(one, all));

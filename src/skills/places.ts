@@ -11,12 +11,13 @@ import {
   skillNameFault,
   type SkillSource,
   skillSources,
-  skillToolsFile,
 } from "../domain/skill.ts";
+import type { SkillTool } from "../domain/skill-tool.ts";
 import { visible } from "../lib/text/visible.ts";
 import { readAllowedSkill } from "./allowed-skills.ts";
 import { parseSkill } from "./format/parse-skill.ts";
 import { readSkillLock, type SkillLockEntry } from "./lock-file.ts";
+import { readSkillTools } from "./tools/parse-skill-tools.ts";
 import { hashOfTree, type SkillTree, type TreeReading } from "./tree/skill-tree.ts";
 import { readTree } from "./tree/read-tree.ts";
 
@@ -61,6 +62,8 @@ export interface FoundSkill {
   readonly facts: SkillFacts | undefined;
   readonly sha256: string | undefined;
   readonly tree: SkillTree | undefined;
+  /** That it brings. */
+  readonly tools: readonly SkillTool[];
   readonly byAgent: boolean;
   readonly folder: string;
   readonly locked?: SkillLockEntry | undefined;
@@ -135,7 +138,7 @@ export async function findOfGroup(
     namesOfAllowed(join(allowed, group)).map(async (name) => {
       const folder = join(allowed, group, `${name}.json`);
       const reading = await readAllowedSkill(folder);
-      return { ...judge(reading, { ...at, name, folder }), byAgent: true };
+      return { ...(await judge(reading, { ...at, name, folder })), byAgent: true };
     }),
   );
   return [...placed, ...byAgent.filter(({ name }) => !names.includes(name))];
@@ -167,33 +170,41 @@ async function find(folder: string, place: Place, owners?: readonly number[]): P
 }
 
 /** What a tree that was read from this folder is worth. */
-export function judge(
+export async function judge(
   reading: TreeReading,
   { name, source, group, folder }: Place & { readonly folder: string },
-): FoundSkill {
-  const found = { name, source, group, folder, byAgent: false, tree: undefined, sha256: undefined, facts: undefined };
+): Promise<FoundSkill> {
+  const unread = { tree: undefined, sha256: undefined, facts: undefined, tools: [] };
+  const found = { name, source, group, folder, byAgent: false, ...unread };
   const invalid = (faults: readonly SkillFault[]): FoundSkill => ({ ...found, state: "invalid", faults });
   const nameFault = skillNameFault(name);
   if (nameFault !== undefined) return invalid([{ path: `"${visible(name)}"`, detail: nameFault }]);
   if (!reading.ok) return invalid([{ path: reading.path, detail: reading.detail }]);
   const { tree } = reading;
   const sha256 = hashOfTree(tree);
-  const check = checkTree(name, tree);
+  const check = await checkTree(name, tree);
   if (!check.ok) return { ...found, state: "invalid", faults: check.faults, sha256, tree };
-  return { ...found, state: "ok", faults: [], facts: check.facts, sha256, tree };
+  return { ...found, state: "ok", faults: [], facts: check.facts, tools: check.tools, sha256, tree };
 }
 
+/** What a skill says in all of its files, or what is wrong with them. */
+export type TreeCheck =
+  | { readonly ok: true; readonly facts: SkillFacts; readonly tools: readonly SkillTool[] }
+  | { readonly ok: false; readonly faults: readonly SkillFault[] };
+
 /** Is this a skill of this name (undefined: of any), as a whole? */
-export function checkTree(name: string | undefined, { files }: SkillTree): ReturnType<typeof parseSkill> {
+export async function checkTree(name: string | undefined, tree: SkillTree): Promise<TreeCheck> {
+  const check = checkMainFile(name, tree);
+  if (!check.ok) return check;
+  const read = await readSkillTools(check.facts.name, tree);
+  return read.ok ? { ...check, tools: read.tools } : read;
+}
+
+function checkMainFile(name: string | undefined, { files }: SkillTree): ReturnType<typeof parseSkill> {
   const main = files.find(({ path }) => path === skillFile);
   if (!main) return failed(skillFile, "is missing");
   if (main.bytes.length > skillLimits.textBytes)
     return failed(skillFile, `is larger than ${skillLimits.textBytes} bytes`);
-  if (files.some(({ path }) => path === skillToolsFile))
-    return failed(
-      skillToolsFile,
-      "tools of skills are not supported: remove the file, and say in SKILL.md which script to run",
-    );
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(main.bytes);
@@ -215,6 +226,16 @@ function failed(path: string, detail: string): ReturnType<typeof parseSkill> {
   return { ok: false, faults: [{ path, detail }] };
 }
 
+/** All that a group could have; undefined: any group. */
+export async function findFor(
+  places: SkillPlaces,
+  group: string | undefined,
+  hostUid: number,
+): Promise<readonly FoundSkill[]> {
+  const own = group === undefined ? [] : await findOfGroup(places, group, hostUid);
+  return nearestOf([...(await findBundled(places)), ...(await findInstalled(places)), ...own]);
+}
+
 /** Of several with one name the nearest: what is further away is hidden by it, whether it can be used or not. */
 export function nearestOf(found: readonly FoundSkill[]): readonly FoundSkill[] {
   return found.map((one) => {
@@ -229,9 +250,19 @@ export function nearestOf(found: readonly FoundSkill[]): readonly FoundSkill[] {
   });
 }
 
-/** One that can be used, with the copy of it that is mounted. */
-export function toSkill(found: FoundSkill, copy: string): Skill | undefined {
-  const { facts, sha256, tree, state, source, byAgent } = found;
-  if (state !== "ok" || !facts || !tree || sha256 === undefined) return undefined;
-  return { ...facts, source, sha256, byAgent, copy, files: tree.files.map(({ path }) => path) };
+/** One that can be used. */
+export type UsableSkill = FoundSkill & {
+  readonly facts: SkillFacts;
+  readonly sha256: string;
+  readonly tree: SkillTree;
+};
+
+export function isUsable(found: FoundSkill): found is UsableSkill {
+  const { facts, sha256, tree, state } = found;
+  return state === "ok" && facts !== undefined && tree !== undefined && sha256 !== undefined;
+}
+
+/** With the copy of it that is mounted. */
+export function toSkill({ facts, tools, sha256, tree, source, byAgent }: UsableSkill, copy: string): Skill {
+  return { ...facts, tools, source, sha256, byAgent, copy, files: tree.files.map(({ path }) => path) };
 }

@@ -65,7 +65,7 @@ export class SkillProposals {
     if (nameFault !== undefined) return `The name of a skill ${nameFault}.`;
     const reading = treeOfTexts(files);
     if (!reading.ok) return `The file ${JSON.stringify(reading.path)} of the skill ${reading.detail}.`;
-    const check = checkTree(name, reading.tree);
+    const check = await checkTree(name, reading.tree);
     if (!check.ok) return `The skill cannot be used: ${check.faults.map(describeSkillFault).join("; ")}.`;
     if (await this.#isTaken(group, name))
       return `There is a skill "${name}" already that is not this group's own. Take another name.`;

@@ -6,6 +6,8 @@ import type {
   CardReaction,
   ChangeOutcome,
   Grant,
+  NewApproval,
+  StandingQuestion,
 } from "../domain/approval.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
@@ -18,6 +20,16 @@ export interface GrantedCall {
   readonly tool: string;
   readonly sha256: string;
   readonly now: number;
+}
+
+/** A question that hangs on no turn, and what asks it. */
+export interface StandingAsk {
+  /** Where it is answered. */
+  readonly group: string;
+  readonly approval: NewApproval & { readonly about: StandingQuestion };
+  /** Undefined: the operator alone is asked, in no chat. */
+  readonly card: OutgoingDraft | undefined;
+  readonly limit: { readonly most: number; readonly since: number };
 }
 
 /**
@@ -35,6 +47,7 @@ export interface ApprovalStore {
   list(filter: {
     readonly group?: string | undefined;
     readonly state?: ApprovalState | undefined;
+    readonly about?: StandingQuestion | undefined;
     readonly limit: number;
   }): Promise<Approval[]>;
   /** Those that are open, the one that was asked first at the front. */
@@ -42,6 +55,13 @@ export interface ApprovalStore {
   openCount(): Promise<number>;
   /** Messages of the outbox with which those were asked that are open on this channel, newest first. */
   openCards(channel: string, limit: number): Promise<number[]>;
+  /**
+   * Asks about something that hangs on no turn. Of a description, `known`: exactly this was asked before; those that are open about
+   * the same tool, and about something else that it says, are cancelled. `too-many`: its asker has asked that often since then.
+   */
+  ask(asked: StandingAsk): Promise<"asked" | "known" | "too-many">;
+  /** Ends an open one that does not matter any more, with what is said about it. False when it is not open any more. */
+  cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**
    * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead. `tell`
    * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.

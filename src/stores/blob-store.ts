@@ -18,6 +18,12 @@ export interface BlobStore {
   known(sha256s: readonly string[]): Promise<KnownBlob[]>;
   /** Bytes of all contents that steps of this group refer to, each counted once. */
   bytesOf(group: string): Promise<number>;
-  /** Forgets those to which no step refers and which are from before then, at most `limit`. Returns how many. */
+  /** What pictures show in words, by their SHA-256; with `upTo`, of those that were kept by then (see `lastCaption`). */
+  captionsOf(sha256s: readonly string[], upTo?: number): Promise<ReadonlyMap<string, string>>;
+  /** Keeps what a picture shows, unless it is known. Returns what is known then. */
+  keepCaption(caption: { readonly sha256: string; readonly caption: string; readonly at: number }): Promise<string>;
+  /** The number of the newest caption; 0: there was never one. */
+  lastCaption(): Promise<number>;
+  /** Forgets those to which no step refers and which are from before then, at most `limit`, and captions of such that are a month older. Returns how many blobs. */
   forget(before: number, limit: number): Promise<number>;
 }

@@ -20,8 +20,9 @@ export interface StoreReader extends AsyncDisposable {
   readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup" | "withSeqs">;
   readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
   readonly chats: Pick<Store["chats"], "get" | "list" | "members" | "allMembers">;
-  readonly sessions: Pick<Store["sessions"], "list">;
-  readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
+  readonly sessions: Pick<Store["sessions"], "list" | "offered" | "prompt">;
+  readonly summaries: Pick<Store["summaries"], "cover" | "entries" | "entryCount">;
+  readonly turns: Pick<Store["turns"], "get" | "history" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;
   readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
   readonly jobs: Pick<Store["jobs"], "list">;
@@ -30,7 +31,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
-  readonly usage: Pick<Store["usage"], "sums">;
+  readonly usage: Pick<Store["usage"], "learnedWindows" | "sums" | "tokenFactors">;
   readonly settings: Pick<Store["settings"], "history">;
   readonly channelState: Pick<Store["channelState"], "list">;
 }

@@ -38,6 +38,7 @@ export class RetryingStore {
       approvals: this.#retrying(store.approvals, approvals),
       tasks: this.#retrying(store.tasks, tasks),
       subAgents: this.#retrying(store.subAgents, subAgents),
+      summaries: this.#retrying(store.summaries, summaries),
       origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
@@ -117,10 +118,13 @@ const sessions: Record<keyof Store["sessions"], true> = {
   archiveSettled: true,
   renew: true,
   nextGeneration: true,
-  setWindowStart: true,
+  setClearedBefore: true,
+  retirePictures: true,
   prompt: true,
   setPrompt: true,
+  offered: true,
   offerTools: true,
+  extendOffer: true,
   nextMailboxBlock: true,
 };
 const leases: Record<keyof Store["leases"], true> = { claim: true, release: true, endAll: true };
@@ -185,6 +189,8 @@ const approvals: Record<keyof Store["approvals"], true> = {
   list: true,
   open: true,
   openCount: true,
+  ask: true,
+  cancel: true,
   decide: true,
   reactionOf: true,
   refuseReaction: true,
@@ -222,6 +228,14 @@ const origins: Record<keyof Store["origins"], true> = {
   reach: true,
   clearFolder: true,
 };
+const summaries: Record<keyof Store["summaries"], true> = {
+  cover: true,
+  add: true,
+  entryCount: true,
+  entries: true,
+  requests: true,
+  settleRequest: true,
+};
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,
@@ -238,8 +252,12 @@ const outbox: Record<keyof Store["outbox"], true> = {
   requeue: true,
 };
 const usage: Record<keyof Store["usage"], true> = {
+  learnedWindows: true,
+  keepWindow: true,
+  forgetLearned: true,
   reserve: true,
   settle: true,
+  tokenFactors: true,
   warnsFirst: true,
   ofDay: true,
   sums: true,

@@ -32,7 +32,10 @@ export interface SessionStore {
   renew(id: string): Promise<void>;
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
-  setWindowStart(id: string, stepSeq: number): Promise<void>;
+  /** Only moves forward, over new conversations, too: numbers of steps rise. */
+  setClearedBefore(id: string, stepSeq: number): Promise<void>;
+  /** From now on only pictures of steps from this one on are shown as such; of the others, captions up to this number are told. Moves forward only. */
+  retirePictures(id: string, retired: { readonly from: number; readonly captions: number }): Promise<void>;
   /** The prompt of its last conversation that has one. */
   prompt(id: string): Promise<ConversationPrompt | undefined>;
   /**
@@ -44,11 +47,15 @@ export interface SessionStore {
     prompt: ConversationPrompt,
     readsFolder?: { readonly turn: string; readonly at: number },
   ): Promise<void>;
+  /** What the conversation was offered; undefined: nothing yet. */
+  offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined>;
   /**
    * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
    * first time. Kept for the newest conversation of a session only.
    */
   offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
+  /** From now on the newest conversation was offered these tools, which begin with those that it was offered before. */
+  extendOffer(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
 }

@@ -32,6 +32,7 @@ import type { RetentionStore } from "./retention-store.ts";
 import type { SettingsStore } from "./settings-store.ts";
 import type { TaskStore } from "./task-store.ts";
 import type { SubAgentStore } from "./sub-agent-store.ts";
+import type { SummaryStore } from "./summary-store.ts";
 import type { UsageStore } from "./usage-store.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { WorkStore } from "./work-store.ts";
@@ -260,6 +261,8 @@ export interface InterventionStore {
       /** Left out: all of it. Must not wait or throw. */
       readonly choose?: ((found: SetAside) => SetAside) | undefined;
       readonly renews?: readonly string[] | undefined;
+      /** Sessions whose conversations are to be compacted. */
+      readonly compacts?: readonly string[] | undefined;
       readonly settles?: RequestSettlement | undefined;
       readonly answers?: ApprovalAnswer | undefined;
       /** Of what was ended, and what there was. */
@@ -357,6 +360,7 @@ export interface Store extends AsyncDisposable {
   readonly approvals: ApprovalStore;
   readonly tasks: TaskStore;
   readonly subAgents: SubAgentStore;
+  readonly summaries: SummaryStore;
   readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;

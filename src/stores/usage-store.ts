@@ -1,5 +1,5 @@
 import type { BudgetLimits } from "../domain/group.ts";
-import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
+import type { CallUsage, DayUse, LearnedWindow, UsageBy, UsageSum } from "../domain/usage.ts";
 
 /** Day budgets. A reservation counts in full until it is settled; one left open by a crash counts in full for its day. */
 export interface UsageStore {
@@ -19,6 +19,13 @@ export interface UsageStore {
    * and no effect, for a reservation that was settled before.
    */
   settle(reservation: number, used: CallUsage): Promise<DayUse | undefined>;
+  /** What our estimates of prompts are multiplied by, for each model of which that is known. */
+  tokenFactors(): Promise<ReadonlyMap<string, number>>;
+  learnedWindows(): Promise<LearnedWindow[]>;
+  /** In place of what was learned of the model before. */
+  keepWindow(learned: LearnedWindow): Promise<void>;
+  /** What was learned of windows goes; with `factors` also what estimates are multiplied by. Without effect for models of which nothing was. */
+  forgetLearned(models: readonly string[], what: { readonly factors: boolean }): Promise<void>;
   /** True the first time that this is asked of a day's budget. */
   warnsFirst(day: string, budget: string): Promise<boolean>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;

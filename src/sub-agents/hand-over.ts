@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { chmod, chown, mkdir, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { HostileFolder } from "../lib/files/open-hostile-file.ts";
+import { giveFileTo, openFolderIn } from "../lib/files/shared-with-owner.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
@@ -10,8 +11,8 @@ export interface HandOverOptions {
   readonly groupsFolder: string;
   /** Of the host alone, on the file system of the groups' folders. */
   readonly temporaryFolder: string;
-  /** Bytes that the group's folder may still take. */
-  readonly roomFor: (group: string) => Promise<number>;
+  /** Bytes that the group to which the folder belongs may still take. */
+  readonly roomFor: (folder: string) => Promise<number>;
   readonly hostUid: number;
 }
 
@@ -106,24 +107,13 @@ async function putIn(
   { hostUid }: HandOverOptions,
   { temporary, to, name }: { readonly temporary: string; readonly to: HostileFolder; readonly name: string },
 ): Promise<boolean> {
-  await chmod(temporary, hostUid === 0 ? 0o644 : 0o666);
-  if (hostUid === 0) {
-    const { uid, gid } = await to.owner();
-    await chown(temporary, uid, gid);
-  }
+  await giveFileTo(to, temporary, hostUid);
   if ((await to.linkIn(temporary, name)) === "linked") return true;
   return (await to.remove(name)) && (await to.linkIn(temporary, name)) === "linked";
 }
 
-/** What the agent has put in its place is moved aside; the folder belongs to the owner of the one around it. */
 async function folderIn({ hostUid }: HandOverOptions, around: HostileFolder, name: string): Promise<HostileFolder> {
-  const known = await around.openFolder(name);
-  if (known) return known;
-  await around.moveTo(name, around, `${name}.moved-${randomUUID()}`);
-  await around.makeFolder(name);
-  const made = await around.openFolder(name);
-  if (!made) throw new Error(`the folder ${name} for results cannot be opened`);
-  if (hostUid === 0) await made.giveTo(await around.owner());
-  else await made.openToAll();
-  return made;
+  const folder = await openFolderIn(around, name, hostUid);
+  if (!folder) throw new Error(`the folder ${name} for results cannot be opened`);
+  return folder;
 }

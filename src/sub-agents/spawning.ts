@@ -4,6 +4,7 @@ import type { Role } from "../domain/role.ts";
 import { sideSessionKey, type Session } from "../domain/session.ts";
 import { type NewSubAgent, type SubAgent, type SubAgentContext, subAgentId } from "../domain/sub-agent.ts";
 import type { Group } from "../domain/group.ts";
+import type { Summary } from "../domain/summary.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
@@ -54,7 +55,7 @@ export interface SpawningOptions {
     scope: SpawningTurn,
     wanted: { readonly skills: readonly string[]; readonly profile: string | undefined },
   ) => Promise<string | undefined>;
-  readonly principalOf: (group: Group, turn: string) => Promise<Principal>;
+  readonly principalOf: (group: Group, turn: Pick<Turn, "id" | "cause">) => Promise<Principal>;
   readonly publish: Publish<"agent.started">;
   readonly clock: Pick<Clock, "now">;
 }
@@ -114,7 +115,7 @@ export class Spawning {
     const createdAt = clock.now();
     const number = await store.subAgents.nextNumber();
     const id = subAgentId(number);
-    const { requester, role } = await principalOf(group, turn.id);
+    const { requester, role } = await principalOf(group, turn);
     const depth = (await this.depthOf(session)) + 1;
     const about = { group: group.name, session: session.id, turn: turn.id, actor: "model" } as const;
     const data = { id, call: call.id, depth, background: wanted.background, context: wanted.context, role, minutes };
@@ -191,14 +192,26 @@ function saidIn({ body }: Step): string[] {
   return [`${body.kind === "model" ? "You said" : "You were told"}: ${text.slice(0, digestChars).toWellFormed()}`];
 }
 
-/** The steps of a parent's conversation that go before what a sub-agent is told, if it has any. */
-export async function stepsBefore(
-  store: { readonly subAgents: Pick<Store["subAgents"], "ofSession">; readonly turns: Pick<Store["turns"], "history"> },
+/** What of a parent's conversation goes before what a sub-agent is told. */
+export interface Fork {
+  readonly cover: readonly Summary[];
+  readonly steps: readonly Step[];
+}
+
+/** As it was when the sub-agent began, whatever has become of the parent's conversation since; undefined: it knows nothing of it. */
+export async function forkOf(
+  store: {
+    readonly subAgents: Pick<Store["subAgents"], "ofSession">;
+    readonly turns: Pick<Store["turns"], "history">;
+    readonly summaries: Pick<Store["summaries"], "cover">;
+  },
   session: Session,
-): Promise<readonly Step[]> {
+): Promise<Fork | undefined> {
   const agent: SubAgent | undefined = await store.subAgents.ofSession(session.id);
-  if (agent?.forksFrom === undefined) return [];
+  if (agent?.forksFrom === undefined) return undefined;
   const from = Math.max(agent.forksFrom, session.windowStart);
   const steps = await store.turns.history(agent.parent, agent.conversation, from);
-  return steps.filter(({ seq }) => seq < agent.step);
+  const cover =
+    agent.forksFrom === 0 ? [] : await store.summaries.cover(agent.parent, agent.conversation, agent.forksFrom);
+  return { cover, steps: steps.filter(({ seq }) => seq < agent.step) };
 }

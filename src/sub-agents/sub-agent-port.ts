@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 
 import { describeResult, describeStanding } from "../context/render-sub-agent.ts";
-import type { Group } from "../domain/group.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { type SubAgent, subAgentId } from "../domain/sub-agent.ts";
 import { ToolError } from "../protocol/tools.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import type { Principal, SpawningTurn } from "./spawning.ts";
+import type { SpawningOptions, SpawningTurn } from "./spawning.ts";
 import type { SubAgentDesk } from "./sub-agent-desk.ts";
 
 const shown = 20;
@@ -19,7 +18,7 @@ export interface SubAgentPortOptions {
     readonly origins: Pick<Store["origins"], "provenance">;
   };
   readonly desk: Pick<SubAgentDesk, "cancel">;
-  readonly principalOf: (group: Group, turn: string) => Promise<Principal>;
+  readonly principalOf: SpawningOptions["principalOf"];
   /** There is new work. */
   readonly workAdded: () => void;
   readonly clock: Pick<Clock, "now">;
@@ -69,7 +68,7 @@ async function tell(
   const agent = await own(options, scope, said.id);
   if (agent.state !== "running" || agent.session === undefined)
     throw new ToolError(`${agent.id} has ended (${agent.state}).`);
-  const { requester, role } = await principalOf(scope.group, scope.turn.id);
+  const { requester, role } = await principalOf(scope.group, scope.turn);
   if (!isAtLeast(role, agent.role))
     throw new ToolError(`${agent.id} works for a ${agent.role}, and a ${role} asks here: begin another one.`);
   const now = clock.now();

@@ -5,9 +5,12 @@ import { memoryForget } from "./memory/memory-forget.ts";
 import { memorySearch } from "./memory/memory-search.ts";
 import { memoryStore } from "./memory/memory-store.ts";
 import { proposeInstructions } from "./chat/propose-instructions.ts";
+import { requestPackages } from "./packages/request-packages.ts";
 import { react } from "./chat/react.ts";
+import { readResult } from "./results/read-result.ts";
 import { sendFile } from "./chat/send-file.ts";
 import { sendMessage } from "./chat/send-message.ts";
+import { sendVoice } from "./chat/send-voice.ts";
 import { sessionsHistory } from "./sessions/sessions-history.ts";
 import { sessionsList } from "./sessions/sessions-list.ts";
 import { sessionsSend } from "./sessions/sessions-send.ts";
@@ -17,12 +20,15 @@ import { listTasks } from "./tasks/list-tasks.ts";
 import { runTask } from "./tasks/run-task.ts";
 import { scheduleTask } from "./tasks/schedule-task.ts";
 import { updateTask } from "./tasks/update-task.ts";
+import type { CommandTool } from "./skills/command-tool.ts";
 import { proposeSkill } from "./skills/propose-skill.ts";
 import { getAvailableAgents, getAvailableSkills, getSkillContent, getSkillsForTask } from "./skills/skill-tools.ts";
 import { spawnAgent } from "./sub-agents/spawn-agent.ts";
+import { webFetch } from "./web/web-fetch.ts";
+import { webSearch } from "./web/web-search.ts";
 import { agentCancel, agentMessage, agentStatus } from "./sub-agents/sub-agent-tools.ts";
 
-export type Tool = HostTool | ContainerTool;
+export type Tool = HostTool | ContainerTool | CommandTool;
 
 const hostTools: readonly HostTool[] = [
   agentCancel,
@@ -40,16 +46,21 @@ const hostTools: readonly HostTool[] = [
   proposeInstructions,
   proposeSkill,
   react,
+  readResult,
+  requestPackages,
   runTask,
   scheduleTask,
   sendFile,
   sendMessage,
+  sendVoice,
   sessionsHistory,
   sessionsList,
   sessionsSend,
   sessionsSpawn,
   spawnAgent,
   updateTask,
+  webFetch,
+  webSearch,
 ];
 
 /** Every tool that comes with crabpot. */

@@ -2,6 +2,7 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { Exposure } from "../domain/origin.ts";
 import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
+import type { WebAbilities } from "../domain/web.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
 import { RecentMap } from "../lib/recent-map.ts";
@@ -9,14 +10,19 @@ import type { SessionStore } from "../stores/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";
+import { describeFound } from "./finding/find.ts";
+import { findTools, innerCall } from "./finding/finding-tools.ts";
+import { extended, offerNow } from "./finding/offer.ts";
 import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 
 export interface ConversationToolsOptions {
-  readonly registry: ToolRegistry;
-  readonly sessions: Pick<SessionStore, "offerTools">;
+  readonly registryOf: (group: Group) => Promise<ToolRegistry>;
+  /** Why a tool of a source is not there now; undefined: nobody knows. */
+  readonly whyMissing?: ((group: Group, name: string) => string | undefined) | undefined;
+  readonly sessions: Pick<SessionStore, "offerTools" | "extendOffer">;
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
 }
 
@@ -26,7 +32,11 @@ export interface TurnTools {
   readonly definitions: readonly ToolDefinition[];
   /** What the agent is told of them. */
   readonly announced: readonly AnnouncedTool[];
+  /** Names of those of sources that the conversation was offered and that are there now. */
+  readonly ofSources: readonly string[];
   get(name: string): Tool | undefined;
+  /** Which tools besides those that the model is shown a query fits, in words for it. */
+  find(query: string): string;
   /** For whom the turn asks and what it had read when this was first asked for: what its calls are judged by. */
   provenance(): Promise<Provenance>;
   /** May this call be made? */
@@ -43,6 +53,14 @@ export interface TurnCircumstances {
   readonly remembers?: boolean | undefined;
   /** Is it to have skills? */
   readonly hasSkills?: boolean | undefined;
+  /** Has its group's image a browser? */
+  readonly hasBrowser?: boolean | undefined;
+  /** Does something say aloud what it says? */
+  readonly speaks?: boolean | undefined;
+  /** The only skills that its agent has; left out: all. */
+  readonly skillNames?: readonly string[] | undefined;
+  /** What can it do on the web? Left out: nothing. */
+  readonly web?: WebAbilities | undefined;
   /** May its session see others? */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
@@ -53,18 +71,23 @@ export interface TurnCircumstances {
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
+/** All of it but for whom. */
+type AudienceTraits = Omit<TurnCircumstances, "provenance" | "writersOfShared">;
+
 /** The store has all of them; these are at hand. */
 const rememberedConversations = 512;
 
 interface Conversation {
   readonly number: number;
+  /** In which it was last looked whether sources have more. */
+  readonly turn: string | undefined;
   readonly definitions: readonly ToolDefinition[];
 }
 
 /**
  * Decides what a conversation is offered. That is settled when it begins and kept in the store, so that the beginning of its
  * prompts stays the same to the byte, also over restarts and upgrades: what is lost meanwhile is refused when it is called,
- * what is new waits for the next conversation.
+ * what is new waits for the next conversation, or, where a source has it, for the next turn: then it is put behind the others.
  */
 export class ConversationTools {
   readonly #options: ConversationToolsOptions;
@@ -75,65 +98,127 @@ export class ConversationTools {
     this.#options = options;
   }
 
-  async of(
-    group: Group,
-    turn: { readonly session: string; readonly conversation: number },
-    { rights, can, seesSessions, remembers, hasSkills, policy, provenance, writersOfShared }: TurnCircumstances,
-  ): Promise<TurnTools> {
-    const { registry, channelCan } = this.#options;
-    const audience: Audience = {
+  async of(group: Group, turn: TurnPlace, given: TurnCircumstances): Promise<TurnTools> {
+    const { provenance, writersOfShared } = given;
+    const registry = await this.#options.registryOf(group);
+    const audience = this.#audienceOf(group, given);
+    const offered = await this.#offered(turn, { registry, audience });
+    const names = offered.map(({ name }) => name);
+    const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+    const known = memoize(provenance);
+    const whyMissing = (name: string): string | undefined => this.#options.whyMissing?.(group, name);
+    const circumstances = { registry, audience, place, names, whyMissing };
+    return {
+      // A model that cannot call tools refuses a request with any, whatever the conversation has begun with.
+      definitions: audience.modelCallsTools ? offered : [],
+      announced: announcedOf(registry, names),
+      ofSources: names.filter((name) => registry.added.has(name)),
+      get: (name) => registry.get(name),
+      find: (query) => describeFound(query, hiddenFrom(names, { registry, audience })),
+      provenance: known,
+      judge: async (call) => judge(call, { ...circumstances, provenance: await known() }),
+      exposureOf: (calls) => exposureOf({ registry, writersOfShared }, calls.map(innerCall)),
+    };
+  }
+
+  /** What a conversation that began now would be offered. Nothing is settled. */
+  async ifBegun(group: Group, given: AudienceTraits): Promise<Pick<TurnTools, "definitions" | "ofSources">> {
+    const registry = await this.#options.registryOf(group);
+    const definitions = offerNow(registry, this.#audienceOf(group, given));
+    return { definitions, ofSources: definitions.map(({ name }) => name).filter((name) => registry.added.has(name)) };
+  }
+
+  #audienceOf(group: Group, { can, rights, ...traits }: AudienceTraits): Audience {
+    const { policy, seesSessions, remembers, hasSkills, hasBrowser, speaks, skillNames, web } = traits;
+    return {
       policy,
-      channelCan: (ability) => channelCan(group.channel, ability),
+      channelCan: (ability) => this.#options.channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
       seesSessions,
       rights,
       remembers,
       hasSkills,
+      hasBrowser,
+      speaks,
+      skillNames,
+      web,
       isMain: group.main,
-    };
-    const offered = await this.#offered(turn, audience);
-    const names = offered.map(({ name }) => name);
-    const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
-    const known = memoize(provenance);
-    return {
-      // A model that cannot call tools refuses a request with any, whatever the conversation has begun with.
-      definitions: audience.modelCallsTools ? offered : [],
-      announced: registry.announce(names),
-      get: (name) => registry.get(name),
-      provenance: known,
-      judge: async (call) => judge(call, { registry, audience, place, provenance: await known(), names }),
-      exposureOf: (calls) => exposureOf({ registry, writersOfShared }, calls),
     };
   }
 
   async #offered(
-    turn: { readonly session: string; readonly conversation: number },
-    audience: Audience,
+    turn: TurnPlace,
+    { registry, audience }: { readonly registry: ToolRegistry; readonly audience: Audience },
   ): Promise<readonly ToolDefinition[]> {
-    const { registry, sessions } = this.#options;
-    const known = this.#known.get(turn.session);
-    if (known?.number === turn.conversation) return known.definitions;
-    const definitions = await sessions.offerTools(turn.session, turn.conversation, registry.offer(audience));
-    this.#known.set(turn.session, { number: turn.conversation, definitions });
+    const { sessions } = this.#options;
+    const { session, conversation: number, id } = turn;
+    const known = this.#known.get(session);
+    if (known?.number === number && (known.turn === id || registry.added.size === 0)) return known.definitions;
+    const before =
+      known?.number === number
+        ? known.definitions
+        : await sessions.offerTools(session, number, offerNow(registry, audience));
+    const wanted = registry.added.size === 0 ? before : extended(before, registry.offer(audience), registry);
+    const hasMore = wanted.length > before.length;
+    const definitions = hasMore ? await sessions.extendOffer(session, number, wanted) : before;
+    this.#known.set(session, { number, turn: id, definitions });
     return definitions;
   }
 }
 
+/** Where a turn belongs. `id`: its own. */
+interface TurnPlace {
+  readonly session: string;
+  readonly conversation: number;
+  readonly id?: string | undefined;
+}
+
+/** Also those that are found: a call of one by its own name is a call like any other. */
+function announcedOf(registry: ToolRegistry, names: readonly string[]): readonly AnnouncedTool[] {
+  const found = names.includes(findTools.name) ? [...registry.added] : [];
+  return registry.announce([...new Set([...names, ...found])]);
+}
+
+/** Those of sources that this audience gets, and that the model is not shown. */
+function hiddenFrom(
+  names: readonly string[],
+  { registry, audience }: { readonly registry: ToolRegistry; readonly audience: Audience },
+): readonly ToolDefinition[] {
+  return registry.offer(audience).filter(({ name }) => registry.added.has(name) && !names.includes(name));
+}
+
+type Judged = Circumstances & {
+  readonly registry: Pick<ToolRegistry, "added">;
+  readonly names: readonly string[];
+  readonly whyMissing: (name: string) => string | undefined;
+};
+
 /** What the conversation was not offered is refused whatever the policy says of it. */
-async function judge(
-  call: ToolCall,
-  { names, ...circumstances }: Circumstances & { readonly names: readonly string[] },
-): Promise<Verdict> {
+async function judge(called: ToolCall, circumstances: Judged): Promise<Verdict> {
+  const { names, registry } = circumstances;
+  const call = innerCall(called);
+  if (call === called) return judgeNamed(call, circumstances, names);
+  const outer = await judgeToolCall(called, circumstances);
+  if (outer.verdict.action === "deny") return outer.verdict;
+  // What the model is shown it calls by its own name, so that rules and people see which tool it is.
+  const found = names.includes(findTools.name) ? [...registry.added] : [];
+  return judgeNamed(call, circumstances, found);
+}
+
+async function judgeNamed(call: ToolCall, circumstances: Judged, names: readonly string[]): Promise<Verdict> {
   const { name } = call;
-  if (!circumstances.registry.get(name)) {
-    const reason = names.includes(name)
+  const { registry, whyMissing } = circumstances;
+  if (!registry.get(name)) {
+    const gone = names.includes(name)
       ? `There is no tool "${name}" any more. Do without it.`
       : unknownTool(name, names);
-    return { action: "deny", risk: "high", rule: "unknown tool", reason };
+    return { action: "deny", risk: "high", rule: "unknown tool", reason: whyMissing(name) ?? gone };
   }
   const { verdict } = await judgeToolCall(call, circumstances);
-  if (verdict.action === "deny" || names.includes(name)) return verdict;
-  const reason = `"${name}" is new: it can be used in the next conversation. Do without it for now.`;
+  const isFound = registry.added.has(name) && circumstances.names.includes(findTools.name);
+  if (verdict.action === "deny" || names.includes(name) || isFound) return verdict;
+  const when = registry.added.has(name) ? "turn" : "conversation";
+  const reason = `"${name}" is new: it can be used in the next ${when}. Do without it for now.`;
   return { action: "deny", risk: verdict.risk, rule: "not offered in this conversation", reason };
 }

@@ -1,12 +1,19 @@
 import type * as z from "zod";
 
+import type { FilledForm, FormRequest } from "../domain/form.ts";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
-import type { BlobPart, Part } from "../domain/part.ts";
+import type { VoiceMessage } from "../domain/speech.ts";
+import type { Origin } from "../domain/origin.ts";
+import type { Part } from "../domain/part.ts";
+import type { SpeechPort } from "./chat/speech-port.ts";
 import type { MemoryPort } from "./memory/memory-port.ts";
+import type { ResultPort } from "./results/result-port.ts";
 import type { SkillPort } from "./skills/skill-port.ts";
 import type { SessionDesk } from "./sessions/session-desk.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
+import type { PagePort, SearchPort } from "./web/web-ports.ts";
+import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
@@ -18,11 +25,23 @@ export interface CapabilityPorts {
   readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
   readonly subAgents: SubAgentPort;
+  /** Results of the conversation that the model is not shown any more. */
+  readonly results: ResultPort;
   /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
   readonly memory?: MemoryPort | undefined;
   /** The group's skills; undefined where it is to have none. Tools that need this are offered only where it has some. */
   readonly skills?: SkillPort | undefined;
+  readonly askForm: FormPort;
+  /** Pages of the web; undefined where the group may fetch none. Tools that need this are offered only where it may. */
+  readonly pages?: PagePort | undefined;
+  /** Undefined where the group cannot search the web. Tools that need this are offered only where it can. */
+  readonly webSearch?: SearchPort | undefined;
+  /** What says words aloud; undefined where nothing does. Tools that need this are offered only where something does. */
+  readonly speech?: SpeechPort | undefined;
 }
+
+/** Asks the people of the turn's chat what a server wants to know. Rejects with words for the server where they are not asked. */
+export type FormPort = (form: FormRequest, signal: AbortSignal) => Promise<FilledForm>;
 
 /** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
 export interface SubAgentPort {
@@ -39,14 +58,28 @@ export interface ToolPorts extends CapabilityPorts {
   readonly send: (said: Said) => Promise<void>;
   /** Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong with it. */
   readonly keepFile: (path: string) => Promise<OutgoingFile>;
+  /** Keeps what was said aloud, for sending. Throws ToolError where there is no room. */
+  readonly keepVoice: (said: VoiceMessage) => Promise<OutgoingFile>;
   /** Keeps the bytes of an image, for a part of the result. Throws ToolError with what is wrong with them. */
-  readonly keepImage: (content: Uint8Array, name: string) => Promise<BlobPart>;
+  readonly keepImage: (content: Uint8Array, name: string) => Promise<Part>;
+  /** Puts a file where only the agent can read it. Gives its name there, and where the model finds it; throws ToolError where its container is gone. */
+  readonly giveFile: (content: Uint8Array, extension: string) => Promise<GivenFile>;
   /** Sessions that the turn's own may see. Tools that need this are offered only where it may see some. */
   readonly sessions: SessionDesk;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
+  /** Tools that the model is not shown. */
+  readonly otherTools: { readonly find: (query: string) => string };
+  /** Tells people who wait how far the call is, in words that may come from outside. */
+  readonly tellProgress: (text: string) => void;
   /** What has become of the change of a file that this call proposed. Throws ToolError where nothing was changed. */
   readonly changeOutcome: () => Promise<string>;
+}
+
+/** A file of the host's in the agent's container. */
+export interface GivenFile {
+  readonly name: string;
+  readonly path: string;
 }
 
 /** Ports as they are handed over: which capabilities there are is not every caller's business. */
@@ -55,6 +88,8 @@ type GivenPorts = Omit<ToolPorts, keyof CapabilityPorts> & Partial<CapabilityPor
 /** The result of a call: text, and what comes behind it. */
 export interface HostToolOutput extends ToolOutput {
   readonly parts?: readonly Part[] | undefined;
+  /** The agent puts what it says behind the output. */
+  readonly page?: GivenPage | undefined;
 }
 
 /** What every tool may know of the call. */
@@ -65,9 +100,19 @@ export interface HostCall {
   readonly signal: AbortSignal;
 }
 
+/** What a tool with settings gets of them. */
+interface ToolSettings<Config extends z.ZodObject> {
+  /** As its `config` allows them; those of a plugin stand in `plugins.<name>.settings`. */
+  readonly settings: z.output<Config>;
+}
+
 /** A tool that runs in the host. What it is given comes from the model, and through it from anybody: it is hostile. */
 export interface HostTool extends ToolFacts {
   readonly runs: "host";
+  /** What its results bring into a turn beside the host's own words; undefined: nothing where it comes with crabpot, `tool` otherwise. */
+  readonly origin?: Origin | undefined;
+  /** The MCP server that has it. */
+  readonly server?: string | undefined;
   /** Fields of the input that are paths in the container, which the agent resolves; all others are taken from the model's own call. */
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
@@ -80,40 +125,66 @@ export interface HostTool extends ToolFacts {
   readonly needsMemory: boolean;
   /** Works with the group's skills. */
   readonly needsSkills: boolean;
+  /** Puts files into the container, where whatever runs may keep them. */
+  readonly givesFiles?: boolean | undefined;
+  /** What it needs of the web; undefined: nothing. */
+  readonly needsWeb?: "fetch" | "search" | undefined;
+  /** Says words aloud. */
+  readonly needsSpeech?: boolean | undefined;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
   /** What an agent must be allowed to by its session; undefined: nothing special. */
   readonly right: SessionRight | undefined;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
+  /** The ports that it asks for, where somebody wants to know. */
+  readonly needs?: readonly (keyof ToolPorts)[] | undefined;
+  /** The settings that it takes, where it is a plugin's; others have none. */
+  readonly config?: z.ZodObject | undefined;
+  /** Nobody can use it at present: what it is a part of is not there. */
+  readonly isAway?: (() => boolean) | undefined;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
-  run(input: unknown, place: GivenPorts & HostCall): Promise<string | HostToolOutput>;
+  run(input: unknown, place: GivenPorts & HostCall & { readonly settings?: unknown }): Promise<string | HostToolOutput>;
 }
 
 /** What a tool may want of a channel. */
-export type ChannelAbility = "reactions";
+export type ChannelAbility = "reactions" | "voice";
 
 /** What the author of a tool writes. */
-interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof ToolPorts> extends ToolFacts<Schema> {
+interface HostToolDefinition<
+  Schema extends z.ZodObject,
+  Need extends keyof ToolPorts,
+  Config extends z.ZodObject,
+> extends ToolFacts<Schema> {
   readonly runs: "host";
+  /** What its settings may be; without it there are none. */
+  readonly config?: Config;
   readonly needs?: readonly Need[];
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
   readonly asksAlways?: boolean;
   readonly mainDescription?: string;
+  readonly origin?: Origin | undefined;
+  readonly server?: string | undefined;
   readonly right?: SessionRight;
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
-  run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
+  run(
+    input: z.infer<Schema>,
+    place: Pick<ToolPorts, Need> & HostCall & ToolSettings<Config>,
+  ): Promise<string | HostToolOutput>;
 }
 
-export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPorts = never>(
-  definition: HostToolDefinition<Schema, Need>,
-): HostTool {
-  const { needs = [], risk, resolvePaths = [], channelTrait, right } = definition;
+export function defineTool<
+  Schema extends z.ZodObject,
+  Need extends keyof ToolPorts = never,
+  Config extends z.ZodObject = z.ZodObject,
+>(definition: HostToolDefinition<Schema, Need, Config>): HostTool {
+  const { needs = [], risk, resolvePaths = [], channelTrait, right, config } = definition;
   return {
     name: definition.name,
     description: definition.description,
     input: definition.input,
+    inputSchema: definition.inputSchema,
     timeoutSeconds: definition.timeoutSeconds,
     activity: definition.activity,
     runs: "host",
@@ -123,14 +194,27 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     channelTrait,
     asksAlways: definition.asksAlways === true,
     mainDescription: definition.mainDescription,
+    origin: definition.origin,
+    server: definition.server,
     needsMemory: (needs as readonly string[]).includes("memory"),
     needsSkills: (needs as readonly string[]).includes("skills"),
+    givesFiles: (needs as readonly string[]).includes("giveFile"),
+    needsWeb: webNeeds(needs),
+    needsSpeech: (needs as readonly string[]).includes("speech"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
     right,
     sends: (needs as readonly string[]).includes("send"),
-    run: async (input, { group, turn, signal, ...ports }) => {
+    needs,
+    config,
+    run: async (input, { group, turn, signal, settings = {}, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;
-      return definition.run(parseToolInput(definition, input), { group, turn, signal, ...needed });
+      const own = (config ? { settings: config.parse(settings) } : {}) as ToolSettings<Config>;
+      return definition.run(parseToolInput(definition, input), { group, turn, signal, ...own, ...needed });
     },
   };
+}
+
+function webNeeds(needs: readonly (keyof ToolPorts)[]): HostTool["needsWeb"] {
+  if (needs.includes("pages")) return "fetch";
+  return needs.includes("webSearch") ? "search" : undefined;
 }

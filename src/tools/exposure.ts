@@ -1,14 +1,17 @@
+import { sortOrigins } from "../domain/origin.ts";
 import type { Exposure, Origin } from "../domain/origin.ts";
 import type { ToolCall } from "../domain/model.ts";
 import { builtInTools } from "./catalog.ts";
 import type { Tool } from "./catalog.ts";
+import { findingTools } from "./finding/finding-tools.ts";
 import type { ToolRegistry } from "./registry.ts";
 
-const builtIn: ReadonlySet<Tool> = new Set(builtInTools);
+const builtIn: ReadonlySet<Tool> = new Set<Tool>([...builtInTools, ...findingTools]);
 
 /**
  * What calls bring their turn into contact with. A tool that runs in the container may read all of the group's folder, whatever
- * it is called with, and folders that it shares with other groups; one that changes anything may write to it. The words of a tool that did not come with crabpot are its own.
+ * it is called with, and folders that it shares with other groups; one that changes anything may write to it,
+ * and so may whatever runs in the container with a file that it is given. The words of a tool that did not come with crabpot are its own.
  */
 export function exposureOf(
   {
@@ -18,11 +21,17 @@ export function exposureOf(
   calls: readonly Pick<ToolCall, "name">[],
 ): Exposure | undefined {
   const tools = calls.flatMap(({ name }) => registry.get(name) ?? []);
-  const origins: Origin[] = tools.some((tool) => !builtIn.has(tool)) ? ["tool"] : [];
+  const origins = sortOrigins(tools.flatMap((tool) => originOf(tool) ?? []));
   const inContainer = tools.filter((tool) => tool.runs === "container");
   if (origins.length === 0 && inContainer.length === 0) return undefined;
-  const writesFolder = inContainer.some(({ readsOnly }) => !readsOnly);
+  const givesFiles = tools.some((tool) => tool.runs === "host" && tool.givesFiles === true);
+  const writesFolder = givesFiles || inContainer.some(({ readsOnly }) => !readsOnly);
   const readsFolder = inContainer.length > 0;
   const alsoReads = readsFolder && writersOfShared.length > 0 ? writersOfShared : undefined;
   return { origins, readsFolder, writesFolder, ...(alsoReads && { alsoReads }) };
+}
+
+function originOf(tool: Tool): Origin | undefined {
+  const own = "origin" in tool ? tool.origin : undefined;
+  return own ?? (builtIn.has(tool) ? undefined : "tool");
 }

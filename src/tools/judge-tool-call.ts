@@ -1,13 +1,15 @@
 import type { ToolCall } from "../domain/model.ts";
-import type { Risk, Provenance, Verdict } from "../domain/policy.ts";
+import type { CalledCommand, Risk, Provenance, Verdict } from "../domain/policy.ts";
 import { judgeCall } from "../policy/judge.ts";
 import type { LookedAt } from "../policy/judge.ts";
+import { roles } from "../domain/role.ts";
 import { toError } from "../lib/app-error.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import { abilityOf, asksAlways, policyFor } from "./registry.ts";
 import type { Tool } from "./catalog.ts";
-import type { Audience, ToolRegistry } from "./registry.ts";
+import type { Audience, ToolRegistry, Withheld } from "./registry.ts";
 import { riskOf } from "./risk.ts";
+import { type CommandTool, isCommandTool, shellTool } from "./skills/command-tool.ts";
 import type { RiskPlace } from "./risk.ts";
 
 /** What a call is judged by, besides itself. */
@@ -36,27 +38,58 @@ export async function judgeToolCall(
   }
   const risk = await riskOf(tool, input, place);
   const withheld = registry.withheld(tool, audience);
-  if (withheld === "channel") {
-    const reason = `"${name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`;
-    return refuse(risk, "the channel cannot do that", reason);
-  }
-  if (withheld === "model")
-    return refuse(risk, "the model cannot call tools", "This model cannot call tools. Do without them.");
-  if (withheld === "sessions")
-    return refuse(risk, "no other sessions may be seen", "You may see no other sessions here. Do without them.");
-  if (withheld === "memory")
-    return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
-  if (withheld === "skills")
-    return refuse(risk, "the group has no skills", "This group has no skills. Do without them.");
-  if (withheld === "vision")
-    return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
-  if (withheld === "right") {
-    const reason = `"${name}" is not for you here: what should be said or done in the chat goes into your answer. Do without it.`;
-    return refuse(risk, "not for this agent", reason);
-  }
+  if (withheld !== undefined && withheld !== "policy") return refuse(risk, ...refusalOf[withheld](tool));
+  if (isCommandTool(tool)) return judgeCommandCall({ tool, input, risk }, { registry, audience, place, provenance });
   const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;
   if (fault !== undefined) return refuse(risk, "its input does not fit", fault);
   return judgeCall({ ...provenance, tool: name, input, risk }, policyFor(tool, audience.policy));
+}
+
+/** Of what is withheld: the rule, and the reason for the model. What the policy denies is denied with its own rule. */
+const refusalOf: Readonly<Record<Exclude<Withheld, "policy">, (tool: Tool) => readonly [string, string]>> = {
+  channel: (tool) => [
+    "the channel cannot do that",
+    `"${tool.name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`,
+  ],
+  model: () => ["the model cannot call tools", "This model cannot call tools. Do without them."],
+  sessions: () => ["no other sessions may be seen", "You may see no other sessions here. Do without them."],
+  memory: () => ["the group remembers nothing", "This group remembers nothing. Do without it."],
+  skills: () => ["the group has no skills", "This group has no skills. Do without them."],
+  web: ({ name }) => ["the group may not go there", `"${name}" is switched off for this group. Do without it.`],
+  browser: () => ["the group has no browser", "This group has no browser. Do without it."],
+  speech: () => ["nothing speaks for the group", "Nothing says your words aloud here. Write them instead."],
+  vision: () => ["the model cannot see", "This model cannot be shown images. Do without it."],
+  right: ({ name }) => [
+    "not for this agent",
+    `"${name}" is not for you here: what should be said or done in the chat goes into your answer. Do without it.`,
+  ],
+  plugin: ({ name }) => ["its plugin is not there", `"${name}" is not available at present. Do without it.`],
+};
+
+/** By its own name, and as the command that it is: what is stricter counts. */
+async function judgeCommandCall(
+  { tool, input, risk }: { readonly tool: CommandTool; readonly input: unknown; readonly risk: Risk },
+  circumstances: Circumstances,
+): Promise<JudgedToolCall> {
+  const { audience, provenance } = circumstances;
+  let command: CalledCommand;
+  try {
+    command = tool.commandOf(input);
+  } catch (error) {
+    return refuse(risk, "its input does not fit", toError(error).message);
+  }
+  const own = judgeCall({ ...provenance, tool: tool.name, input, risk }, audience.policy);
+  const asShell = await judgeToolCall({ name: shellTool, input: command }, circumstances);
+  const looked = [...own.looked, ...asShell.looked];
+  const stricter = strictness(asShell.verdict) > strictness(own.verdict) ? asShell.verdict : own.verdict;
+  if (stricter.action !== "deny") return { verdict: { ...stricter, risk, command }, looked };
+  const reason = `"${tool.name}" runs a command, and may not run this one here. Do without it.`;
+  return { verdict: stricter === own.verdict ? stricter : { ...stricter, reason }, looked };
+}
+
+function strictness({ action, quorum = 1, approvers }: Verdict): number {
+  if (action !== "ask") return action === "deny" ? Infinity : 0;
+  return 1 + quorum * 10 + (approvers === undefined ? 0 : roles.indexOf(approvers));
 }
 
 /** Nobody is asked about what could not be done. */

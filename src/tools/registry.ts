@@ -1,7 +1,8 @@
 import * as z from "zod";
 
 import type { ToolDefinition } from "../domain/model.ts";
-import type { ToolPolicy } from "../domain/policy.ts";
+import { risks, type ToolPolicy } from "../domain/policy.ts";
+import type { WebAbilities } from "../domain/web.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../policy/always-asked.ts";
 import { isAlwaysDenied } from "../policy/judge.ts";
@@ -9,8 +10,11 @@ import { limits } from "../protocol/limits.ts";
 import { announcedTool } from "../protocol/tools.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import type { Tool } from "./catalog.ts";
-import type { ChannelAbility } from "./define-tool.ts";
+import type { ContainerTool } from "../../container/agent/tools/tool.ts";
+import type { ChannelAbility, HostTool } from "./define-tool.ts";
 import { possibleRisks } from "./risk.ts";
+import { type CommandTool, isCommandTool, shellTool } from "./skills/command-tool.ts";
+import { findingTools } from "./finding/finding-tools.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import { slimSchema } from "./slim-schema.ts";
 
@@ -26,6 +30,14 @@ export interface Audience {
   readonly remembers?: boolean | undefined;
   /** The group is to have skills. */
   readonly hasSkills?: boolean | undefined;
+  /** The only ones of them that the agent has; left out: all. */
+  readonly skillNames?: readonly string[] | undefined;
+  /** What the group can do on the web; left out: nothing. */
+  readonly web?: WebAbilities | undefined;
+  /** Something says aloud what the group's agents say. */
+  readonly speaks?: boolean | undefined;
+  /** The group's image has a browser. */
+  readonly hasBrowser?: boolean | undefined;
   /** It is a main group. */
   readonly isMain?: boolean | undefined;
   /** The group's sessions may see others. */
@@ -36,9 +48,22 @@ export interface Audience {
 
 /**
  * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; the group keeps no memories, or has no skills; an agent may not do this in its session.
+ * there are no other sessions to see; the group keeps no memories, has no skills, no browser, nothing that speaks, or may not go to the web; an agent may not do this in its session;
+ * what the tool is a part of is not there.
  */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "skills" | "right";
+export type Withheld =
+  | "policy"
+  | "channel"
+  | "model"
+  | "vision"
+  | "sessions"
+  | "memory"
+  | "skills"
+  | "web"
+  | "browser"
+  | "speech"
+  | "right"
+  | "plugin";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -65,6 +90,8 @@ interface Entry {
 /** All tools of a host, from wherever they come, by name. */
 export class ToolRegistry {
   readonly #entries: ReadonlyMap<string, Entry>;
+  /** Names of those that a source has for some groups. */
+  readonly added: ReadonlySet<string>;
 
   /** Throws AppError `config_invalid` for a name that two tools have, and for a tool that cannot be announced to the agent. */
   constructor(...sources: readonly (readonly Tool[])[]) {
@@ -74,6 +101,19 @@ export class ToolRegistry {
     if (tools.length > limits.tools)
       throw new AppError("config_invalid", `There are ${tools.length} tools; at most ${limits.tools} are possible.`);
     this.#entries = new Map(tools.map((tool) => [tool.name, entryOf(tool)]));
+    this.added = new Set();
+  }
+
+  /** With more tools. One whose name is taken, and what is beyond the most that are possible, is left out. */
+  joinedBy(more: readonly Tool[]): ToolRegistry {
+    if (more.length === 0) return this;
+    const byName = new Map(more.toReversed().map((tool) => [tool.name, tool]));
+    const finding = findingTools.filter(({ name }) => !this.#entries.has(name));
+    const taken = new Set([...this.#entries.keys(), ...finding.map(({ name }) => name)]);
+    const others = [...byName.values()].filter(({ name }) => !taken.has(name));
+    const kept = others.slice(0, Math.max(0, limits.tools - taken.size));
+    const joined = new ToolRegistry(this.tools, finding, kept);
+    return Object.assign(joined, { added: new Set(kept.map(({ name }) => name)) });
   }
 
   /** Sorted by name. */
@@ -88,6 +128,7 @@ export class ToolRegistry {
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, audience: Audience): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, audience.policy))) return "policy";
+    if (isCommandTool(tool) && isAlwaysDenied(shellTool, risks, audience.policy)) return "policy";
     return lacksRight(tool, audience) ? "right" : withheldByAbility(tool, audience);
   }
 
@@ -103,7 +144,12 @@ export class ToolRegistry {
 
   /** What the agent is told of the tools with these names; those that do not exist are left out. */
   announce(names: readonly string[]): AnnouncedTool[] {
-    return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
+    const entries = names.flatMap((name) => this.#entries.get(name) ?? []);
+    const own = entries.filter(({ tool }) => !isCommandTool(tool));
+    const shell = this.#entries.get(shellTool);
+    // Of a tool that is a command it is told none but what runs it.
+    const runsCommands = own.length < entries.length && shell !== undefined && !names.includes(shellTool);
+    return [...own, ...(runsCommands ? [shell] : [])].map(({ announced }) => announced);
   }
 }
 
@@ -117,20 +163,31 @@ function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined
   const ability = abilityOf(tool);
   if (ability !== undefined && !channelCan(ability)) return "channel";
   if (!modelCallsTools) return "model";
-  const lacking = lackingIn(tool, audience);
+  if (tool.runs === "host" && tool.isAway?.() === true) return "plugin";
+  const lacking = isCommandTool(tool) ? lackingSkill(tool, audience) : lackingIn(tool, audience);
   if (lacking !== undefined) return lacking;
   return tool.needsVision === true && !modelSees ? "vision" : undefined;
 }
 
-/** What a tool of the host needs and the group does not have. */
+function lackingSkill({ skill }: CommandTool, { hasSkills = false, skillNames }: Audience): Withheld | undefined {
+  return hasSkills && skillNames?.includes(skill) !== false ? undefined : "skills";
+}
+
+/** What a tool needs and the group does not have. */
 function lackingIn(
-  tool: Tool,
-  { seesSessions = false, remembers = false, hasSkills = false }: Audience,
+  tool: HostTool | ContainerTool,
+  { seesSessions, remembers, hasSkills, hasBrowser, speaks, web }: Audience,
 ): Withheld | undefined {
-  if (tool.runs !== "host") return undefined;
-  if (tool.needsSessions && !seesSessions) return "sessions";
-  if (tool.needsMemory && !remembers) return "memory";
-  return tool.needsSkills && !hasSkills ? "skills" : undefined;
+  if (tool.runs === "container") return tool.needsBrowser === true && hasBrowser !== true ? "browser" : undefined;
+  const { needsSessions, needsMemory, needsSkills, needsSpeech, needsWeb } = tool;
+  const lacks: readonly (readonly [Withheld, boolean | undefined, boolean | undefined])[] = [
+    ["sessions", needsSessions, seesSessions],
+    ["memory", needsMemory, remembers],
+    ["skills", needsSkills, hasSkills],
+    ["speech", needsSpeech, speaks],
+    ["web", needsWeb !== undefined, needsWeb === "search" ? web?.searches : web?.fetches],
+  ];
+  return lacks.find(([, isNeeded, isThere]) => isNeeded === true && isThere !== true)?.[0];
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools. */
@@ -156,7 +213,7 @@ function toEntry(tool: Tool): Entry {
   let definition: ToolDefinition | undefined;
   return {
     tool,
-    definition: () => (definition ??= { name, description, inputSchema: inputSchemaOf(tool) }),
+    definition: () => (definition ??= { name, description, inputSchema: tool.inputSchema ?? inputSchemaOf(tool) }),
     announced: announced.data,
   };
 }

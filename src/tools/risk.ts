@@ -1,12 +1,13 @@
 import { posix } from "node:path";
 
-import { risks } from "../domain/policy.ts";
+import { isAtLeastRisk, risks } from "../domain/policy.ts";
 import type { Risk } from "../domain/policy.ts";
 import { isProtectedFileName } from "../domain/protected-file.ts";
 import { looksLikeSecret } from "../domain/secret-name.ts";
 import { judgeCommand } from "../policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { Tool } from "./catalog.ts";
+import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";
 
 /** What the risk of a call depends on besides its input. */
 export interface RiskPlace {
@@ -36,12 +37,23 @@ const refinements: ReadonlyMap<string, Refinement> = new Map([
 export async function riskOf(tool: Tool, input: unknown, place: RiskPlace): Promise<Risk> {
   const parsed = tool.input.safeParse(input);
   if (!parsed.success) return "high";
+  if (isCommandTool(tool)) return riskOfCommand(tool, parsed.data);
   const refinement = refinements.get(tool.name);
   if (refinement) {
     const value: unknown = (parsed.data as Readonly<Record<string, unknown>>)[refinement.field];
     return refinement.risk(typeof value === "string" ? value : "", place);
   }
   return typeof tool.risk === "string" ? tool.risk : judgedByTool(tool.risk, parsed.data);
+}
+
+/** No less than what its author says, and no less than what its command does. */
+async function riskOfCommand(tool: CommandTool, input: unknown): Promise<Risk> {
+  try {
+    const { risk } = await judgeCommand(tool.commandOf(input).command);
+    return isAtLeastRisk(risk, tool.leastRisk) ? risk : tool.leastRisk;
+  } catch {
+    return "high";
+  }
 }
 
 /** All risks that calls of this tool may have, also those with input that it does not understand. */

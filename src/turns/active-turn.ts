@@ -72,7 +72,8 @@ export class ActiveTurn implements TurnListener {
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(options, scope, resumed ? undefined : scope.firstStep);
     this.#gate = new CallGate(scope, options, this.#steps);
-    this.#hostTools = new HostTools(scope, options, { ended: this.#modelCall.signal, gate: this.#gate });
+    const ended = this.#modelCall.signal;
+    this.#hostTools = new HostTools(scope, options, { ended, gate: this.#gate, container: () => this.#container });
   }
 
   get turn(): string {
@@ -195,6 +196,7 @@ export class ActiveTurn implements TurnListener {
     if (payload.type === "pong") return;
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
+    else if (payload.type === "tool-output") this.#options.printing(this.#scope, payload);
     else if (payload.type === "progress") this.#background(this.#tellProgress(payload.text.length));
     else this.#background(this.#onTurnEnd(payload.outcome, payload.text));
   }
@@ -245,9 +247,9 @@ export class ActiveTurn implements TurnListener {
       const { text, toolCalls } = answer;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       if (toolCalls.length > 0) this.#tools.begin();
-      this.#options.doing(this.#scope, toolCalls);
+      const outputs = this.#options.doing(this.#scope, toolCalls) || undefined;
       const request = this.#requests;
-      await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls] });
+      await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls], outputs });
     } catch (error) {
       await this.#fail(toError(error));
     } finally {
@@ -317,7 +319,7 @@ export class ActiveTurn implements TurnListener {
     const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
-    const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
+    const taken = await takeResultParts(results, { group: this.#scope.group, container, keepImage, shownBy });
     const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
     // While they ran, others may have written what they read.

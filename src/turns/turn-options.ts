@@ -6,7 +6,8 @@ import type { ChangeOutcome } from "../domain/approval.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/message.ts";
-import type { BlobPart, Part } from "../domain/part.ts";
+import type { VoiceMessage } from "../domain/speech.ts";
+import type { Part } from "../domain/part.ts";
 import type { Origin } from "../domain/origin.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
@@ -41,10 +42,15 @@ export interface TurnModels {
     readonly system: readonly string[];
     readonly messages: readonly ModelMessage[];
     readonly tools: readonly ToolDefinition[];
+    readonly mostTokens?: number | undefined;
+    readonly conversation?: string | undefined;
     readonly inputTokens?: number | undefined;
     readonly signal: AbortSignal;
+    readonly onTry?: (() => (text: string) => void) | undefined;
   }): Promise<ModelAnswer>;
-  promptTokens(route: string | undefined): number;
+  promptTokens(route: string | undefined, mostTokens?: number): number;
+  /** How long vendors of the route keep what they have seen, and which models ask a price of their own for it. */
+  cacheOf(route: string | undefined): { readonly ms: number; readonly isPriced: (model: string) => boolean };
 }
 
 /** What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the turn has ended. */
@@ -58,6 +64,8 @@ export interface TurnSettings extends Disposable {
   readonly groupFor: (group: Group, kind: Session["kind"]) => Group;
   /** Can some model of this route call tools? */
   readonly callsTools: (route: string | undefined) => boolean;
+  /** The smallest window of this route's models, in tokens. */
+  readonly windowTokens: (route: string | undefined) => number;
   /** Places that a group's containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
   /** Which other sessions those of the group may see; undefined: none, and there are no tools for it. */
@@ -114,6 +122,9 @@ export function placeOf({ turn, session, group }: TurnScope): {
   return { group: group.name, session: session.id, turn: turn.id };
 }
 
+/** What says which conversation is meant, and how it is answered. */
+export type ConversationScope = Pick<TurnScope, "turn" | "group" | "session" | "settings">;
+
 export interface TurnOptions {
   readonly store: {
     readonly messages: MessageStore;
@@ -140,20 +151,20 @@ export interface TurnOptions {
     more: {
       readonly settings: Pick<TurnSettings, "agentName" | "timeZone">;
       readonly omitted: number;
-      readonly images: ReadonlyMap<StoredAttachment, BlobPart>;
+      readonly images: ReadonlyMap<StoredAttachment, Part | string>;
     },
   ) => readonly Part[];
-  /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them. */
+  /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them, or their captions; a string says why one cannot be shown. */
   readonly imagesOf: (
-    group: Pick<Group, "name" | "model">,
+    group: Group,
     messages: readonly StoredMessage[],
-  ) => Promise<ReadonlyMap<StoredAttachment, BlobPart>>;
+  ) => Promise<ReadonlyMap<StoredAttachment, Part | string>>;
   /** Keeps an image that a tool shows, for the step that is going to refer to it; a string says why it cannot be shown. */
   readonly keepImage: (image: {
-    readonly group: string;
+    readonly group: Group;
     readonly name: string;
     readonly copy: (target: string) => Promise<HostileCopy>;
-  }) => Promise<BlobPart | string>;
+  }) => Promise<Part | string>;
   /** What goes before what is said: what the group remembers that fits, and skills that it names; undefined: nothing. Never rejects, and takes a fraction of a second at most. */
   readonly recall?:
     | ((
@@ -184,12 +195,18 @@ export interface TurnOptions {
     readonly failure: Failure;
     readonly detail: string;
   }) => boolean;
-  /** The turn asks the model (no calls), or has its tools run these. Must not throw. */
-  readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => void;
+  /** The turn asks the model (no calls), or has its tools run these. Returns whether what they print is wanted. Must not throw. */
+  readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => boolean;
+  /** A piece of what a tool prints, as the agent claims. Must not throw. */
+  readonly printing: (scope: TurnScope, piece: { readonly callId: string; readonly text: string }) => void;
+  /** A tool of the turn says how far it is. Must not throw. */
+  readonly saying: (scope: TurnScope, text: string) => void;
   /** What capabilities can do for a tool that this turn calls, until the signal. */
   readonly portsOf: (scope: TurnScope, signal: AbortSignal) => CapabilityPorts;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (folder: string, path: string) => Promise<OutgoingFile>;
+  /** Keeps what was said aloud, for sending. Throws where there is no room, in words for the model. */
+  readonly keepVoice: (group: string, said: VoiceMessage) => Promise<OutgoingFile>;
   /** The sessions that a turn may see, at the call with this key. */
   readonly sessionDesk: (scope: TurnScope, call: string) => SessionDesk;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */

@@ -7,10 +7,12 @@ import type { Home } from "../config/home/home.ts";
 import type { LiveConfig } from "../config/changes/live-config.ts";
 import type { Config } from "../config/schema/config.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { DeltaBus } from "../events/deltas/delta-bus.ts";
 import type { EventBus } from "../events/event-bus.ts";
 import type { Aliases } from "../people/aliases.ts";
 import type { Roles } from "../people/roles.ts";
 import type { Publish } from "../events/event.ts";
+import type { Media } from "../media/media.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
@@ -36,9 +38,13 @@ export interface AppContext {
   readonly logger: Logger;
   readonly store: Store;
   readonly blobs: BlobFolder;
+  /** Reads files of strangers. */
+  readonly media: Media;
   readonly logs: SessionLogs;
   readonly events: Pick<EventBus, "subscribe" | "next">;
   readonly publish: Publish;
+  /** Who watches turns while they work. */
+  readonly deltas: DeltaBus;
   /** Which ids are one person's. */
   readonly aliases: Aliases;
   /** Who may do what. */

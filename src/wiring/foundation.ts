@@ -8,6 +8,7 @@ import type { Home } from "../config/home/home.ts";
 import { settleHome, type SettledHome } from "../config/home/home-place.ts";
 import { LiveConfig } from "../config/changes/live-config.ts";
 import type { LoadedConfig } from "../config/loading/load.ts";
+import { DeltaBus } from "../events/deltas/delta-bus.ts";
 import { EventBus } from "../events/event-bus.ts";
 import type { NewEvent } from "../events/event.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -21,6 +22,7 @@ import { mebibyte } from "../lib/text/bytes.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
+import { createMedia } from "./capabilities/media.ts";
 import { openBlobs } from "./containers/files.ts";
 import { createRolesOf, loadAliases } from "./people/people.ts";
 import { type Interception, noInterception } from "./interception.ts";
@@ -86,9 +88,11 @@ export async function openFoundation(
     logger,
     store,
     blobs: await openBlobs({ home, clock }),
+    media: stack.use(createMedia({ home, publish, logger })),
     logs,
     events,
     publish,
+    deltas: new DeltaBus(logger),
     aliases,
     roles: createRolesOf({ config: live.view, adapters }, aliases),
     fingerprint: (text) => audit.fingerprint(text),

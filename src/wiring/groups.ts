@@ -103,6 +103,7 @@ function openFolders({ store, home, environment, publish }: Omit<AppContext, "me
     store: store.groups,
     exists: async (name) => (await lstat(join(home.paths.groups, name)).catch(() => undefined)) !== undefined,
     make: async (group) => void (await ensureGroupFolder(places, group)),
+    hasMemories: async (name) => (await import("./memory/has-memories.ts")).hasMemories(home.paths.memory, name),
     adopting: ({ name, channel, chat, origin }, from: FormerChat) => {
       const former = from && { channel: from.channel, chat: from.chat };
       const data = { group: name, from: former, to: { channel, chat }, by: origin };

@@ -25,27 +25,36 @@ import type { Operations } from "../operations/operations.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
+import type { Plugins } from "../plugins/plugins.ts";
 import { Retention } from "../stores/retention.ts";
+import type { McpOperations } from "../operations/mcp/mcp-view.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
+import type { ProviderSet } from "../models/provider-set.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
+import { createHostTools, type HostTools } from "./capabilities/group-tools.ts";
+import { skillTools } from "./capabilities/skills.ts";
 import { createCapabilities } from "./capabilities/capabilities.ts";
-import { openContainers, openEngineLater, reviewMounts } from "./containers/containers.ts";
+import { type Containers, openContainers, openEngineLater, reviewMounts } from "./containers/containers.ts";
 import type { ChannelResources } from "./entrances/channels.ts";
 import type { AppContext } from "./context.ts";
-import { createApprovals } from "./people/approvals.ts";
+import { type Approvals, createApprovals } from "./people/approvals.ts";
 import { buildEntrances, startChannels } from "./entrances/entrances.ts";
 import type { Entrances } from "./entrances/entrances.ts";
 import { openEngineWait } from "./containers/engine-wait.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
 import { openGroups } from "./groups.ts";
+import { createMcpDesk } from "./capabilities/mcp-desk.ts";
+import { createMcp, type Mcp } from "./capabilities/mcp.ts";
+import type { OpenStdio } from "../mcp/server-streams.ts";
 import { createHeartbeats } from "./capabilities/heartbeats.ts";
 import { createWebhooks } from "./capabilities/hooks.ts";
 import { createIntake } from "./entrances/intake.ts";
 import { createInterventions } from "./turns/interventions.ts";
 import { createAnswers } from "./people/onboarding.ts";
 import { createHostOperations } from "./operations.ts";
+import { attachPlugins } from "./plugins/attach-plugins.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createWork, resume } from "./turns/queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
@@ -58,6 +67,8 @@ import type { Tasks } from "./capabilities/tasks.ts";
 export interface HostOptions extends FoundationOptions {
   /** Where whoever started the host talks to it; undefined: nobody does. */
   readonly console: HostConsole | undefined;
+  /** Those that are installed in the home; whoever opened them closes them. */
+  readonly plugins?: Plugins | undefined;
   readonly egress?: EgressOverrides | undefined;
 }
 
@@ -103,49 +114,77 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const workAdded = (): void => served.work?.dueWork.changed();
   const containers = await openContainers(patient, stack, { ...options, engine, deliver, tell, groups, workAdded });
   stack.defer(() => retrying.giveUp());
-  await reviewMounts(context, containers.launcher);
+  await Promise.all([reviewMounts(context, containers.launcher), attachPlugins(context, options.plugins)]);
   signal?.throwIfAborted();
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
-  const approvals = createApprovals(context, stack, { ...containers, groups, queue: () => work.queue, deliver });
-  served.desk = approvals.desk;
   const providers = openProviderSet(context, stack);
-  const late = lateParts(() => ({ work, runner }));
-  const capable = { ...containers, ...late, groups, providers, tell, deliver, workAdded };
+  const shares = { ...createSources(context, stack, { containers, groups, tell, providers, served }), groups, deliver };
+  const parts = { queue: () => work.queue, settings: () => served.settings };
+  const approvals = createApprovals(context, stack, { ...shares, ...parts });
+  Object.assign(served, { approvals, desk: approvals.desk, mcpDesk: shares.mcpDesk });
+  const capable = { ...shares, ...lateParts(() => ({ work, runner })), approvals, providers, tell, workAdded };
   const capabilities = createCapabilities(patient, stack, capable);
-  served.tasks = capabilities.tasks;
-  served.memoryDesk = createMemoryDesk(context, capabilities.memories);
-  const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups, providers };
-  const runner: TurnRunner = await openRunner(context, stack, { ...working, patient });
+  const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
+  const { runner, ...shown } = await openRunner(context, stack, { ...working, patient });
+  const memoryDesk = createMemoryDesk(context, capabilities.memories);
+  Object.assign(served, { tasks: capabilities.tasks, memoryDesk, ...shown });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
-  const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
+  const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
   const interventions = createInterventions(context, { ...commandable, ...servedLater(served) });
   const signs = stack.use(createSigns(groups, entrances));
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
-  const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
+  const work: WorkQueue = createWork(context, stack, { ...commandable, groups, interventions, signs, engineWait });
   served.work = work;
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
-  const shared = { groups, ...work, outbox, interventions, entrances };
+  const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
   const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, { ...capabilities, groups }));
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
-  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
+  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats, providers };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { ...capabilities, admissions, approvals, reloader, settings, stop: stopAsked.resolve };
+  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares, stop: stopAsked.resolve };
   stack.use(await openOperations(context, { ...changing, ...asked, intake: () => guard.state() }));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
   await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
-  await resume(context, groups, { ...work, ...approvals, ...capabilities });
+  await resume(context, groups, { ...work, ...approvals, ...capabilities, ...shown });
   capabilities.start();
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
+}
+
+function serverOpener({ interception }: AppContext, { servers }: Containers): OpenStdio {
+  return interception.servers((server, group, signal) => servers.open(server, group, signal));
+}
+
+/** Containers, and the tools of groups, whoever has them. */
+function createSources(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  {
+    containers,
+    served,
+    ...told
+  }: {
+    readonly containers: Containers;
+    readonly served: Served;
+    readonly groups: GroupRegistry;
+    readonly tell: TellOperator;
+    readonly providers: ProviderSet;
+  },
+): Containers & { readonly mcp: Mcp; readonly mcpDesk: McpOperations; readonly hostTools: HostTools } {
+  const approvals = (): Approvals | undefined => served.approvals;
+  const descriptions = (): Approvals["descriptions"] | undefined => served.approvals?.descriptions;
+  const mcp = createMcp(context, stack, { openStdio: serverOpener(context, containers), descriptions, ...told });
+  const mcpDesk = createMcpDesk(context, mcp, { list: () => told.groups.list(), approvals });
+  return { ...containers, mcp, mcpDesk, hostTools: createHostTools(context, [skillTools(containers), mcp.source]) };
 }
 
 /** What capabilities use of parts that are made after them. */
@@ -164,14 +203,16 @@ function servedLater(served: Served): Pick<Parameters<typeof createInterventions
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
-interface Served {
+interface Served extends Partial<Pick<Awaited<ReturnType<typeof openRunner>>, "firstPrompt">> {
   groups?: GroupRegistry | undefined;
+  approvals?: Approvals | undefined;
   desk?: ApprovalDesk | undefined;
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
   heartbeats?: Heartbeats | undefined;
   tasks?: Tasks | undefined;
   memoryDesk?: ReturnType<typeof createMemoryDesk> | undefined;
+  mcpDesk?: McpOperations | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
   work?: WorkQueue | undefined;
 }
@@ -191,9 +232,10 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const ready = (): Promise<Readiness> => readiness(engine, guard);
   const desk = (): ApprovalDesk | undefined => served.desk;
   const taskDesk = (): Tasks["book"] | undefined => served.tasks?.book;
-  const webhooks = (): WebhookIntake | undefined => served.webhooks;
+  const late = { webhooks: () => served.webhooks, firstPrompt: () => served.firstPrompt };
   const memoryDesk = (): Served["memoryDesk"] => served.memoryDesk;
-  const asked = { groups, registry, ready, desk, taskDesk, memoryDesk, webhooks };
+  const mcpDesk = (): McpOperations | undefined => served.mcpDesk;
+  const asked = { groups, registry, ready, desk, taskDesk, memoryDesk, mcpDesk, ...late };
   const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }

@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../audit/types.ts";
 import type { Channel } from "../channels/channel.ts";
+import type { OpenStdio } from "../mcp/server-streams.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Mailbox } from "../sandbox/pool/hot-container.ts";
 import type { Launcher } from "../sandbox/pool/launch.ts";
@@ -20,6 +21,8 @@ export interface Interception {
   launcher(launcher: Launcher): Launcher;
   mailbox(mailbox: Mailbox): Mailbox;
   channel<Kind extends Channel>(channel: Kind): Kind;
+  /** How the containers of MCP servers are opened. */
+  servers(open: OpenStdio): OpenStdio;
 }
 
 export const noInterception: Interception = {
@@ -29,4 +32,5 @@ export const noInterception: Interception = {
   launcher: (launcher) => launcher,
   mailbox: (mailbox) => mailbox,
   channel: (channel) => channel,
+  servers: (open) => open,
 };

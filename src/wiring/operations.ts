@@ -3,7 +3,10 @@ import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Heartbeats } from "../heartbeat/heartbeats.ts";
 import { signatureOf } from "../hooks/signature.ts";
-import { costOfReference } from "../models/capabilities.ts";
+import type { McpOperations } from "../operations/mcp/mcp-view.ts";
+import { referencesOf } from "../models/routes.ts";
+import { costOfReference, knownModels } from "../models/capabilities.ts";
+import type { ProviderSet } from "../models/provider-set.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
@@ -11,21 +14,26 @@ import { toError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionsOf, type SessionQueue } from "../queue/session-queue.ts";
-import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
+import type { SkillSync } from "../skills/sync/skill-sync.ts";
 import type { SubAgents } from "./capabilities/sub-agents.ts";
 import type { Approvals } from "./people/approvals.ts";
+import type { Plugins } from "../plugins/plugins.ts";
 import type { Containers } from "./containers/containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances/entrances.ts";
+import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
 import { webhooksOf } from "./capabilities/hooks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { Tasks } from "./capabilities/tasks.ts";
+import { forgetLearned } from "./turns/learned-models.ts";
 import type { Interventions } from "./turns/interventions.ts";
+import type { Compactions } from "../turns/compaction/compactions.ts";
+import type { quietGroups } from "./erasure/erasure.ts";
 
 const engineTimeoutMs = 5_000;
 
@@ -45,8 +53,14 @@ export interface HostOperationOptions {
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
   readonly tasks: Pick<Tasks, "book">;
+  readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
+  readonly mcpDesk: McpOperations;
+  readonly providers: Pick<ProviderSet, "calibration">;
+  readonly plugins?: Plugins | undefined;
+  readonly compactions: Pick<Compactions, "hold">;
+  readonly firstPrompt: FirstPrompt;
 }
 
 /** What the operator can ask for, made of the parts that do it. */
@@ -60,12 +74,15 @@ export function createHostOperations(context: AppContext, options: HostOperation
     get routes() {
       return Object.keys(config.models.routes);
     },
+    viewContext: createContextView(context, () => options.firstPrompt),
     costOf: (reference, usage) => costOfReference(config.models, reference, usage),
+    models: knownModels(() => config.models),
+    forgetLearned: (models) => forgetLearned(store, options.providers, models),
     get totalUsdPerDay() {
       return totalUsdPerDay(config.budgets.total);
     },
     people: createPeopleView(context, context.roles),
-    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool }),
+    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool, compactions: options.compactions }),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
@@ -80,10 +97,14 @@ export function createHostOperations(context: AppContext, options: HostOperation
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     refusedMounts: () => containers.launcher.refusedMounts(),
+    images: containers.images.operations,
     intake: options.intake,
     config: options.reloader,
     settings: options.settings.operations,
+    mcp: options.mcpDesk,
+    plugins: () => options.plugins?.list() ?? [],
     nextHeartbeat: () => options.heartbeats.next(),
+    outdatedSkills: () => options.skillSync.outdated(),
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
@@ -95,6 +116,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     publish: context.publish,
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
+    watchDeltas: (group, signal) => context.deltas.read(group, signal),
     clock,
     forwardClock: context.forwardClock,
   });
@@ -111,7 +133,7 @@ function hostFacts({ config, home, clock, version }: AppContext): Parameters<typ
       return config.assistant.name;
     },
     get models() {
-      return config.models.routes[config.models.default] ?? [];
+      return referencesOf(config.models.routes, config.models.default);
     },
     maxHot: config.sessions.maxHot,
   };
@@ -159,7 +181,7 @@ async function viewEngine({ engine }: Containers): Promise<EngineView> {
 /** Erases people's words. It is loaded when somebody is to be forgotten. */
 function createEraserWhenAsked(
   context: AppContext,
-  options: { readonly queue: SessionQueue; readonly pool: Pick<SessionPool, "stop"> },
+  options: Parameters<typeof quietGroups>[1],
 ): Parameters<typeof createOperations>[0]["eraser"] {
   const load = memoize(async () => {
     const erasure = await import("./erasure/erasure.ts");

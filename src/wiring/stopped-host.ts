@@ -1,5 +1,5 @@
 import { withAddedGroups } from "../config/added-groups.ts";
-import { builtInAdapters } from "../config/adapters.ts";
+import type { Adapters } from "../config/adapters.ts";
 import { configuredGroups, storedGroup } from "../config/groups.ts";
 import type { HomePaths } from "../config/home/home.ts";
 import { checkConfig, type ConfigCheck, type LoadedConfig } from "../config/loading/load.ts";
@@ -7,9 +7,10 @@ import type { EnvironmentVariables } from "../config/environment.ts";
 import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";
 import { sorted, withStored } from "../intake/chats/group-registry.ts";
+import { roomByConfig, viewContext } from "./capabilities/context-view.ts";
 import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people/people.ts";
 import { AppError } from "../lib/app-error.ts";
-import { costOfReference } from "../models/capabilities.ts";
+import { costOfReference, knownModels } from "../models/capabilities.ts";
 import type { Readings } from "../operations/operations.ts";
 import { createReadings } from "../operations/readings.ts";
 import { openStoreReader } from "../stores/catalog.ts";
@@ -21,11 +22,14 @@ import { ownCommand } from "../lib/process/own-command.ts";
 export async function readStoppedHost(
   paths: HomePaths,
   variables: EnvironmentVariables,
+  adapters: Adapters,
 ): Promise<Readings & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const store = opening.use(await openStoreReader({ path: paths.database }));
-  const check = await checkConfig(paths.config, variables, builtInAdapters);
+  const check = await checkConfig(paths.config, variables, adapters);
   const groups = await readGroups(store, paths.config, { check, variables });
+  const roomOf = (route: string | undefined) =>
+    check.ok ? roomByConfig(check.loaded.config.models, route) : undefined;
   const owned = opening.move();
   const readings = createReadings({
     store,
@@ -33,6 +37,8 @@ export async function readStoppedHost(
     people: await peopleOf(paths.config, check, store),
     pool: { list: () => [] },
     clock: systemClock,
+    viewContext: (session, how) => viewContext({ store, roomOf }, session, how),
+    models: knownModels(() => (check.ok ? check.loaded.config.models : undefined)),
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
   });
   return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -24,10 +24,14 @@ describe("the http channel", () => {
         },
         offer: (message) => rig.offer(message),
         heard: async () => (await rig.replies()).replies.map(({ text }) => text),
+        heardAloud: async () => {
+          const { replies } = await rig.replies();
+          return Promise.all(replies.map(({ file }) => (file ? rig.download(file.href) : Promise.resolve(undefined))));
+        },
         heardIn: async () => (await rig.replies()).replies.map(({ thread }) => thread ?? undefined),
         [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
       };
     },
-    { numbered: true, threads: true, hearsReactions: true },
+    { numbered: true, threads: true, voice: true, hearsReactions: true },
   );
 });

@@ -42,6 +42,8 @@ export interface ChannelDriver extends AsyncDisposable {
   heardIn?(): Promise<readonly (string | undefined)[]>;
   /** With the trait `quotes`: the id of the message that each of them quotes. */
   heardQuoting?(): Promise<readonly (string | undefined)[]>;
+  /** With the trait `voice`: what can be heard of each thing that the peer has got in the group `main`; undefined: it is written. */
+  heardAloud?(): Promise<readonly (Buffer | undefined)[]>;
   /** With the trait `keeps`: calls this before a message is on disk, which waits for it. */
   beforeKept?(hook: () => Promise<void>): void;
   /** With the trait `hearsReactions`: a member puts an emoji on a message of the host's (none: takes it back); true when told "received". */
@@ -60,6 +62,8 @@ export interface ContractTraits {
   readonly offersAgain?: boolean;
   /** Messages can quote others. */
   readonly quotes?: boolean;
+  /** What an agent says aloud can be sent. */
+  readonly voice?: boolean;
   /** Its chats have threads. */
   readonly threads?: boolean;
   /** Members can put an emoji on what the host has said. */

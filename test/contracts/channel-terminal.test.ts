@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { text as readText } from "node:stream/consumers";
 
@@ -19,6 +20,12 @@ async function openTerminal(): Promise<ChannelDriver> {
     clock: systemClock,
     chats: () => ["main", "family", "other"],
   });
+  let all = "";
+  const printed = (): { text: string; file?: { path: string } }[] => {
+    all += String(output.read() ?? "");
+    const lines = all.split("\n").filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line) as { text: string; file?: { path: string } });
+  };
   return {
     ...byName,
     channel,
@@ -32,14 +39,13 @@ async function openTerminal(): Promise<ChannelDriver> {
       // A terminal says nothing of what it has taken, and gives a hint for every line that it has not.
       return spoken.map((_, index) => !closed && (hints[index] ?? "") === "");
     },
-    async heard() {
-      const lines = String(output.read() ?? "").split("\n");
-      return lines.filter((line) => line !== "").map((line) => (JSON.parse(line) as { text: string }).text);
-    },
+    heard: async () => printed().map(({ text }) => text),
+    heardAloud: () =>
+      Promise.all(printed().map(({ file }) => (file ? readFile(file.path) : Promise.resolve(undefined)))),
     [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
   };
 }
 
 describe("the terminal channel", () => {
-  testChannel(openTerminal, { offersAgain: true });
+  testChannel(openTerminal, { offersAgain: true, voice: true });
 });

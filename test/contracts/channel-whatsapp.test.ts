@@ -23,6 +23,8 @@ async function openWhatsApp(): Promise<ChannelDriver> {
   await you.say(group("main"), "hello");
   await anna.say(group("family"), "hello");
   await expect.poll(() => rig.accepted.length).toBe(2);
+  // What the server is not told of before the end comes again.
+  await expect.poll(async () => (await whatsapp.observe()).pending[whatsapp.bot.name]).toEqual([]);
   await rig.stop();
   const received = async (id: string): Promise<boolean> =>
     (await whatsapp.observe()).receipts.some(({ ids }) => ids.includes(id));
@@ -51,6 +53,10 @@ async function openWhatsApp(): Promise<ChannelDriver> {
     },
     heard: () => you.texts(group("main")),
     heardQuoting: async () => (await you.inbox()).map(({ content }) => content.about),
+    heardAloud: async () =>
+      Promise.all(
+        (await you.inbox()).map(async ({ id, content }) => (content.kind === "voice" ? whatsapp.file(id) : undefined)),
+      ),
     cut: async () => {
       await whatsapp.cut();
       await expect.poll(() => channel.state().state).toBe("connecting");
@@ -83,5 +89,12 @@ function find<Item>(items: readonly Item[], isWanted: (item: Item) => boolean): 
 }
 
 describe("the WhatsApp channel", () => {
-  testChannel(openWhatsApp, { keeps: true, offersAgain: true, connected: true, quotes: true, hearsReactions: true });
+  testChannel(openWhatsApp, {
+    keeps: true,
+    offersAgain: true,
+    connected: true,
+    quotes: true,
+    voice: true,
+    hearsReactions: true,
+  });
 });

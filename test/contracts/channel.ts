@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import type { Receipt } from "../../src/channels/channel.ts";
 import type { IncomingMessage } from "../../src/domain/message.ts";
 import { testReactions } from "./channel-reactions.ts";
+import { testVoice } from "./channel-voice.ts";
 import { type ChannelDriver, collect, type ContractTraits, reply, spoken, start } from "./channel-setup.ts";
 
 export { byName, type ChannelDriver, reply } from "./channel-setup.ts";
@@ -14,6 +15,7 @@ export function testChannel(open: () => Promise<ChannelDriver>, traits: Contract
   testIntake(open, traits);
   testReplies(open, traits);
   testReactions(open, traits);
+  testVoice(open, traits);
   testEnd(open);
 }
 

@@ -53,6 +53,23 @@ function lifeContract(open: Open): void {
     expect(length).toBe(64 * 65_536);
   });
 
+  test("a container reads what is written to it and nothing else, and what it prints arrives", async () => {
+    const { engine, image } = await open();
+    const stdin = { OpenStdin: true, StdinOnce: true, AttachStdin: true };
+    await using container = await testContainer(
+      engine,
+      image,
+      ["sh", "-c", "head -c 100000 | tr -d x | wc -c; echo done"],
+      stdin,
+    );
+
+    const { input, output } = await engine.converse(container.id);
+    await engine.start(container.id);
+    input.write("x".repeat(100_000));
+
+    expect((await text(output)).trim().split(/\s+/)).toEqual(["0", "done"]);
+  });
+
   test("detaching leaves the container running", async () => {
     const { engine, image } = await open();
     await using container = await testContainer(engine, image, forever);

@@ -133,6 +133,33 @@ export function testBlobs(open: OpenStore): void {
     );
   });
 
+  test("what a picture shows is kept once, known up to a number, and goes a month after the picture", async () => {
+    await using home = await restartableStore(open);
+    const { blobs } = home.store;
+    const [cat = "", dog = "", bird = ""] = hashes;
+    const month = 30 * 86_400_000;
+    await begin(home.store, "t1", { kind: "user", parts: [picture(contents[2] ?? "")] });
+
+    expect(await blobs.lastCaption()).toBe(0);
+    expect(await blobs.keepCaption({ sha256: cat, caption: "a cat on a mat", at: 10 })).toBe("a cat on a mat");
+    const first = await blobs.lastCaption();
+    expect(await blobs.keepCaption({ sha256: cat, caption: "another cat", at: 11 })).toBe("a cat on a mat");
+    await blobs.keepCaption({ sha256: dog, caption: "a dog", at: 20 });
+    await blobs.keepCaption({ sha256: bird, caption: "a bird", at: 10 });
+
+    const restarted = (await home.restart()).blobs;
+    expect(await restarted.captionsOf(hashes)).toEqual(
+      new Map([
+        [cat, "a cat on a mat"],
+        [dog, "a dog"],
+        [bird, "a bird"],
+      ]),
+    );
+    expect(await restarted.captionsOf(hashes, first)).toEqual(new Map([[cat, "a cat on a mat"]]));
+    await restarted.forget(11 + month, 100);
+    expect([...(await restarted.captionsOf(hashes)).keys()].toSorted()).toEqual([dog, bird].toSorted());
+  });
+
   test("what a step refers to is not forgotten, nor what is young; the rest is, once its last step is gone", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -46,6 +46,25 @@ export function testErasure(open: OpenStore): void {
     expect(await again.messages.insert(say("1"), placed)).toMatchObject({ duplicate: true });
   });
 
+  test("what pictures show is forgotten with whoever is forgotten: nobody knows any more whose they were", async () => {
+    await using files = await restartableStore(open);
+    const { store } = files;
+    const sha256 = "a".repeat(64);
+    await store.messages.insert(say("1"), { group: "family", state: "waiting", at: 1 });
+    await store.blobs.keepCaption({ sha256, caption: "Ann on a boat", at: 1 });
+    expect([...(await store.blobs.captionsOf([sha256])).values()]).toEqual(["Ann on a boat"]);
+
+    await store.erasure.made({
+      group: "family",
+      people: [ann],
+      names: ["Ann"],
+      holds: () => false,
+      rewrite: () => undefined,
+    });
+
+    expect(await (await files.restart()).blobs.captionsOf([sha256])).toEqual(new Map());
+  });
+
   test("an erasure is open until it has ended, over restarts", async () => {
     await using files = await restartableStore(open);
     await files.store.erasure.begin("digest", 5);

@@ -8,6 +8,7 @@ import {
   runningTurn,
   step,
   stopping,
+  summaryOf,
   inChat,
 } from "./store-setup.ts";
 
@@ -36,6 +37,7 @@ export function testSessions(open: OpenStore): void {
       generation: 3,
       contextCursor: 0,
       windowStart: 0,
+      clearedBefore: 0,
     });
   });
 
@@ -59,6 +61,21 @@ export function testSessions(open: OpenStore): void {
     expect(late).toEqual(first);
   });
 
+  test("a conversation's tools may get more behind them, which are kept, and an older conversation's may not", async () => {
+    await using home = await restartableStore(open);
+    const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
+    const first = { name: "one", description: "first", inputSchema: {} };
+    const more = { name: "two", description: "more", inputSchema: {} };
+    await home.store.sessions.offerTools(id, 2, [first]);
+
+    const extended = await home.store.sessions.extendOffer(id, 2, [first, more]);
+    await home.store.sessions.extendOffer(id, 1, [more]);
+    const store = await home.restart();
+
+    expect(extended).toEqual([first, more]);
+    expect(await store.sessions.offerTools(id, 2, [])).toEqual([first, more]);
+  });
+
   test("session ids are safe in paths and container names, and differ by key", async () => {
     await using home = await restartableStore(open);
     const keys = ["agent:terminal:../../etc", "agent:terminal:a", "agent:whatsapp:1203@g.us"];
@@ -76,7 +93,7 @@ export function testSessions(open: OpenStore): void {
     const { session } = await runningTurn(home.store);
     const last = await insert(home.store, "context", "context");
     await insert(home.store, "elsewhere", "context", "work");
-    await home.store.sessions.setWindowStart(session, 40);
+    await home.store.summaries.add(summaryOf(session, 1, 39), { windowStart: 0 });
 
     const command = await insertCommand(home.store, "new", "new");
     await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
@@ -90,14 +107,28 @@ export function testSessions(open: OpenStore): void {
     expect(await store.turns.history(session, 2, 0)).toEqual([]);
   });
 
-  test("the window moves forward only", async () => {
+  test("what is cleared moves forward only", async () => {
     await using home = await restartableStore(open);
     const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
 
-    await home.store.sessions.setWindowStart(id, 9);
-    await home.store.sessions.setWindowStart(id, 4);
+    await home.store.sessions.setClearedBefore(id, 7);
+    await home.store.sessions.setClearedBefore(id, 3);
 
-    expect(await home.store.sessions.list()).toMatchObject([{ windowStart: 9 }]);
+    expect(await home.store.sessions.list()).toMatchObject([{ clearedBefore: 7 }]);
+  });
+
+  test("pictures are retired forward only, and a new conversation shows all of its own", async () => {
+    await using home = await restartableStore(open);
+    const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
+    const before = await home.store.sessions.get(id);
+
+    await home.store.sessions.retirePictures(id, { from: 9, captions: 3 });
+    await home.store.sessions.retirePictures(id, { from: 4, captions: 1 });
+
+    expect(before?.retired).toBeUndefined();
+    expect((await (await home.restart()).sessions.get(id))?.retired).toEqual({ from: 9, captions: 3 });
+    await home.store.sessions.renew(id);
+    expect((await home.store.sessions.get(id))?.retired).toBeUndefined();
   });
 
   test("an unknown session is named in the error", async () => {
@@ -107,7 +138,8 @@ export function testSessions(open: OpenStore): void {
     for (const attempt of [
       stored.nextGeneration("nope"),
       stored.nextMailboxBlock("nope"),
-      stored.setWindowStart("nope", 1),
+      stored.setClearedBefore("nope", 1),
+      stored.retirePictures("nope", { from: 1, captions: 0 }),
     ]) {
       await expect(attempt).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("nope") });
     }
@@ -140,8 +172,9 @@ export function testSessions(open: OpenStore): void {
       system: ["a", "b"],
       told: { ...told, members: ["Ann", "Bo"] },
     });
-    await store.sessions.setPrompt(session, { conversation: 2, system: ["c"], told });
+    const sections = { identity: 9 };
+    await store.sessions.setPrompt(session, { conversation: 2, system: ["c"], sections, told });
     await store.turns.addStep("t", { ...step("of an older conversation"), tells: { ...told, members: [] } });
-    expect(await store.sessions.prompt(session)).toEqual({ conversation: 2, system: ["c"], told });
+    expect(await store.sessions.prompt(session)).toEqual({ conversation: 2, system: ["c"], sections, told });
   });
 }

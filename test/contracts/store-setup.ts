@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import type { GroupChat } from "../../src/domain/group.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
+import type { NewSummary } from "../../src/domain/summary.ts";
 import type { NewStep, Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -111,3 +112,8 @@ export async function runningTurn(store: Store, id = "t"): Promise<{ session: st
 }
 
 export const finished = { state: "done", at: 90, steps: [], outgoing: [] } as const;
+
+/** A summary of these steps of a session's first conversation. */
+export function summaryOf(session: string, fromStep: number, toStep: number, text = "summed up"): NewSummary {
+  return { session, conversation: 1, kind: "summary", fromStep, toStep, text, tokens: 5, model: "a/b", madeAt: 60 };
+}

@@ -1,7 +1,8 @@
-import { openStore, openStoreReader } from "../../src/stores/catalog.ts";
+import { openStoreReader } from "../../src/stores/catalog.ts";
 import { storeContract } from "./store.ts";
+import { openStoreAt } from "../support/open-store-at.ts";
 
 storeContract("sqlite", {
-  open: (path) => openStore({ kind: "sqlite", path }),
+  open: openStoreAt,
   openReader: (path) => openStoreReader({ kind: "sqlite", path }),
 });

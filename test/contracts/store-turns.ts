@@ -76,8 +76,12 @@ export function testTurns(open: OpenStore): void {
           text: "\ud800 broken, \u0000 and ' fine",
           toolCalls: [{ id: "c1", name: "shell", input: { command: "ls", deep: [null, { __proto__x: 1 }] } }],
           stop: "tool-calls",
-          usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 2 },
+          usage: { inputTokens: 10, cachedInputTokens: 4, writtenInputTokens: 3, outputTokens: 2, isEstimate: true },
           model: "offline/scripted",
+          thoughts: [
+            { type: "reasoning", item: { id: "rs_1", encrypted_content: "ZW5j", summary: [{ text: "\ud800" }] } },
+            { type: "message", chars: 3, phase: "commentary" },
+          ],
         },
         denied: [{ callId: "c1", output: "not allowed", isError: true }],
       },

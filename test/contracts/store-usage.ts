@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { CallUsage } from "../../src/domain/usage.ts";
+import type { CallUsage, LearnedWindow } from "../../src/domain/usage.ts";
 import { type OpenStore, restartableStore, runningTurn } from "./store-setup.ts";
 
 const none = { tokensPerDay: undefined, usdPerDay: undefined };
@@ -46,6 +46,43 @@ export function testBudgets(open: OpenStore): void {
     expect(await usage.ofDay(request.day)).toEqual([{ group: "family", tokens: 30, usd: 0.03, calls: 1 }]);
     const used = { tokens: 30, usd: 0.03 };
     expect([settled, again]).toEqual([{ day: request.day, group: used, total: used }, undefined]);
+  });
+
+  test("what a model counts for an estimate is kept with its call, and replaced by the next", async () => {
+    await using home = await restartableStore(open);
+    const { usage } = home.store;
+    const settle = async (tokenFactor: number | undefined): Promise<void> => {
+      const answer = await usage.reserve(request);
+      await usage.settle(answer.granted ? answer.reservation : 0, { ...call(1, 0), tokenFactor });
+    };
+    expect(await usage.tokenFactors()).toEqual(new Map());
+    await settle(0.8);
+    await settle(0.75);
+    await settle(undefined);
+
+    const store = await home.restart();
+
+    expect(await store.usage.tokenFactors()).toEqual(new Map([["claude/small", 0.75]]));
+  });
+
+  test("what was learned of windows is kept, replaced by what is learned later, and forgotten with or without factors", async () => {
+    await using home = await restartableStore(open);
+    const { usage } = home.store;
+    await usage.keepWindow(learned("claude/small", 9_000));
+    await usage.keepWindow(learned("claude/small", 8_000));
+    await usage.keepWindow(learned("gpt/small", 4_000));
+    const answer = await usage.reserve(request);
+    await usage.settle(answer.granted ? answer.reservation : 0, { ...call(1, 0), tokenFactor: 0.8 });
+
+    const store = await home.restart();
+    const kept = await store.usage.learnedWindows();
+    await store.usage.forgetLearned(["claude/small"], { factors: false });
+    const some = [await store.usage.learnedWindows(), await store.usage.tokenFactors()];
+    await store.usage.forgetLearned(["claude/small", "gpt/small"], { factors: true });
+
+    expect(kept).toEqual([learned("claude/small", 8_000), learned("gpt/small", 4_000)]);
+    expect(some).toEqual([[learned("gpt/small", 4_000)], new Map([["claude/small", 0.8]])]);
+    expect([await store.usage.learnedWindows(), await store.usage.tokenFactors()]).toEqual([[], new Map()]);
   });
 
   test("each of the four limits is named when it is reached, and a request that just fits is granted", async () => {
@@ -108,7 +145,7 @@ export function testBudgets(open: OpenStore): void {
       const answer = await usage.reserve({ ...request, day, group });
       if (answer.granted) await usage.settle(answer.reservation, { ...call(10, 0.01), inputTokens: 100, ...what });
     };
-    await used("2026-01-14", "family", { turn: "t" });
+    await used("2026-01-14", "family", { turn: "t", cachedInputTokens: 60, writtenInputTokens: 30 });
     await used("2026-01-15", "family", { turn: "t", usd: 0.02 });
     await used("2026-01-15", "family", { model: "local/llama", usd: undefined });
     await used("2026-01-15", "work", { model: "offline/scripted", usd: 0 });
@@ -118,9 +155,20 @@ export function testBudgets(open: OpenStore): void {
     const [byGroup, since] = [await usage.sums("group", ""), await usage.sums("group", "2026-01-15")];
     const [byModel, byDay] = [await usage.sums("model", ""), await usage.sums("day", "2026-01-01")];
 
+    const nothing = { name: undefined, cachedInputTokens: 0, writtenInputTokens: 0, unpricedCalls: 0 };
     expect(byGroup).toEqual([
-      { key: "family", name: undefined, calls: 3, inputTokens: 300, outputTokens: 30, usd: 0.03, unpricedCalls: 1 },
-      { key: "work", name: undefined, calls: 1, inputTokens: 100, outputTokens: 10, usd: 0, unpricedCalls: 0 },
+      {
+        key: "family",
+        name: undefined,
+        calls: 3,
+        inputTokens: 300,
+        cachedInputTokens: 60,
+        writtenInputTokens: 30,
+        outputTokens: 30,
+        usd: 0.03,
+        unpricedCalls: 1,
+      },
+      { key: "work", ...nothing, calls: 1, inputTokens: 100, outputTokens: 10, usd: 0 },
     ]);
     expect(since).toMatchObject([{ key: "family", calls: 2, usd: 0.02 }, { key: "work" }]);
     expect(byModel).toMatchObject([
@@ -132,7 +180,11 @@ export function testBudgets(open: OpenStore): void {
       ["2026-01-14", 1],
       ["2026-01-15", 3],
     ]);
-    expect(await usage.sums("member", "")).toEqual([
+    expect(await usage.sums("agent", "")).toMatchObject([
+      { key: "agent", calls: 2, cachedInputTokens: 60 },
+      { key: "", calls: 2, cachedInputTokens: 0 },
+    ]);
+    expect(await usage.sums("member", "")).toMatchObject([
       { key: "terminal:ann", ...two, name: "Ann", calls: 2, usd: 0.03 },
       { key: "", ...two, calls: 2, usd: 0, unpricedCalls: 1 },
     ]);
@@ -154,4 +206,8 @@ export function testBudgets(open: OpenStore): void {
     expect(await warn(store)).toBe(false);
     expect(await store.usage.warnsFirst("2026-01-16", "family group usdPerDay")).toBe(true);
   });
+}
+
+function learned(model: string, windowTokens: number): LearnedWindow {
+  return { model, windowTokens, described: "as it was", learnedAt: 5 };
 }

@@ -21,6 +21,7 @@ import { testRetention } from "./store-retention.ts";
 import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
 import { testSettings } from "./store-settings.ts";
+import { testSummaries } from "./store-summaries.ts";
 import { testTasks } from "./store-tasks.ts";
 import { testSubAgents } from "./store-sub-agents.ts";
 import { testTurns } from "./store-turns.ts";
@@ -59,6 +60,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     events: testEvents,
     erasure: testErasure,
     settings: testSettings,
+    summaries: testSummaries,
   };
   describe(`${name}: reading without a host`, () => {
     testReader(open, openReader);

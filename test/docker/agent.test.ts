@@ -1,32 +1,7 @@
 import { expect, test } from "vitest";
 
-import { AgentPeer } from "../fixtures/agent/agent-peer.ts";
+import { AgentInContainer } from "../support/agent-in-container.ts";
 import { Sandbox } from "../support/sandbox.ts";
-
-/** The agent of the image in a container as sessions get it, its host played by the test. */
-class AgentInContainer extends AgentPeer {
-  readonly #sandbox: Sandbox;
-
-  private constructor(sandbox: Sandbox) {
-    super();
-    this.#sandbox = sandbox;
-  }
-
-  static async start(): Promise<AgentInContainer> {
-    const sandbox = await Sandbox.open();
-    const agent = new AgentInContainer(sandbox);
-    const { generation, user } = sandbox.wish;
-    await agent.openMailbox({ folder: sandbox.folder, generation, containerUid: user.uid });
-    await sandbox.start(sandbox.body(["node", "/opt/crabpot/start.cjs"]));
-    await agent.next("ready");
-    return agent;
-  }
-
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    await this.#sandbox[Symbol.asyncDispose]();
-  }
-}
 
 test("the agent works in its hardened container", async () => {
   await using agent = await AgentInContainer.start();

@@ -41,6 +41,18 @@ test("an engine that stops ends what is waited for, is told as unavailable, and 
   expect(await engine.inspect(container.id)).toMatchObject({ State: { Running: true } });
 });
 
+test("a container that has read all there is can still answer", async () => {
+  const { engine, image } = await engineWithAgentImage();
+  const stdin = { OpenStdin: true, StdinOnce: true, AttachStdin: true };
+  await using container = await testContainer(engine, image, ["sh", "-c", "wc -c; echo done"], stdin);
+
+  const { input, output } = await engine.converse(container.id);
+  await engine.start(container.id);
+  input.end("x".repeat(100_000));
+
+  expect((await text(output)).trim().split(/\s+/)).toEqual(["100000", "done"]);
+});
+
 test("the anonymous volumes of a container go with it", async () => {
   const { engine, image } = await engineWithAgentImage();
   const { address } = await engine.facts();

@@ -156,7 +156,7 @@ test("a start that fails because a source is exchanged meanwhile says that it wa
   for (let generation = 1; generation <= 16; generation += 1) {
     const mail = join(sandbox.folder, `mail-${generation}`);
     for (const side of Object.values(mailboxFolders)) await mkdir(join(mail, side), { recursive: true });
-    const plan = await launcher.plan(group, { ...life, contextCursor: 0, windowStart: 0 });
+    const plan = await launcher.plan(group, { ...life, contextCursor: 0, windowStart: 0, clearedBefore: 0 });
     await plan.start(generation, mail).then(
       (container) => container.remove(),
       (error: unknown) => errors.push(error),

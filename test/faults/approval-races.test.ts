@@ -25,6 +25,8 @@ function deskOf(store: Store): ApprovalDesk {
     store: store.approvals,
     wake: () => Promise.resolve(),
     carryOut: () => Promise.resolve(),
+    forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
+    isMoot: async () => false,
     deniedBy: () => Promise.resolve(undefined),
     deliver: () => undefined,
     publish: () => Promise.resolve(),

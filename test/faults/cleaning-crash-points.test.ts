@@ -32,7 +32,7 @@ test("killed before, after and in the middle of a cleaning, the host removes all
       ...Array.from({ length: 20 }, (_, n) => old(`o-${n}`, Date.now() - 31 * dayMs)),
     ]);
     host.launch({ CRABPOT_CRASH_AT: at });
-    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 });
+    await vi.waitUntil(() => !host.isRunning, { timeout: 60_000, interval: 5 });
     await host.end("SIGKILL");
   };
 

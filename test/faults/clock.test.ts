@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
+import { builtInAdapters } from "../../src/config/adapters.ts";
 import { startHost } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
@@ -20,7 +21,7 @@ test("a clock that is set back by days changes no order, and the audit log still
   const crabpotHome = join(folder.path, "home");
   const environment = readEnvironment({ ...process.env, HOME: folder.path, CRABPOT_HOME: crabpotHome });
   const home = await prepareHome(crabpotHome);
-  const loaded = await loadConfig(home.paths.config, {});
+  const loaded = await loadConfig(home.paths.config, {}, builtInAdapters);
   const [input, output] = [new PassThrough(), new PassThrough()];
   const answers: string[] = [];
   output.on("data", (chunk: Buffer) =>

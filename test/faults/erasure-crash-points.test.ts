@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 
 import { MemoryFile } from "../../src/memory/file/memory-file.ts";
 import { crabpot, jsonLines } from "../support/crabpot.ts";
 import { crashAtVariable } from "../support/crash-points.ts";
 import { openErasableHome } from "../support/erasable-home.ts";
+import { programPath } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const points = [
@@ -23,7 +25,7 @@ const points = [
   "before:erasure.ended",
 ];
 
-const program = join(import.meta.dirname, "..", "fixtures", "erasing-process.ts");
+const program = programPath("erasing-process");
 
 async function eraseIn(root: string, crashAt?: string): Promise<string> {
   const env = { ...process.env, ...(crashAt !== undefined && { [crashAtVariable]: crashAt }) };
@@ -53,23 +55,32 @@ async function fill(root: string): Promise<void> {
   );
 }
 
-test.each(points)("killed at %s, it is known as not done, and done when it is done again", async (point) => {
-  await using folder = await temporaryFolder();
-  const root = join(folder.path, "home");
-  await fill(root);
+/** Filled once; each test has a copy. */
+const template = await temporaryFolder();
+beforeAll(() => fill(join(template.path, "home")));
+afterAll(() => template[Symbol.asyncDispose]());
 
-  expect(await eraseIn(root, point)).toBe("SIGKILL");
-  {
-    await using left = await openErasableHome(root);
-    expect(await left.store.erasure.open()).toHaveLength(1);
-  }
-  const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
-  expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
-  expect(await eraseIn(root)).toBe("done");
+test.concurrent.for(points)(
+  "killed at %s, it is known as not done, and done when it is done again",
+  async (point, { expect }) => {
+    await using folder = await temporaryFolder();
+    const root = join(folder.path, "home");
+    await cp(join(template.path, "home"), root, { recursive: true });
 
-  await using home = await openErasableHome(root);
-  expect(await home.store.erasure.open()).toEqual([]);
-  for (const word of ["secretword", "elderword", "NameANN"]) expect([word, await home.find(word)]).toEqual([word, []]);
-  for (const group of ["family", "club"])
-    expect(await home.find(`otherword-${group} is mine`)).toEqual([home.paths.database]);
-});
+    expect(await eraseIn(root, point)).toBe("SIGKILL");
+    {
+      await using left = await openErasableHome(root);
+      expect(await left.store.erasure.open()).toHaveLength(1);
+    }
+    const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
+    expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
+    expect(await eraseIn(root)).toBe("done");
+
+    await using home = await openErasableHome(root);
+    expect(await home.store.erasure.open()).toEqual([]);
+    for (const word of ["secretword", "elderword", "NameANN"])
+      expect([word, await home.find(word)]).toEqual([word, []]);
+    for (const group of ["family", "club"])
+      expect(await home.find(`otherword-${group} is mine`)).toEqual([home.paths.database]);
+  },
+);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
 import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
@@ -30,8 +29,8 @@ test("killed at each point of the way of a job, the host tells its agent of the 
     program: crashingHost,
   });
   const { host } = running;
-  const jobs = async () => jsonLines((await host.cli("jobs", "list", "--all", "--json")).stdout);
-  const work = async () => jsonLines((await host.cli("work", "list", "--json")).stdout);
+  const jobs = () => host.control.listJobs({ group: undefined, all: true, limit: 100 });
+  const work = () => host.control.listWork({ limit: 100 });
   const isSettled = async () =>
     (await jobs()).every(({ state }) => state !== "running") &&
     (await work()).every(({ state }) => state === "settled");
@@ -40,7 +39,7 @@ test("killed at each point of the way of a job, the host tells its agent of the 
   for (const { at, group } of crashes) {
     if (!(await host.dieAt(at, () => host.say(group, "@crab begin")))) missed.push(at);
     // What one has left must not be what the next one dies of.
-    await expect.poll(isSettled, { timeout: 60_000, interval: 250 }).toBe(true);
+    await expect.poll(isSettled, { timeout: 60_000, interval: 20 }).toBe(true);
   }
   await expect.poll(async () => (await jobs()).filter(({ state }) => state === "running")).toEqual([]);
   expect((await work()).filter(({ state }) => state !== "settled")).toEqual([]);
@@ -49,8 +48,8 @@ test("killed at each point of the way of a job, the host tells its agent of the 
   for (const { group } of crashes) await expect.poll(() => ofGroup(group), { timeout: 60_000 }).toHaveLength(1);
 
   expect(missed).toEqual([]);
-  const groups = (await jobs()).map(({ group }) => String(group)).toSorted();
+  const groups = (await jobs()).map(({ group }) => group).toSorted();
   // One that was not on record when the host died is not there, and its call is told as interrupted.
   expect(groups).toEqual(crashes.slice(2).map(({ group }) => group));
-  expect((await work()).map(({ group }) => String(group)).toSorted()).toEqual(groups);
+  expect((await work()).map(({ group }) => group).toSorted()).toEqual(groups);
 }, 300_000);

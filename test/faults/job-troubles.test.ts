@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 
 import { containerTroubles } from "../support/container-troubles.ts";
-import { jsonLines } from "../support/crabpot.ts";
 import { groupOf, type ModelHost, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { calls } from "../support/sub-agent-family.ts";
@@ -37,14 +36,13 @@ const running: ModelHost = await startModelHost(model, {
 afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
-const jobsOf = async (group: Group) =>
-  jsonLines((await host.cli("jobs", "list", "--group", group, "--all", "--json")).stdout);
-const workOf = async (group: Group) => jsonLines((await host.cli("work", "list", "--group", group, "--json")).stdout);
+const jobsOf = (group: Group) => host.control.listJobs({ group, all: true, limit: 100 });
+const workOf = (group: Group) => host.control.listWork({ group, limit: 100 });
 
 test("a job whose container is killed in the middle of its turn is lost, and that turn is told of it, once", async () => {
   const said = await host.say("working", "@crab begin");
   await expect.poll(() => host.readGroupFile("working", "begun")).toBe("yes\n");
-  await expect.poll(async () => (await jobsOf("working")).length, { interval: 250 }).toBe(1);
+  await expect.poll(async () => (await jobsOf("working")).length).toBe(1);
 
   await containerTroubles.killed(await host.containerOf("working"));
   const reply = await host.replyTo(said.id);

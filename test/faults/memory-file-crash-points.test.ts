@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
@@ -8,9 +8,10 @@ import { expect, test } from "vitest";
 import { MemoryFile } from "../../src/memory/file/memory-file.ts";
 import { GroupMemory } from "../../src/memory/group-memory.ts";
 import { LetterEmbedder } from "../support/letter-embedder.ts";
+import { programPath } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const program = resolve(import.meta.dirname, "../fixtures/memory/crashing-memory.ts");
+const program = programPath("crashing-memory");
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 
 /** Each method of the file that writes, and the calls of it that there are. */

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import { crashingHost } from "../support/host.ts";
@@ -40,45 +40,49 @@ const model: ModelScript = (request) => {
   return spawns({ background: lastText.includes("background") });
 };
 
-test("killed at each point of a sub-agent's life, the host goes on: one sub-agent, one answer, handed over once, nothing left", async () => {
-  await using running = await startModelHost(model, { program: crashingHost });
-  const { host } = running;
-  const points = [
-    ...foreground.map((at) => ({ at, how: "foreground" })),
-    ...background.map((at) => ({ at, how: "background" })),
-  ];
-  const missed: string[] = [];
-  const seen: string[][] = [];
+const ways = [
+  { how: "foreground", points: foreground },
+  { how: "background", points: background },
+] as const;
 
-  for (const [index, { at, how }] of points.entries()) {
-    const id = `${how}-${index}`;
-    const before = (await host.replies()).length;
-    if (!(await host.dieAt(at, () => host.say("family", `@crab in the ${how}`, { id })))) missed.push(`${how} ${at}`);
-    await host.replyTo(id);
-    // What one has left must not be what the next one dies of.
-    await cleared(host);
-    const sessions = async () => jsonLines((await host.cli("sessions", "list", "--json")).stdout);
-    await expect
-      .poll(async () => (await sessions()).map(({ kind }) => kind), { timeout: 60_000, interval: 250 })
-      .toEqual(["main"]);
-    const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
-    await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);
-    seen.push(await answers());
-  }
-  const agents = await subAgentsOf(host);
-  const runs = await Promise.all(agents.map(({ id }) => host.readGroupFile("family", `agents/${id}/runs`)));
-  const work = jsonLines((await host.cli("work", "list", "--limit", "100", "--json")).stdout);
+test.concurrent.for(ways)(
+  "killed at each point of the life of a sub-agent in the $how, the host goes on: one sub-agent, one answer, handed over once, nothing left",
+  { timeout: 600_000 },
+  async ({ how, points }, { expect }) => {
+    await using running = await startModelHost(model, { program: crashingHost });
+    const { host } = running;
+    const missed: string[] = [];
+    const seen: string[][] = [];
 
-  expect(missed).toEqual([]);
-  expect(agents.map(({ state }) => state)).toEqual(points.map(() => "done"));
-  expect(runs).toEqual(points.map(() => "ran\n"));
-  const told = seen.map((texts) =>
-    texts.map((text) => /^\w+: |agent-\d+ (?:is done|works)/g[Symbol.match](text)?.join("")),
-  );
-  expect(told.map((texts) => texts.join(", ").replaceAll(/agent-\d+/g, "it"))).toEqual(
-    points.map(({ how }) => (how === "foreground" ? "so: it is done" : "so: it works, later: it is done")),
-  );
-  expect(work.filter(({ state }) => state !== "settled")).toEqual([]);
-  expect(await remainsOf(host)).toEqual([]);
-  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
-}, 600_000);
+    for (const [index, at] of points.entries()) {
+      const id = `${how}-${index}`;
+      const before = (await host.replies()).length;
+      if (!(await host.dieAt(at, () => host.say("family", `@crab in the ${how}`, { id })))) missed.push(at);
+      await host.replyTo(id);
+      // What one has left must not be what the next one dies of.
+      await cleared(host);
+      await expect
+        .poll(async () => (await host.control.listSessions()).map(({ kind }) => kind), { timeout: 60_000 })
+        .toEqual(["main"]);
+      const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
+      await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);
+      seen.push(await answers());
+    }
+    const agents = await subAgentsOf(host);
+    const runs = await Promise.all(agents.map(({ id }) => host.readGroupFile("family", `agents/${id}/runs`)));
+    const work = jsonLines((await host.cli("work", "list", "--limit", "100", "--json")).stdout);
+
+    expect(missed).toEqual([]);
+    expect(agents.map(({ state }) => state)).toEqual(points.map(() => "done"));
+    expect(runs).toEqual(points.map(() => "ran\n"));
+    const told = seen.map((texts) =>
+      texts.map((text) => /^\w+: |agent-\d+ (?:is done|works)/g[Symbol.match](text)?.join("")),
+    );
+    expect(told.map((texts) => texts.join(", ").replaceAll(/agent-\d+/g, "it"))).toEqual(
+      points.map(() => (how === "foreground" ? "so: it is done" : "so: it works, later: it is done")),
+    );
+    expect(work.filter(({ state }) => state !== "settled")).toEqual([]);
+    expect(await remainsOf(host)).toEqual([]);
+    expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+  },
+);

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, expect, test } from "vitest";
+import { afterAll, test, vi } from "vitest";
 
 import { containerTroubles } from "../support/container-troubles.ts";
 import { jsonLines } from "../support/crabpot.ts";
@@ -41,34 +41,34 @@ const groups = [
 ] as const;
 type Group = (typeof groups)[number];
 
-/** A host for all, with a group for each: what one family leaves, the last test sees. */
+/** A host for all, with a group for each, as most of the time is waiting: what one family leaves, the last test sees. */
 const running: ModelHost = await startModelHost(byGroup(scripts), {
   groups: { ...Object.fromEntries(groups.map((group) => [group, {}])), poor: { budget: { tokensPerDay: 100_000 } } },
   config: {
     limits: { turnsPerHour: 0, loopTurns: 0 },
-    sessions: { silenceTimeoutSeconds: 10 },
+    sessions: { silenceTimeoutSeconds: 20 },
     sandbox: { memoryMb: 256 },
   },
 });
 afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
-/** Where a program is asked each time. */
-const slowly = { timeout: 60_000, interval: 250 };
+/** Where the engine is asked each time. */
+const slowly = { timeout: 60_000, interval: 100 };
 const letGo = (group: Group) => writeFile(join(host.home, "groups", group, "go"), "", { mode: 0o644 });
 const statesOf = async (group: Group) => (await subAgentsOf(host, group)).map(({ state }) => state);
 const repliesOf = async (group: Group) => (await host.replies()).filter((reply) => reply.group === group);
 
 async function child(group: Group): Promise<{ id: string; socketPath: string }> {
-  await expect.poll(() => childContainers(host, group), slowly).toHaveLength(1);
+  await vi.waitUntil(async () => (await childContainers(host, group)).length === 1, slowly);
   const [found] = await childContainers(host, group);
   if (!found) throw new Error(`the sub-agent of ${group} has no container`);
   return found;
 }
 
-test.for(troubles)(
+test.concurrent.for(troubles)(
   "a sub-agent whose container is %s goes on in another one, and its parent gets one answer",
-  async (trouble) => {
+  async (trouble, { expect }) => {
     scripts.set(trouble, family(spawnsAll({}), worksUntilGo));
     const said = await host.say(trouble, "@crab do it");
     await begun(host, trouble);
@@ -81,7 +81,9 @@ test.for(troubles)(
   },
 );
 
-test("a sub-agent whose containers keep dying fails, and its parent goes on with the reason", async () => {
+test.concurrent("a sub-agent whose containers keep dying fails, and its parent goes on with the reason", async ({
+  expect,
+}) => {
   scripts.set(
     "twice",
     family(spawnsAll({}), ({ messages }) => {
@@ -137,7 +139,9 @@ const hears: ModelScript = (request) =>
           .join(" ")}`,
       };
 
-test("a parent asks after a sub-agent in the background and tells it more; the result comes once, as work", async () => {
+test.concurrent("a parent asks after a sub-agent in the background and tells it more; the result comes once, as work", async ({
+  expect,
+}) => {
   scripts.set("spoken", family(saysMore, hears));
   const said = await host.say("spoken", "@crab do it");
   await begun(host, "spoken");
@@ -172,7 +176,9 @@ const endsIt: ModelScript = (request) => {
   return rounds[told.length] ?? { text: `so: ${told.join("\n")}` };
 };
 
-test("a parent ends a sub-agent in the background: nothing of it comes, neither files nor work", async () => {
+test.concurrent("a parent ends a sub-agent in the background: nothing of it comes, neither files nor work", async ({
+  expect,
+}) => {
   scripts.set("cancelled", family(endsIt, begins("mkdir out; echo secret > out/file; sleep 600")));
   const said = await host.say("cancelled", "@crab do it");
   await begun(host, "cancelled");
@@ -191,9 +197,9 @@ test("a parent ends a sub-agent in the background: nothing of it comes, neither 
   expect(await repliesOf("cancelled")).toHaveLength(1);
 });
 
-test.for(["commanded", "by-operator"] as const)(
+test.concurrent.for(["commanded", "by-operator"] as const)(
   "a sub-agent that is ended %s is over with its container, and its parent goes on",
-  async (group) => {
+  async (group, { expect }) => {
     scripts.set(group, family(spawnsAll({}), begins("sleep 600")));
     const said = await host.say(group, "@crab do it");
     await begun(host, group);
@@ -218,12 +224,12 @@ test.for(["commanded", "by-operator"] as const)(
   },
 );
 
-test.for([
+test.concurrent.for([
   ["stopped", "/stop"],
   ["new", "/new"],
 ] as const)(
   "with %s in the chat (%s) sub-agents end that are waited for, and nothing goes on",
-  async ([group, command]) => {
+  async ([group, command], { expect }) => {
     scripts.set(
       group,
       family(({ toolOutputs }) => (toolOutputs.length === 0 ? spawns({}, {}) : { text: "went on" }), worksUntilGo),
@@ -239,7 +245,9 @@ test.for([
   },
 );
 
-test("a sub-agent whose time is over is ended with all that it runs, and its parent is told", async () => {
+test.concurrent("a sub-agent whose time is over is ended with all that it runs, and its parent is told", async ({
+  expect,
+}) => {
   scripts.set("late", family(spawnsAll({ timeoutMinutes: 0.05 }), runsOnce("sleep 600")));
 
   const { text } = await host.ask("late", "@crab do it");
@@ -248,7 +256,9 @@ test("a sub-agent whose time is over is ended with all that it runs, and its par
   expect(await statesOf("late")).toEqual(["expired"]);
 });
 
-test("a sub-agent in the background ends with the turn that made it, when that is stopped", async () => {
+test.concurrent("a sub-agent in the background ends with the turn that made it, when that is stopped", async ({
+  expect,
+}) => {
   scripts.set(
     "orphans",
     family(
@@ -266,7 +276,9 @@ test("a sub-agent in the background ends with the turn that made it, when that i
   await expect.poll(() => childContainers(host, "orphans"), slowly).toEqual([]);
 });
 
-test("a sub-agent that calls for one of its own beyond the depth is refused, and gets on with its work", async () => {
+test.concurrent("a sub-agent that calls for one of its own beyond the depth is refused, and gets on with its work", async ({
+  expect,
+}) => {
   scripts.set(
     "deep",
     family(spawnsAll({}), ({ toolOutputs }) =>
@@ -280,7 +292,7 @@ test("a sub-agent that calls for one of its own beyond the depth is refused, and
   expect(await subAgentsOf(host, "deep")).toMatchObject([{ depth: 1, state: "done" }]);
 });
 
-test("of five that are to work at once one is refused, and four do", async () => {
+test.concurrent("of five that are to work at once one is refused, and four do", async ({ expect }) => {
   scripts.set("fifth", family(spawnsAll({}, {}, {}, {}, {}), worksUntilGo));
   const said = await host.say("fifth", "@crab do it");
   await begun(host, "fifth", 4);
@@ -293,7 +305,9 @@ test("of five that are to work at once one is refused, and four do", async () =>
   expect((await statesOf("fifth")).toSorted()).toEqual(["done", "done", "done", "done", "failed"]);
 });
 
-test("when a sub-agent uses up the group's budget it fails, and its parent's turn ends with the reason", async () => {
+test.concurrent("when a sub-agent uses up the group's budget it fails, and its parent's turn ends with the reason", async ({
+  expect,
+}) => {
   const usage = { input: 99_990, output: 1 };
   scripts.set(
     "poor",
@@ -306,7 +320,7 @@ test("when a sub-agent uses up the group's budget it fails, and its parent's tur
   expect(await statesOf("poor")).toEqual(["failed"]);
 });
 
-test("nothing is left of them but records, and those are whole", async () => {
+test("nothing is left of them but records, and those are whole", async ({ expect }) => {
   await expect.poll(() => remainsOf(host), slowly).toEqual([]);
 
   expect((await subAgentsOf(host)).filter(({ state }) => state === "running")).toEqual([]);

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startWithoutContainers } from "../support/model-host.ts";
 
 const hour = 3_600_000;
 
@@ -29,7 +29,7 @@ async function storeOnly(host: TestHost, id: string, text: string, command?: str
 }
 
 test("messages that waited for too long get one notice and are context from then on; younger ones are answered", async () => {
-  await using running = await startModelHost(() => ({ text: "ok" }), {
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), {
     groups: { family: {}, patient: { catchUpMinutes: 600 } },
   });
   const { host, model } = running;
@@ -56,7 +56,7 @@ test("messages that waited for too long get one notice and are context from then
 test("a turn that was under way goes on after a short absence and is given up after a long one, with what waited behind it", async () => {
   const hold = Promise.withResolvers<void>();
   let open = false;
-  await using running = await startModelHost(async () => {
+  await using running = await startWithoutContainers(async () => {
     if (!open) await hold.promise;
     return { text: "ok" };
   });
@@ -86,7 +86,7 @@ test("a turn that was under way goes on after a short absence and is given up af
 
 test("commands that were stored and not carried out when the host died are carried out once at the next start", async () => {
   const hold = Promise.withResolvers<void>();
-  await using running = await startModelHost(async (request) => {
+  await using running = await startWithoutContainers(async (request) => {
     if (request.lastText.includes("long work")) await hold.promise;
     return { text: `${request.messages.length} messages` };
   });
@@ -118,7 +118,7 @@ test("commands that were stored and not carried out when the host died are carri
 });
 
 test("messages of a group that is not registered any more stay as they are until it is again", async () => {
-  await using running = await startModelHost(() => ({ text: "ok" }), { groups: { family: {}, other: {} } });
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), { groups: { family: {}, other: {} } });
   const { host, model } = running;
   await host.end("SIGKILL");
   await storeOnly(host, "waits", "@crab hello");

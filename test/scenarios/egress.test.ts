@@ -2,18 +2,19 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import type { TestHost } from "../support/host.ts";
 import { runsInOrder, startModelHost } from "../support/model-host.ts";
+import { programPath } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { staticFiles } from "../support/static-files.ts";
 
-const program = resolve(import.meta.dirname, "../fixtures/egress-host.ts");
+const program = programPath("egress-host");
 const authority = await testAuthority();
 /** Tells the programs in the container to trust the test's servers, as a user would for a private registry. */
 const trust = ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "npm_config_cafile"]

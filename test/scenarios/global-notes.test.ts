@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { MemoryFile } from "../../src/memory/file/memory-file.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 
 const calls: Readonly<Record<string, { readonly name: string; readonly input: object }>> = {
@@ -25,7 +25,7 @@ test("a main group's global notes reach those who may read them, marked, and not
     return call ? { toolCalls: [call] } : { text: "ok" };
   };
   const members = { default: "member", "http:ann": "admin" };
-  await using running = await startModelHost(script, {
+  await using running = await startWithoutContainers(script, {
     groups: {
       office: { main: true, trigger: "always", members },
       annex: { trigger: "always", members },

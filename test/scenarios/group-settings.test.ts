@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
 
 /** Runs a command if it may, and says which model was asked. */
 const script: Parameters<typeof startModelHost>[0] = (request) => {
@@ -108,7 +108,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
 });
 
 test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {
-  await using running = await startModelHost(script, {
+  await using running = await startWithoutContainers(script, {
     groups: { home: { main: true } },
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },
   });
@@ -191,7 +191,7 @@ test("in a main group settings are shown and changed, but not what the operator 
 });
 
 test("members see which models answer, admins choose, and what is no route is refused", async () => {
-  await using running = await startModelHost(script, {
+  await using running = await startWithoutContainers(script, {
     groups: { family: { trigger: "always" } },
     config: { people: { ann: { ids: ["http:ann"], role: "admin" } } },
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model", "gpt/test-model"] } },

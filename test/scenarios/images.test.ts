@@ -1,17 +1,30 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost } from "../support/model-host.ts";
+import { pngOf } from "../support/picture-files.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 
-const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a plot", "latin1");
-const sha256 = createHash("sha256").update(png).digest("hex");
+const png = pngOf("a plot");
 const seeing = { capabilities: { "gpt/test-model": { vision: true } } };
-const dataUrl = { type: "image_url", image_url: { url: `data:image/png;base64,${png.toString("base64")}` } };
+
+/** The one picture that this home has, as models are shown it. */
+async function onlyBlob(
+  home: string,
+): Promise<{ readonly sha256: string; readonly content: Buffer; readonly part: object }> {
+  const files = (await readdir(join(home, "blobs"), { recursive: true })).filter((name) => name.includes("/"));
+  const [file = ""] = files;
+  expect(files).toHaveLength(1);
+  const content = await readFile(join(home, "blobs", file));
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  expect(basename(file)).toBe(sha256);
+  const url = `data:image/png;base64,${content.toString("base64")}`;
+  return { sha256, content, part: { type: "image_url", image_url: { url } } };
+}
 
 function conversationOf(request: ModelServerRequest | undefined): readonly { role: string; content: unknown }[] {
   const body = request?.body as { messages: { role: string; content: unknown }[] } | undefined;
@@ -37,6 +50,7 @@ test("the agent looks at a plot of its own, and the model is shown the same in a
   await host.end("SIGKILL");
   await host.boot();
   expect((await host.ask("family", "@crab again")).text).toContain("Still there.");
+  const { sha256, content, part } = await onlyBlob(host.home);
 
   const [, , third, fourth] = model.requests.map(conversationOf);
   expect(third?.at(-2)).toMatchObject({
@@ -45,14 +59,13 @@ test("the agent looks at a plot of its own, and the model is shown the same in a
   });
   expect(third?.at(-1)).toEqual({
     role: "user",
-    content: [{ type: "text", text: expect.stringMatching(/^\[from the result of the call \S+\]$/) }, dataUrl],
+    content: [{ type: "text", text: expect.stringMatching(/^\[from the result of the call \S+\]$/) }, part],
   });
   expect(fourth?.slice(0, third?.length)).toEqual(third);
 
-  expect((await readFile(join(host.home, "blobs", sha256.slice(0, 2), sha256))).equals(png)).toBe(true);
   const [turn] = jsonLines((await host.cli("turns", "list", "--json")).stdout).slice(-1);
   const shown = (await host.cli("turns", "show", String(turn?.["id"]))).stdout;
-  expect(shown).toContain(`[image: plot.png, image/png, ${png.length} bytes, ${sha256.slice(0, 12)}]`);
+  expect(shown).toContain(`[image: plot.png, image/png, ${content.length} bytes, ${sha256.slice(0, 12)}]`);
   const mail = await readdir(join(host.home, "sessions"), { recursive: true });
   expect(mail.filter((name) => /\/files\/./.test(name))).toEqual([]);
 });
@@ -79,13 +92,14 @@ test("a tool of the host shows an image that never goes through the container", 
   const { host, model } = running;
 
   expect((await host.ask("family", "@crab smile")).text).toContain("Nice.");
+  const { part } = await onlyBlob(host.home);
 
   const messages = conversationOf(model.requests.at(-1));
   expect(messages.filter(({ role }) => role === "tool").map(({ content }) => content)).toEqual([
     "Click!\n[an image, shown below]",
-    "Error: The image picture.png cannot be shown: it is no JPEG, PNG, GIF or WebP image.",
+    "Error: The image picture.png cannot be shown: it is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF picture.",
   ]);
   expect(
     messages.find(({ role, content }) => role === "user" && JSON.stringify(content).includes("[from"))?.content,
-  ).toEqual(expect.arrayContaining([dataUrl]));
+  ).toEqual(expect.arrayContaining([part]));
 });

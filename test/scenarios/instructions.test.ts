@@ -1,4 +1,4 @@
-import { chown, lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -56,6 +56,26 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
     '<instructions>\nBe brief.\n</instructions>\n<instructions file="SOUL.md">\nYou are dry.\n</instructions>',
   );
   expect(await readFile(file, "utf8")).toBe("Be brief.\n");
+});
+
+test("a section of the operator's own counts from the next conversation on, and one with a mistake is as if it were not there", async () => {
+  await using running = await startModelHost(obedient);
+  const { host, model } = running;
+  const folder = join(host.home, "prompts");
+  await mkdir(folder, { mode: 0o700 });
+  await writeFile(join(folder, "zone.md"), "Clocks here show {{zone}}.", { mode: 0o600 });
+
+  await host.ask("family", "@crab hello");
+  await writeFile(join(folder, "zone.md"), "Clocks show {{zome}}.", { mode: 0o600 });
+  await host.ask("family", "@crab hello again");
+  await host.ask("family", "/new");
+  await host.ask("family", "@crab and now?");
+
+  const [first, second, third] = model.requests.map(({ system }) => system);
+  expect(first).toMatch(/Clocks here show [A-Z]\S+\.$/);
+  expect(second).toBe(first);
+  expect(third).toContain("Times are in the time zone ");
+  expect(host.output.join("")).toContain("did you mean {{zone}}?");
 });
 
 test("an agent that gets at the file while an editor replaces it gains nothing, and the operator hears of it", async () => {

@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
 const megabyte = 1024 * 1024;
@@ -26,7 +26,7 @@ async function answered(host: TestHost): Promise<string[]> {
 
 test("a disk that is nearly full stops the intake, what was taken is answered, and it opens when there is room again", async () => {
   await using disk = await smallDisk(48);
-  await using running = await startModelHost(() => ({ text: "ok" }), {
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), {
     parent: disk.path,
     config: { intake: { reserveMb: 12 } },
   });
@@ -108,7 +108,7 @@ test("an agent that fills the disk itself costs no turn: it goes on when somebod
 
 test("while another program holds the store nothing is taken, a running turn waits, and then both go on by themselves", async () => {
   const answer = Promise.withResolvers<void>();
-  await using running = await startModelHost(async (request) => {
+  await using running = await startWithoutContainers(async (request) => {
     if (request.lastText.includes("slow")) await answer.promise;
     return { text: "ok" };
   });
@@ -133,7 +133,7 @@ test("while another program holds the store nothing is taken, a running turn wai
 
 test("a host that is told to stop while its store cannot be written ends, and answers at the next start", async () => {
   const answer = Promise.withResolvers<void>();
-  await using running = await startModelHost(async () => {
+  await using running = await startWithoutContainers(async () => {
     await answer.promise;
     return { text: "late" };
   });

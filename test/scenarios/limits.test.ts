@@ -118,8 +118,14 @@ test("while one group attacks with everything it has, another is answered", asyn
     "sleep 3; true",
   ].join("\n");
   const config = { sandbox: { pids: 100, memoryMb: 256, workspaceMb: 100, cpus: 0.5 } };
+  // A container that is out of everything at once may need minutes for it; what is left then goes on in the background.
+  const attacking = { name: "shell", input: { command: attack, timeout_s: 15 } };
   await using running = await startModelHost(
-    (request) => (groupOf(request) === "attacker" ? runsInOrder(attack, attack)(request) : { text: "unharmed" }),
+    (request) => {
+      const rounds = request.messages.filter(({ role }) => role === "tool").length;
+      if (groupOf(request) !== "attacker") return { text: "unharmed" };
+      return rounds < 2 ? { toolCalls: [attacking] } : { text: "done" };
+    },
     { groups: { attacker: {}, other: {} }, config },
   );
   const { host } = running;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { NewMemory } from "../../src/memory/item.ts";
 import { MemoryDesk } from "../../src/memory/thread/memory-desk.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
 const memory = { enabled: true, embeddings: "none", extract: { everyMessages: 0 } };
@@ -14,7 +14,7 @@ const memory = { enabled: true, embeddings: "none", extract: { everyMessages: 0 
 test("with a damaged memory turns go on, it is said once, and reindex brings back what was said", async () => {
   const config = { memory };
   const groups = { family: { trigger: "always" } };
-  await using running = await startModelHost(() => ({ text: "ok" }), { groups, config });
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), { groups, config });
   const { host } = running;
   const path = join(host.home, "memory", "family.sqlite");
   const list = async () => jsonLines((await host.cli("memory", "list", "--group", "family", "--json")).stdout);
@@ -47,7 +47,10 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
 });
 
 test("of a file with damaged pages what can be read is kept, and nothing is taken in twice", async () => {
-  await using running = await startModelHost(() => ({ text: "ok" }), { groups: { family: {} }, config: { memory } });
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), {
+    groups: { family: {} },
+    config: { memory },
+  });
   const { host } = running;
   await host.end("SIGTERM");
   const path = join(host.home, "memory", "family.sqlite");

@@ -19,7 +19,7 @@ test("what is too old goes for good when the group is quiet and its time has com
   const clock = { now: () => now, monotonic: () => performance.now() };
   const hygiene = { everyHours: 12, keepDays: { conversation: 30, recipes: 7 } };
   const memory = { enabled: true, embeddings: "none", extract: { everyMessages: 0 }, hygiene };
-  await using host = await openEmbeddedHost({ memory }, clock);
+  await using host = await openEmbeddedHost({ memory }, { clock });
   const path = join(host.home, "memory", "office.sqlite");
   const cleaned = (): number => {
     using file = MemoryFile.open(path);

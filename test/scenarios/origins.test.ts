@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -7,9 +7,10 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { programPath } from "../support/programs.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
 
-const program = resolve(import.meta.dirname, "../fixtures/egress-host.ts");
+const program = programPath("egress-host");
 const authority = await testAuthority();
 
 type Call = readonly [name: string, input: object];

@@ -61,7 +61,7 @@ test.each([
   [{ channels: { line: { socket: 3 } } }, "channels.line.socket: must be text, not 3"],
   [
     { models: { providers: { polly: { kind: "parot", password } } } },
-    'models.providers.polly.kind: must be offline or anthropic or openai or parrot, not "parot"; did you mean parrot?',
+    'models.providers.polly.kind: must be offline or anthropic or openai or gemini or deepseek or kimi or qwen or openrouter or mistral or groq or xai or ollama or vllm or llama.cpp or parrot, not "parot"; did you mean parrot?',
   ],
   [{ models: { providers: { polly: { kind: "parrot" } } } }, "models.providers.polly.password: is missing"],
 ])("a configuration that such an adapter does not allow is refused with the path: %j", async (config, fault) => {

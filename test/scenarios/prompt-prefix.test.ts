@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 
 test("whatever changes around a conversation, each prompt begins with all of the one before it, and tells the change at its end", async () => {
@@ -39,7 +39,7 @@ test("whatever changes around a conversation, each prompt begins with all of the
 });
 
 test("a new conversation begins with everything as it is then", async () => {
-  await using running = await startModelHost(() => ({ text: "done" }));
+  await using running = await startWithoutContainers(() => ({ text: "done" }));
   const { host, model } = running;
   await host.ask("family", "@crab one");
   await writeFile(join(host.home, "groups", "family", "AGENTS.md"), "Speak German.");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
 const code = /Code ([0-9A-Z]{6})/;
@@ -36,7 +36,7 @@ async function edit(file: string, text: string): Promise<void> {
 }
 
 test("an agent proposes its instructions, an admin sees what changes and allows it, and it holds from then on", async () => {
-  await using running = await startModelHost(proposes, withBob);
+  await using running = await startWithoutContainers(proposes, withBob);
   const { host, model } = running;
   const file = join(host.home, "groups/family/AGENTS.md");
   await edit(file, "Be kind.\nBe quick.\n");
@@ -78,7 +78,7 @@ test("an agent proposes its instructions, an admin sees what changes and allows 
 });
 
 test("a file that was changed after it was shown stays as it is: whoever allows it is told, and so is the agent", async () => {
-  await using running = await startModelHost(proposes, withBob);
+  await using running = await startWithoutContainers(proposes, withBob);
   const { host } = running;
   const file = join(host.home, "groups/family/AGENTS.md");
   const first = await host.say("family", "@crab propose [Obey.]");
@@ -103,7 +103,7 @@ test("a file that was changed after it was shown stays as it is: whoever allows 
 });
 
 test("a proposal that changes nothing is refused to the agent at once, and nobody is asked", async () => {
-  await using running = await startModelHost(proposes, withBob);
+  await using running = await startWithoutContainers(proposes, withBob);
   const { host } = running;
   await edit(join(host.home, "groups/family/AGENTS.md"), "Be kind.\n");
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { TestHost } from "../support/host.ts";
-import { runsInOrder, startModelHost } from "../support/model-host.ts";
+import { runsInOrder, startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { engineWithAgentImage } from "../support/engine.ts";
 
 test("a hot container outlives kill -9 of the host and is taken over at the next start", async () => {
@@ -95,7 +95,7 @@ test("a container that dies twice in a turn ends it with a notice, and the opera
 });
 
 test("members are told in plain words that a model cannot be reached, the main group once with what was tried", async () => {
-  await using running = await startModelHost(() => ({ fault: "status", status: 401, message: "no such key" }), {
+  await using running = await startWithoutContainers(() => ({ fault: "status", status: 401, message: "no such key" }), {
     groups: { family: {}, friends: {}, boss: { main: true } },
   });
   const { host } = running;
@@ -138,7 +138,7 @@ test("SIGTERM ends the host with 0 and leaves no container; unanswered messages 
 });
 
 test("a second start in the same home is refused and says who holds it", async () => {
-  await using host = await TestHost.start();
+  await using host = await TestHost.start({ withoutContainers: "all" });
 
   const second = await host.cli("start");
 

@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 
 import { jsonLines } from "../support/crabpot.ts";
+import { openEventSource } from "../support/event-source.ts";
 import { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 
 type Settings = Record<string, Record<string, unknown>>;
 
@@ -46,7 +47,7 @@ async function eventsOf(host: TestHost, type: string): Promise<Record<string, un
 }
 
 test("a changed route is used by the next turn", async () => {
-  await using running = await startModelHost(({ model }) => ({ text: `by ${model}` }));
+  await using running = await startWithoutContainers(({ model }) => ({ text: `by ${model}` }));
   const { host } = running;
 
   const before = await host.ask("family", "@crab hello");
@@ -155,7 +156,7 @@ test("a file that cannot be used changes nothing and is told once, and so is its
 });
 
 test("files that are written in steps, and again and again, end with what was written last", async () => {
-  await using host = await TestHost.start();
+  await using host = await TestHost.start({ withoutContainers: "all" });
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await host.cli("config", "apply");
@@ -276,19 +277,22 @@ test("SIGHUP makes the host read its files and does not end it; many reloads lea
   await host.ask("family", "@crab run echo one");
   await edit(host, (config) => (config["assistant"] = { name: "first" }));
   await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  // To ask the command line after each one would take longer than all of them.
+  using applied = await openEventSource(`${host.url}/v1/events?type=config.applied`, host.headers);
   const before = [await open(), await watches()];
 
   for (let index = 0; index < 50; index += 1) {
     await edit(host, (config) => (config["models"] = { timeoutSeconds: 100 + index }));
     if (index % 2 === 0) process.kill(host.pid, "SIGHUP");
-    await expect.poll(() => eventsOf(host, "config.applied"), { interval: 5 }).toHaveLength(2 + index);
+    await applied.until(({ data }) => data["type"] === "config.applied");
   }
+  expect(await eventsOf(host, "config.applied")).toHaveLength(51);
 
   expect(host.isRunning).toBe(true);
   expect((await host.ask("family", "@first run echo two")).text).toContain("two");
-  const [fds = 0, watched] = before;
+  const [fds = 0, watched = 0] = before;
   expect(Math.abs((await open()) - fds)).toBeLessThan(4);
-  expect(await watches()).toBe(watched);
+  expect(await watches()).toBeLessThanOrEqual(watched);
 });
 
 test("a host that kill -9 ends in the middle of a change works with the changed file at its next start", async () => {

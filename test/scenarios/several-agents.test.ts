@@ -266,4 +266,8 @@ test("each agent recalls what was said to it and what it answered, and nothing t
   expect(recalled[0]?.[1]).not.toContain("Wanda");
   expect(recalled[1]?.[1]).not.toContain("Rex");
   expect(listed.text).toBe("scout remembers no facts yet.");
+  const events = jsonLines(
+    (await host.cli("events", "tail", "--after", "0", "--type", "memory.kept", "--json")).stdout,
+  );
+  expect(new Set(events.map(({ data }) => (data as { agent?: string }).agent))).toEqual(new Set([undefined, "scout"]));
 });

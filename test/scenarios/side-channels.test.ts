@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 
 /** Numbers of the messages in what the model was shown of a group last. */
 function idsShown(requests: readonly { readonly messages: readonly { readonly text: string }[] }[]): number[] {
@@ -9,7 +9,7 @@ function idsShown(requests: readonly { readonly messages: readonly { readonly te
 }
 
 test("a group's messages carry numbers that do not count what other groups say", async () => {
-  await using running = await startModelHost(() => ({ text: "noted" }), { groups: { spy: {}, busy: {} } });
+  await using running = await startWithoutContainers(() => ({ text: "noted" }), { groups: { spy: {}, busy: {} } });
   const { host, model } = running;
   const ofSpy = () => model.requests.filter((request) => groupOf(request) === "spy");
 

@@ -232,7 +232,7 @@ test("the programs of the skills that come with crabpot work with what the agent
   await using running = await startModelHost(calls, { groups: { family: { skills: "all" } } });
   const { host } = running;
   const commands = [
-    "printf '# Report\\n\\nTwo **big** words\\n\\n- one\\n\\n| a | b |\\n| - | - |\\n| 1 | 2 |\\n' > r.md",
+    "printf '# Report\\n\\nTwo **big** *words* in a_b_c\\n\\n- one\\n\\n| a | b |\\n| - | - |\\n| 1 | 2 |\\n' > r.md",
     "python3 /workspace/skills/docx-pdf/scripts/make_docx.py r.md r.docx && python3 /workspace/skills/docx-pdf/scripts/docx_text.py r.docx",
     "python3 /workspace/skills/docx-pdf/scripts/make_pdf.py r.md r.pdf && pdftotext -layout r.pdf - && pdfinfo r.pdf | grep Pages && pdftoppm -r 20 -png r.pdf look && ls look*",
     "printf 'Kind,Amount\\na,10.50\\nb,2\\na,1\\n' > d.csv; python3 /workspace/skills/data-analysis/scripts/summary.py d.csv",
@@ -243,8 +243,8 @@ test("the programs of the skills that come with crabpot work with what the agent
   const { text } = await host.ask("family", say(...commands.map((command) => call("shell", { command }))));
   const outputs = text.split("\n---\n");
 
-  expect(outputs[1]).toContain("# Report\n\nTwo big words\n\n- one\n\n| a | b |");
-  expect(outputs[2]).toMatch(/Report\n+Two big words[\s\S]*Pages:\s+1\nlook-1\.png/);
+  expect(outputs[1]).toContain("# Report\n\nTwo big words in a_b_c\n\n- one\n\n| a | b |");
+  expect(outputs[2]).toMatch(/Report\n+Two big words in a_b_c[\s\S]*Pages:\s+1\nlook-1\.png/);
   expect(outputs[3]).toContain("amount: numbers, missing 0, different 3");
   expect(outputs[4]).toContain("kind,sum(amount)\nb,2\na,11.5");
   expect(outputs[5]).toContain("# T\n\nHello");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-family.ts";
 
 test("a sub-agent of a guest may do no more than the guest, and what it has read counts for its parent", async () => {
@@ -60,7 +60,7 @@ test("a call of a sub-agent that needs an approval is asked in the chat for that
 
 test("a group with 20 sub-agents gets no more than its share while another one waits", async () => {
   const order: string[] = [];
-  await using running = await startModelHost(
+  await using running = await startWithoutContainers(
     (request) => {
       if (isSubAgent(request)) {
         order.push(groupOf(request));
@@ -87,7 +87,7 @@ test("a group with 20 sub-agents gets no more than its share while another one w
 
   const one = await host.ask("one", "@crab do it");
   const before = order.indexOf("one");
-  const all = await host.replyTo(many.id, 240);
+  const all = await host.replyTo(many.id, { waitSeconds: 240 });
 
   expect(one.text).toBe("so: 1");
   expect(before).toBeLessThan(5);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 
 const models = { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } };
@@ -114,7 +114,7 @@ test("a profile that is unknown or has a mistake is refused with what there is, 
 
 test("a sub-agent whose profile is gone by the time that it goes on does nothing more, and its parent is told why", async () => {
   const asked: ModelServerRequest[] = [];
-  await using running = await startModelHost(
+  await using running = await startWithoutContainers(
     (request) => {
       const result = request.toolOutputs.at(-1);
       if (isSubAgent(request)) {
@@ -152,7 +152,7 @@ test("a sub-agent has the route that is asked for if it is a narrower one", asyn
     { task: "three", route: "nowhere" },
   ];
   const asked: string[] = [];
-  await using running = await startModelHost(
+  await using running = await startWithoutContainers(
     (request) => {
       const { model, toolOutputs } = request;
       if (isSubAgent(request)) {

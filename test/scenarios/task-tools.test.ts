@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript, ScriptedReply } from "../support/model-servers/model-server.ts";
 
 type Call = readonly [name: string, input: object];
@@ -41,7 +41,7 @@ async function records(host: TestHost): Promise<unknown[]> {
 }
 
 test("an agent makes, lists, changes, pauses, runs and removes a task; each is on record, and runs are counted", async () => {
-  await using running = await startModelHost(obedient);
+  await using running = await startWithoutContainers(obedient);
   const { host } = running;
   const [scheduled = ""] = await askFor(host, "ann", [
     "schedule_task",
@@ -88,7 +88,7 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
 });
 
 test("a group lives by clocks of its own: what the agent is told, when tasks are due, what people are shown", async () => {
-  await using running = await startModelHost(obedient, {
+  await using running = await startWithoutContainers(obedient, {
     groups: { family: { timezone: "Asia/Tokyo" }, others: {} },
     config: { timezone: "Europe/Paris" },
   });
@@ -109,7 +109,7 @@ test("a group lives by clocks of its own: what the agent is told, when tasks are
 });
 
 test("a task's turn can neither run tasks nor schedule for the same minute, and sub-agents have no tasks at all", async () => {
-  await using running = await startModelHost(obedient);
+  await using running = await startWithoutContainers(obedient);
   const { host, model } = running;
   const now = new Date().toISOString();
   await askFor(host, "ann", ["schedule_task", { prompt: "look", every: "1d" }]);

@@ -5,7 +5,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { surroundings } from "../support/engine.ts";
 import type { TestHost } from "../support/host.ts";
 import { interruptibleEngine } from "../support/interruptible-engine.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -98,7 +98,7 @@ test("the operator adds, runs, pauses, resumes and removes tasks; an agent with 
 });
 
 test("a task that came due while the host was killed is run once", async () => {
-  await using running = await startModelHost(model, { config: settings });
+  await using running = await startWithoutContainers(model, { config: settings });
   const { host } = running;
   const at = new Date(Date.now() + 3_000).toISOString();
   await host.cli("tasks", "add", "--group", "family", "--prompt", "once", "--at", at);
@@ -140,7 +140,7 @@ test("a task that comes due while the engine is away, and the host is killed mea
 
 test("an agent cannot schedule for another group, and not without end", async () => {
   const every = { prompt: "again", every: "1m" };
-  await using running = await startModelHost(({ toolOutputs }) =>
+  await using running = await startWithoutContainers(({ toolOutputs }) =>
     toolOutputs.length > 0
       ? { text: toolOutputs.join("\n") }
       : {
@@ -160,7 +160,7 @@ test("an agent cannot schedule for another group, and not without end", async ()
 });
 
 test("a program makes and lists tasks over HTTP, with the token", async () => {
-  await using running = await startModelHost(model);
+  await using running = await startWithoutContainers(model);
   const { host } = running;
   const post = (body: object, authorization = "Bearer test-token-0123456789") =>
     fetch(`${host.url}/v1/tasks`, {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { runsInOrder, startModelHost } from "../support/model-host.ts";
+import { runsInOrder, startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
 
 const fixtures = resolve(import.meta.dirname, "../fixtures");
@@ -148,7 +148,7 @@ test("a turn ends with a notice and a record after so many steps; those before a
 });
 
 test("a model that calls the same thing again and again is stopped, says why, and the next message is answered", async () => {
-  await using running = await startModelHost(stubborn);
+  await using running = await startWithoutContainers(stubborn);
   const { host, model } = running;
 
   const stuck = await host.ask("family", "@crab go");

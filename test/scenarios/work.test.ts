@@ -8,7 +8,7 @@ import type { NewWork } from "../../src/domain/work.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
 const chat = { channel: "http", chat: "family" };
@@ -45,7 +45,7 @@ async function plan(host: TestHost, makeWork: (sessions: { main: string; task: s
 }
 
 test("the operator gives an agent something to do: it answers in the chat, in a conversation of its own if told so", async () => {
-  await using running = await startModelHost(echo);
+  await using running = await startWithoutContainers(echo);
   const { host } = running;
   await host.ask("family", "@crab hello");
 
@@ -97,7 +97,7 @@ test("sessions of one group work at the same time in containers of their own, on
 });
 
 test("what a session hands to another one reaches the chat once; work for later waits for its time", async () => {
-  await using running = await startModelHost(echo);
+  await using running = await startWithoutContainers(echo);
   const { host } = running;
   await host.end("SIGTERM");
   const soon = Date.now() + 6_000;

@@ -84,7 +84,9 @@ export class AgentsInProcess implements Launcher {
       log: () => undefined,
     });
     const dispatcher = new TurnDispatcher({
-      loop: new StandardLoop(new Toolbox({ tools: [], place: nowhere, log: () => undefined })),
+      loop: new StandardLoop(
+        new Toolbox({ tools: [], place: nowhere, readPage: async () => "", log: () => undefined }),
+      ),
       send: (payload) => mailbox.send(payload),
       onFailure: end,
       onShutdown: end,

@@ -27,11 +27,15 @@ export function question(more: Partial<NewApproval> & Pick<NewApproval, "askedAt
 export async function askIn(
   store: Store,
   questions: readonly NewApproval[],
-  more: Partial<Pick<NewStep, "exposure">> & { readonly card?: Partial<OutgoingDraft> } = {},
+  more: Partial<Pick<NewStep, "exposure">> & {
+    readonly card?: Partial<OutgoingDraft>;
+    /** The agent whose turn it is. */
+    readonly agent?: string | undefined;
+  } = {},
 ): Promise<void> {
-  const { card, ...ofStep } = more;
+  const { card, agent = "main", ...ofStep } = more;
   const at = questions[0]?.askedAt ?? 0;
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const { id: session } = await store.sessions.open(`${agent}:terminal:chat`, "family");
   await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at }, step("hello"));
   const asks = questions.map((approval) => ({ approval, card: draft(`May I? ${approval.code}`, card) }));
   await store.turns.addStep("t", { ...step("asked"), ...ofStep, asks });

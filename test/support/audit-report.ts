@@ -3,9 +3,9 @@ import { pino } from "pino";
 import { AuditLog } from "../../src/audit/log/log.ts";
 import type { AuditEntry, AuditType } from "../../src/audit/types.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
-import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { HandClock } from "../unit/audit/audit-home.ts";
+import { openStoreAt } from "./open-store-at.ts";
 
 /** A record of a type that the host may not have yet. */
 export type AnyEntry = Omit<AuditEntry, "type"> & { readonly type: AuditType | (string & {}); readonly at?: string };
@@ -17,7 +17,7 @@ export async function writeAudit(
   more?: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { paths, instance } = await prepareHome(root);
-  await using store = await openStore({ kind: "sqlite", path: paths.database });
+  await using store = await openStoreAt(paths.database);
   const clock = new HandClock("2026-01-15T12:00:00.000Z");
   await using log = await AuditLog.open({
     folder: paths.audit,

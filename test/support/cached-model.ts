@@ -2,7 +2,7 @@ import { mkdir, readdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-import { installModel } from "../../src/memory/embedding/install-model.ts";
+import { installEmbedder } from "../../src/memory/embedding/install-embedder.ts";
 import { isModelInstalled } from "../../src/memory/embedding/local-embedder.ts";
 import { localModel } from "../../src/memory/embedding/model-files.ts";
 
@@ -16,7 +16,7 @@ export function cachedModelFolder(): string {
 /** Fetches the model where it is not there yet, and links its files into `folder`: what a test replaces there stays its own. */
 export async function linkModel(folder: string): Promise<void> {
   const cached = cachedModelFolder();
-  if (!(await isModelInstalled(cached))) await installModel({ folder: cached, variables: process.env });
+  if (!(await isModelInstalled(cached))) await installEmbedder({ folder: cached, variables: process.env });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(cached)) await symlink(join(cached, name), join(folder, name));
 }

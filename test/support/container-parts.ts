@@ -40,6 +40,7 @@ export function containerParts(overrides: Partial<HotContainerOptions>): HotCont
         send: async () => 1,
         setFrozen: () => undefined,
         takeFile: async () => ({ ok: false, reason: "missing" }) as const,
+        giveFile: async () => "1.html",
         removeFiles: async () => undefined,
         [Symbol.asyncDispose]: async () => undefined,
       };

@@ -10,13 +10,16 @@ import { configuredGroups } from "../../src/config/groups.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainerView } from "../../src/domain/session.ts";
+import { viewContext } from "../../src/wiring/capabilities/context-view.ts";
 import { createOperations } from "../../src/operations/host-operations.ts";
 import type { OperableChannel } from "../../src/operations/host-operations.ts";
+import { DeltaBus } from "../../src/events/deltas/delta-bus.ts";
 import { EventBus } from "../../src/events/event-bus.ts";
 import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { knownModels } from "../../src/models/capabilities.ts";
 import { CodeTries } from "../../src/people/code-tries.ts";
 import { TaskBook } from "../../src/scheduler/task-book.ts";
 import { timeZoneFault } from "../../src/config/checks/time-zone-name.ts";
@@ -26,10 +29,11 @@ import { Aliases } from "../../src/people/aliases.ts";
 import { createPeopleView } from "../../src/wiring/people/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
-import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { byMessage } from "../contracts/store-setup.ts";
 import { someStoredGroup } from "./some-group.ts";
+import { checkoutFolder } from "./engine.ts";
+import { openStoreAt } from "./open-store-at.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
 class MemoryPool {
@@ -66,6 +70,7 @@ export interface ControlledHost extends AsyncDisposable {
   readonly client: ControlClient;
   readonly store: Store;
   readonly pool: MemoryPool;
+  readonly deltas: DeltaBus;
   readonly records: EventData["operation.requested"][];
   readonly publish: Publish;
   /** From now on nothing can be put on record. */
@@ -74,7 +79,7 @@ export interface ControlledHost extends AsyncDisposable {
 
 export async function startControlledHost(home: string): Promise<ControlledHost> {
   await using stack = new AsyncDisposableStack();
-  const store = stack.use(await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") }));
+  const store = stack.use(await openStoreAt(join(home, "crabpot.sqlite")));
   const config = configSchema(builtInAdapters).parse({ channels: { terminal: {}, whatsapp: {} } });
   const groups = await openGroupRegistry({
     configured: configuredGroups(config),
@@ -96,6 +101,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     clock: systemClock,
     logger: pino({ level: "silent" }),
   });
+  const deltas = new DeltaBus(pino({ level: "silent" }));
   const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
   const outbox = stack.use(
     new Outbox({
@@ -120,12 +126,17 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     store,
     groups: { ...groups, folders: () => store.groups.folders() },
     routes: ["main"],
+    viewContext: (session, how) =>
+      viewContext({ store, roomOf: () => ({ windowTokens: 32_000, promptTokens: 28_000 }) }, session, how),
+    models: knownModels(() => config.models),
+    forgetLearned: (models) => store.usage.forgetLearned(models, { factors: true }),
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
     people: createPeopleView({ config, adapters: builtInAdapters }),
     eraser: createEraser({
       store,
       home: { paths: homePaths(home) },
+      environment: { checkout: checkoutFolder },
       config,
       aliases: new Aliases([]),
       publish: (event) => events.publish(event),
@@ -162,6 +173,8 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       store: store.approvals,
       wake: () => Promise.resolve(),
       carryOut: () => Promise.reject(new Error("nothing is proposed here")),
+      forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
+      isMoot: async () => false,
       deniedBy: () => Promise.resolve(undefined),
       deliver: () => outbox.wake(),
       publish: () => Promise.resolve(),
@@ -172,6 +185,17 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     jobs: { stop: () => Promise.resolve(false) },
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
+    images: {
+      states: () => [],
+      list: () => Promise.resolve([]),
+      build: () => Promise.resolve(undefined),
+      prune: () => Promise.resolve([]),
+    },
+    mcp: {
+      listMcpServers: () => Promise.resolve([]),
+      testMcpServer: () => Promise.reject(new Error("there are no MCP servers")),
+      allowMcpTool: () => Promise.reject(new Error("there are no MCP servers")),
+    },
     refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],
     intake: () => ({ open: true }),
     config: {
@@ -185,6 +209,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       showGroup: () => Promise.reject(new Error("there is no configuration")),
       setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
+    outdatedSkills: () => Promise.resolve([]),
     nextHeartbeat: () => undefined,
     webhooks: { list: () => [], url: () => undefined, sign: () => "" },
     stop: () => undefined,
@@ -192,6 +217,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     publish: async () => undefined,
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),
+    watchDeltas: (group, signal) => deltas.read(group, signal),
     clock: systemClock,
     forwardClock: systemClock,
   });
@@ -209,6 +235,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     store,
     publish: events.publish,
     pool,
+    deltas,
     records,
     breakAudit: () => {
       auditBroken = true;

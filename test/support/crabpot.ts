@@ -67,10 +67,20 @@ export function startCrabpot(options: CommandOptions, ...args: string[]) {
 }
 
 /** Nothing else of the test's own. */
-export function environmentOf({ home, variables }: CommandOptions): NodeJS.ProcessEnv {
-  const { PATH, DOCKER_HOST } = process.env;
+export function environmentOf({ home, variables, program }: CommandOptions): NodeJS.ProcessEnv {
+  const { PATH, DOCKER_HOST, NODE_COMPILE_CACHE } = process.env;
+  // The command line has one of its own.
+  const cache = program === undefined ? {} : { NODE_COMPILE_CACHE };
   const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
-  return { PATH, HOME: resolve(home, ".."), CRABPOT_HOME: home, CRABPOT_COMMAND: "crabpot", ...engine, ...variables };
+  return {
+    PATH,
+    HOME: resolve(home, ".."),
+    CRABPOT_HOME: home,
+    CRABPOT_COMMAND: "crabpot",
+    ...engine,
+    ...cache,
+    ...variables,
+  };
 }
 
 /** The objects of output that was asked for with `--json`. */

@@ -5,6 +5,7 @@ import pino from "pino";
 import { stringify } from "yaml";
 
 import type { Channel } from "../../src/channels/channel.ts";
+import type { OpenStdio } from "../../src/mcp/server-streams.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
 import { type Host, startHost } from "../../src/wiring/host.ts";
 import { noInterception } from "../../src/wiring/interception.ts";
@@ -27,12 +28,16 @@ export interface InProcess {
   readonly clock?: Clock;
   /** Agents run in the test's process, too, and not in containers. */
   readonly agents?: Launcher;
+  /** MCP servers are opened by this, and not in containers. */
+  readonly servers?: OpenStdio;
+  /** Lines of its log; left out: nobody reads it. */
+  readonly log?: string[];
 }
 
 /** The host of a home with a configuration, in the test's own process. */
 export async function startInProcess(
   folder: string,
-  { channel, clock = systemClock, agents }: InProcess,
+  { channel, clock = systemClock, agents, servers, log }: InProcess,
 ): Promise<Host> {
   const environment = readEnvironment({ ...process.env, CRABPOT_HOME: folder });
   const home = await prepareHome(environment.crabpotHome);
@@ -49,10 +54,14 @@ export async function startInProcess(
     loaded: await loadConfig(home.paths.config, environment.variables, adapters),
     version: "test",
     clock,
-    logger: pino({ level: "silent" }),
+    logger: log ? pino({}, { write: (line: string) => void log.push(line) }) : pino({ level: "silent" }),
     redaction: new Redaction(),
     console: undefined,
-    ...(agents && { interception: { ...noInterception, launcher: () => agents } }),
+    interception: {
+      ...noInterception,
+      ...(agents && { launcher: () => agents }),
+      ...(servers && { servers: () => servers }),
+    },
   });
 }
 
@@ -66,13 +75,16 @@ export interface EmbeddedHost extends AsyncDisposable {
   find(text: string): Promise<string[]>;
 }
 
-/** `clock`: one that the test sets. */
-export async function openEmbeddedHost(config: object = {}, clock: Clock = systemClock): Promise<EmbeddedHost> {
+/** `clock`: one that the test sets; `agents`: where nothing is about containers, what runs them instead. */
+export async function openEmbeddedHost(
+  config: object = {},
+  { clock = systemClock, agents }: { readonly clock?: Clock; readonly agents?: Launcher } = {},
+): Promise<EmbeddedHost> {
   await using stack = new AsyncDisposableStack();
   const channel = new FakeChannel();
   const place = stack.use(await newHome({ "config.yaml": stringify({ channels: { fake: {} }, ...config }) }));
   noteEngine();
-  const app = stack.use(await startInProcess(place.home, { channel, clock }));
+  const app = stack.use(await startInProcess(place.home, { channel, clock, ...(agents && { agents }) }));
   const cli = (...args: string[]) => crabpot(place, ...args);
   await cli("groups", "add", "office", "--channel", "fake", "--chat", "home", "--main");
   const owned = stack.move();

@@ -8,11 +8,12 @@ import type { PersonEraser } from "../../src/erasure/erase-person.ts";
 import type { NewEvent } from "../../src/events/event.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { Aliases } from "../../src/people/aliases.ts";
-import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { createEraser } from "../../src/wiring/erasure/erasure.ts";
 import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { checkoutFolder } from "./engine.ts";
+import { openStoreAt } from "./open-store-at.ts";
 
 /** A home with a real store, in which tests let people and an agent say things, without a host. */
 export interface ErasableHome extends AsyncDisposable {
@@ -50,13 +51,14 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
   await using stack = new AsyncDisposableStack();
   const home = await prepareHome(root ?? join(stack.use(await temporaryFolder()).path, "home"));
   const paths = homePaths(home.paths.root);
-  const opened = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
+  const opened = stack.use(await openStoreAt(paths.database));
   const store = createCrashPoints(crashAt).store(opened);
   const published: NewEvent[] = [];
   const aliases = await Aliases.load(store.channelState, [{ name: "fake" }], ["fake"]);
   const eraser = createEraser({
     store,
     home: { paths },
+    environment: { checkout: checkoutFolder },
     config: { people },
     aliases,
     publish: async (event) => void published.push(event),

@@ -3,22 +3,26 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { parse, stringify } from "yaml";
 
+import { ControlClient } from "../../src/cli/control-client.ts";
+import { homePaths } from "../../src/config/home/home.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { crashAtFile, crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
+import { agentsHereVariable, clockAheadVariable, type HostOptions } from "./host-options.ts";
 import { noteEngine } from "./made-by-tests.ts";
+import { programPath } from "./programs.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A program that dies where it is told to. */
-export const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
+/** A program that dies where it is told to, and whose clock and agents may be special. */
+export const crashingHost = programPath("crashing-host");
 
 const token = "test-token-0123456789";
 
@@ -52,18 +56,6 @@ export interface SayOptions {
   readonly replyTo?: unknown;
   readonly thread?: string;
   readonly attachments?: readonly object[];
-}
-
-export interface HostOptions {
-  readonly groups?: Record<string, object>;
-  readonly config?: object;
-  readonly mounts?: object;
-  /** Where its home is made. */
-  readonly parent?: string;
-  /** Started in place of the command line. */
-  readonly program?: string | undefined;
-  /** Environment variables of the process, such as DOCKER_HOST. */
-  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
@@ -114,7 +106,9 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    return new TestHost(home, { folder, program: options.program, variables: { ...options.variables } });
+    const { program, variables, withoutContainers: here } = options;
+    const agents = here === undefined ? {} : { [agentsHereVariable]: here === "all" ? "*" : here.join(",") };
+    return new TestHost(home, { folder, program, variables: { ...variables, ...agents } });
   }
 
   /** Another one in a copy of this one's home as it lies there, as `cp -a` makes it. It is not started. */
@@ -135,18 +129,24 @@ export class TestHost implements AsyncDisposable {
   }
 
   /** Starts the process (again) and waits until it is ready. */
-  async boot(): Promise<void> {
-    const child = this.launch();
+  async boot(variables: Readonly<Record<string, string>> = {}): Promise<void> {
+    const child = this.launch(variables);
     if (await this.isReadyWithin(120_000)) return;
     const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
     throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
 
-  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
+  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say, or what time it is. */
   launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
-    const instead = this.#program ?? (variables[crashAtVariable] === undefined ? undefined : crashingHost);
-    const program = instead === undefined ? {} : { program: instead };
-    const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
+    const told = { ...this.#variables, ...variables };
+    const isSpecial = [crashAtVariable, agentsHereVariable, clockAheadVariable].some(
+      (name) => told[name] !== undefined,
+    );
+    const options = {
+      home: this.home,
+      variables: told,
+      program: this.#program ?? (isSpecial ? crashingHost : undefined),
+    };
     noteEngine();
     const child = startCrabpot(options, "start");
     this.#process = child;
@@ -170,7 +170,7 @@ export class TestHost implements AsyncDisposable {
     const file = join(this.home, crashAtFile);
     await writeFile(`${file}.new`, point);
     await rename(`${file}.new`, file);
-    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(60_000) });
+    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(120_000) });
     // The answer may die with the host.
     await doing().catch(() => undefined);
     const isDead = await died.then(
@@ -250,12 +250,15 @@ export class TestHost implements AsyncDisposable {
     return ((await answer.json()) as { replies: Reply[] }).replies;
   }
 
-  /** The reply or notice that answers the message with this id. */
-  async replyTo(id: string, waitSeconds = 120): Promise<Reply> {
+  /** The reply or notice that answers the message with this id, in the group where it is not the only one. */
+  async replyTo(id: string, options: { waitSeconds?: number; group?: string } = {}): Promise<Reply> {
+    const { waitSeconds = 120, group } = options;
     const deadline = Date.now() + waitSeconds * 1000;
     for (let after = 0; Date.now() < deadline;) {
       const replies = await this.replies(after, 5);
-      const found = replies.find((reply) => reply.inReplyTo.includes(id));
+      const found = replies.find(
+        (reply) => reply.inReplyTo.includes(id) && (group === undefined || reply.group === group),
+      );
       if (found) return found;
       after = replies.at(-1)?.seq ?? after;
     }
@@ -271,6 +274,11 @@ export class TestHost implements AsyncDisposable {
 
   async cli(...args: string[]): Promise<CommandResult> {
     return crabpot({ home: this.home, variables: this.#variables }, ...args);
+  }
+
+  /** Asks the running host what the command line asks it: a process for each look would take the machine from what is looked at. */
+  get control(): ControlClient {
+    return new ControlClient(homePaths(this.home).controlSocket);
   }
 
   /** Changes top-level keys of the configuration; it counts from the next start on. */

@@ -20,6 +20,7 @@ interface Replies {
     readonly group: string;
     readonly text: string;
     readonly thread: string | null;
+    readonly file?: { readonly href: string };
   }[];
   readonly next: number;
 }
@@ -37,6 +38,8 @@ export interface HttpRig extends AsyncDisposable {
   post(body: unknown, route?: "reactions"): Promise<Answer>;
   fetch(path: string, init?: RequestInit): Promise<Answer>;
   replies(query?: string): Promise<Replies>;
+  /** The bytes of a file. */
+  download(path: string): Promise<Buffer>;
 }
 
 export async function openHttpRig(): Promise<HttpRig> {
@@ -88,6 +91,10 @@ export async function openHttpRig(): Promise<HttpRig> {
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
     replies: async (query = "") => (await request(`/v1/channels/http/replies${query}`)).body as Replies,
+    download: async (path) => {
+      const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+      return Buffer.from(await response.arrayBuffer());
+    },
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();

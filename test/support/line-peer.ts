@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 
 interface Answer {
   readonly id?: string;
@@ -13,20 +13,29 @@ interface Answer {
 /** A program at the other end of the channel `line` of the fixtures. */
 export class LinePeer implements Disposable {
   readonly #socket: Socket;
+  readonly #lines: Interface;
   readonly #heard = new Map<number, Answer>();
   /** What the channel has answered to each message, in order: received, or not. */
   readonly told: { readonly id: string; readonly received: boolean }[] = [];
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    createInterface({ input: socket }).on("line", (text) => this.#note(JSON.parse(text) as Answer));
+    this.#lines = createInterface({ input: socket }).on("line", (text) => this.#note(JSON.parse(text) as Answer));
   }
 
-  static async open(path: string): Promise<LinePeer> {
-    const socket = connect(path);
+  /** Resolves when the channel knows of it: a socket is connected before the program that listens has taken it. */
+  static async open(where: string | number): Promise<LinePeer> {
+    const socket = typeof where === "string" ? connect(where) : connect(where, "127.0.0.1");
     await once(socket, "connect");
+    const peer = new LinePeer(socket);
+    // What is no message is answered, too.
+    socket.write("{}\n");
+    const lost = once(socket, "close").then(() => {
+      throw new Error("the channel hung up");
+    });
+    await Promise.race([once(peer.#lines, "line"), lost]);
     socket.on("error", () => undefined);
-    return new LinePeer(socket);
+    return peer;
   }
 
   say(said: { readonly id: string; readonly chat: string; readonly sender: string; readonly text: string }): void {

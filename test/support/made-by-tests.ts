@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ChildProcess } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
 
 /** The name of the test in which code runs; undefined in what the tests of a file share. */
 export const runningTest = new AsyncLocalStorage<string>();
@@ -14,7 +15,28 @@ export const made = {
   tolerated: new Set<string>(),
   /** Whether there can be containers at all. */
   usesEngine: false,
+  /** Files that were open until the garbage collector closed them. */
+  collectedFiles: 0,
 };
+
+// Whoever starts it: a helper, a test or the product.
+subscribe("child_process", (message) => {
+  made.processes.set((message as { process: ChildProcess }).process, runningTest.getStore());
+});
+
+process.on("warning", (warning) => {
+  if (/FileHandle object on garbage collection/.test(warning.message)) made.collectedFiles += 1;
+});
+
+/** Another test file begins: they run in the same process, one after another, and each answers for itself. */
+export function forgetWhatWasMade(): void {
+  made.processes.clear();
+  made.folders.clear();
+  made.containers.clear();
+  made.tolerated.clear();
+  made.usesEngine = false;
+  made.collectedFiles = 0;
+}
 
 export function noteFolder(path: string): void {
   made.folders.set(path, runningTest.getStore());

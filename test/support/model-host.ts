@@ -1,5 +1,5 @@
 import { TestHost } from "./host.ts";
-import type { HostOptions } from "./host.ts";
+import type { HostOptions } from "./host-options.ts";
 import type { ModelScript, ModelServer, ModelServerRequest } from "./model-servers/model-server.ts";
 import { startOpenAiServer } from "./model-servers/openai.ts";
 
@@ -12,19 +12,29 @@ export interface ModelHost extends AsyncDisposable {
   readonly model: ModelServer;
 }
 
-export async function startModelHost(
-  script: ModelScript,
-  options: HostOptions & { readonly models?: object } = {},
-): Promise<ModelHost> {
+export interface ModelHostOptions extends HostOptions {
+  readonly models?: object;
+  readonly providers?: object;
+  /** Its process is not started. */
+  readonly prepared?: boolean;
+}
+
+/** For tests in which nothing is about containers: see `HostOptions.withoutContainers`. */
+export function startWithoutContainers(script: ModelScript, options: ModelHostOptions = {}): Promise<ModelHost> {
+  return startModelHost(script, { ...options, withoutContainers: "all" });
+}
+
+export async function startModelHost(script: ModelScript, options: ModelHostOptions = {}): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
   const models = {
     routes: { main: ["gpt/test-model"] },
-    providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
+    providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url }, ...options.providers },
     attempts: 2,
     ...options.models,
   };
-  const host = stack.use(await TestHost.start({ ...options, config: { models, ...options.config } }));
+  const host = stack.use(await TestHost.prepare({ ...options, config: { models, ...options.config } }));
+  if (!options.prepared) await host.boot();
   const owned = stack.move();
   return { host, model, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

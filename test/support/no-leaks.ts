@@ -1,12 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { createHook } from "node:async_hooks";
-import { subscribe } from "node:diagnostics_channel";
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 
 import { aroundAll, aroundEach } from "vitest";
 
-import { byTest, made, runningTest } from "./made-by-tests.ts";
+import { byTest, forgetWhatWasMade, made, runningTest } from "./made-by-tests.ts";
 
 /**
  * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything behind
@@ -18,22 +17,13 @@ const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 60
 
 type Concerns = (test: string | undefined) => boolean;
 
-let collectedFiles = 0;
-process.on("warning", (warning) => {
-  if (/FileHandle object on garbage collection/.test(warning.message)) collectedFiles += 1;
-});
-
+forgetWhatWasMade();
 // Node opens it with its first use, and importing node:process is one.
 void process.stdin;
 const atTheStart = countHandles();
 /** Tests after which there was more of something than before. */
 const suspects = new Map<string, Set<string>>();
 let hasFailure = false;
-
-// Whoever starts it: a helper, a test or the product.
-subscribe("child_process", (message) => {
-  made.processes.set((message as { process: ChildProcess }).process, runningTest.getStore());
-});
 
 aroundEach(async (runTest, { task }) => {
   const before = countHandles();
@@ -113,6 +103,7 @@ function countHandles(): Map<string, number> {
     counts.set(`listener to ${String(event)} of this process`, process.listenerCount(event));
   }
   for (const path of openFiles()) counts.set(`open file ${path}`, (counts.get(`open file ${path}`) ?? 0) + 1);
+  const { collectedFiles } = made;
   if (collectedFiles > 0) counts.set("file that was closed only by the garbage collector", collectedFiles);
   return counts;
 }

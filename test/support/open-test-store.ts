@@ -1,13 +1,13 @@
 import { join } from "node:path";
 
-import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { openStoreAt } from "./open-store-at.ts";
 
 /** A real store in a folder of its own (below `parent`) that is gone at the end of the scope. */
 export async function openTestStore(parent?: string): Promise<{ readonly store: Store } & AsyncDisposable> {
   const folder = await temporaryFolder(parent);
-  const store = await openStore({ kind: "sqlite", path: join(folder.path, "home", "crabpot.sqlite") });
+  const store = await openStoreAt(join(folder.path, "home", "crabpot.sqlite"));
   return {
     store,
     async [Symbol.asyncDispose]() {

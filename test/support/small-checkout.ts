@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ensureAgentImage } from "../../scripts/steps/agent-image.ts";
 import { type AgentImage, readAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
@@ -25,6 +25,11 @@ export async function smallCheckout(): Promise<SmallCheckout> {
   const folder = await temporaryFolder();
   await mkdir(join(folder.path, "container", "agent"), { recursive: true });
   await mkdir(join(folder.path, "container", "image"));
+  for (const program of ["agent/browser/driver.ts", "reader/main.ts"]) {
+    const path = join(folder.path, "container", program);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, "console.log();\n");
+  }
   const recipe = ["ARG BASE_IMAGE=none", "FROM ${BASE_IMAGE}", 'ARG PACKAGES="bash"', "COPY agent.cjs image/ /opt/"];
   await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\nLABEL packages="\${PACKAGES}"\n`);
   await writeFile(join(folder.path, "container", "image", "note.txt"), "a file of the image");

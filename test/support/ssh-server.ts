@@ -2,12 +2,12 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { requireProgram } from "./debian-program.ts";
 import { engineWithAgentImage } from "./engine.ts";
+import { freePort } from "./free-port.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
@@ -127,15 +127,6 @@ async function startServer(configuration: string, port: number): Promise<() => P
     server.kill("SIGTERM");
     await ended;
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function linesOf(path: string): Promise<string[]> {

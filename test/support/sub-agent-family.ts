@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 
-import { jsonLines } from "./crabpot.ts";
+import type { SubAgentView } from "../../src/operations/operations.ts";
 import type { TestHost } from "./host.ts";
 import { groupOf } from "./model-host.ts";
 import type { ModelScript, ModelServerRequest, ScriptedReply } from "./model-servers/model-server.ts";
@@ -51,21 +51,9 @@ export function byGroup(scripts: ReadonlyMap<string, ModelScript>): ModelScript 
   return (request) => scripts.get(groupOf(request))?.(request) ?? { text: "There is nothing to do." };
 }
 
-interface ListedSubAgent {
-  readonly id: string;
-  readonly group: string;
-  readonly session: string | null;
-  readonly state: string;
-}
-
 /** Of a group, or of all, the newest first. */
-export async function subAgentsOf(
-  host: TestHost,
-  group?: string,
-): Promise<(ListedSubAgent & Record<string, unknown>)[]> {
-  const ofGroup = group === undefined ? [] : ["--group", group];
-  const { stdout } = await host.cli("agents", "list", "--all", ...ofGroup, "--json");
-  return jsonLines(stdout) as (ListedSubAgent & Record<string, unknown>)[];
+export async function subAgentsOf(host: TestHost, group?: string): Promise<SubAgentView[]> {
+  return host.control.listSubAgents({ group, all: true });
 }
 
 /** Running containers that say that they are a sub-agent's, of a group or of all. */
@@ -80,11 +68,12 @@ export async function childContainers(host: TestHost, group?: string): Promise<{
 
 /** Resolves when the command of `begins` runs in so many sub-agents of the group. */
 export async function begun(host: TestHost, group: string, count = 1): Promise<void> {
-  const isBegun = async () => {
+  const begunThere = async () => {
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
     return found.filter((name) => name.endsWith(`/scratch/begun-${group}`)).length;
   };
-  await expect.poll(isBegun, { timeout: 60_000 }).toBe(count);
+  // A folder may go while it is read.
+  await vi.waitFor(async () => expect(await begunThere()).toBe(count), { timeout: 120_000, interval: 20 });
 }
 
 /** Resolves when nothing that a sub-agent has left lies about any more: soon after, its end is complete. */
@@ -93,7 +82,7 @@ export async function cleared(host: TestHost): Promise<void> {
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
     return found.filter((name) => name.endsWith("/scratch"));
   };
-  await expect.poll(folders, { timeout: 60_000 }).toEqual([]);
+  await vi.waitFor(async () => expect(await folders()).toEqual([]), { timeout: 60_000, interval: 20 });
 }
 
 /** What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their sessions, sessions. */
@@ -103,14 +92,12 @@ export async function remainsOf(host: TestHost): Promise<string[]> {
   const own = new Set((await subAgentsOf(host)).map(({ session }) => session));
   const found = await readdir(join(host.home, "sessions"), { recursive: true });
   const files = found.filter((name) => own.has(name.split("/", 1)[0] ?? "") && !isLog(name));
-  const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout).filter(
-    ({ kind }) => kind === "agent",
-  );
+  const sessions = (await host.control.listSessions()).filter(({ kind }) => kind === "agent");
   const temporary = await readdir(join(host.home, "incoming")).catch(() => []);
   return [
     ...containers.map(({ name }) => `container ${name}`),
     ...files,
-    ...sessions.map(({ session }) => `session ${String(session)}`),
+    ...sessions.map(({ session }) => `session ${session}`),
     ...temporary.map((name) => `incoming/${name}`),
   ];
 }

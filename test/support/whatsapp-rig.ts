@@ -25,6 +25,8 @@ import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
 
+const { NODE_COMPILE_CACHE } = process.env;
+
 export interface WhatsAppRigOptions {
   readonly settings?: Partial<WhatsAppSettings>;
   readonly supervisor?: Partial<SupervisorLimits>;
@@ -149,7 +151,7 @@ export class WhatsAppRig implements AsyncDisposable {
         awaited: async () => this.awaited,
       },
       ids: this.aliases.of("whatsapp", this.store.channelState, () => this.named),
-      variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
+      variables: { NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
       limits: worker,
     });
     const limits = { ...supervisorLimits, firstMs: 10, conflictMs: 100, ...supervisor };

@@ -1,10 +1,22 @@
 import type { AgentToolResult, HostPayload } from "../../../src/protocol/messages.ts";
+import type { GivenPage } from "../../../src/protocol/pages.ts";
 import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
 
 export type ModelResponse = Extract<HostPayload, { type: "model-response" | "model-failure" }>;
 export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCalls"][number];
 
 export type ToolResult = Readonly<AgentToolResult>;
+
+/** What the host answers to a call. */
+export interface HostOutput extends ToolOutput {
+  /** What it says comes behind the output. */
+  readonly page?: GivenPage | undefined;
+}
+
+/** Where what a call prints is shown while it runs. */
+export interface CallOutput extends Disposable {
+  write(chunk: Uint8Array): void;
+}
 
 /** What a loop has of the host during one turn. All of it rejects once the turn is cancelled. */
 export interface TurnHost {
@@ -14,7 +26,9 @@ export interface TurnHost {
   /** Gives the results of the last answer's calls and gets the next answer, or why there is none. */
   askModel(append: readonly ToolResult[]): Promise<ModelResponse>;
   /** Has a tool run by the host. */
-  askTool(callId: string, name: string, input: unknown): Promise<ToolOutput>;
+  askTool(callId: string, name: string, input: unknown): Promise<HostOutput>;
+  /** For what a call prints, if somebody watches; to be ended with it. */
+  outputOf(callId: string): CallOutput | undefined;
   /** A sign of life. */
   progress(text: string): Promise<void>;
 }

@@ -48,7 +48,9 @@ function callsAtOnce(calls: readonly ToolCall[], { tools }: Turn): readonly Tool
 
 async function runCall(call: ToolCall, { host, tools }: Turn): Promise<ToolResult> {
   host.signal.throwIfAborted();
-  const context = { signal: host.signal, askHost: host.askTool.bind(host, call.id) };
+  using output = host.outputOf(call.id);
+  const show = output && ((chunk: Uint8Array) => output.write(chunk));
+  const context = { signal: host.signal, askHost: host.askTool.bind(host, call.id), show };
   await host.progress(progressText(call));
   const missing = { output: `There is no tool ${call.name}.`, isError: true };
   const result = (await tools.get(call.name)?.run(call.input, context)) ?? missing;

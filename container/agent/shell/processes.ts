@@ -19,6 +19,8 @@ export interface ProcessScope {
 const chokingProcesses = 32;
 /** How often processes that keep starting others are hunted one by one. */
 const rounds = 5;
+/** How long each signal to everything is given to work, in turn: a killed process holds its place until it has been reaped. */
+const clearingMs = [20, 50, 100, 200, 500, 1_000, 2_000] as const;
 
 /** True when a signal could be sent; false when there is nothing to send it to. A negative id is a process group. */
 export function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -40,7 +42,8 @@ export async function groupEnds(group: number, timeoutMs: number): Promise<boole
 
 /**
  * Kills what a shell left outside its process group. What forks faster than it is hunted, or has thrown the mark away, is
- * only stopped by one signal to everything, which is right nowhere but in a pid namespace of our own.
+ * only stopped by one signal to everything, which is right nowhere but in a pid namespace of our own. Resolves when others
+ * can be started again, or when the kernel has not made room in some seconds.
  */
 export async function killLeftovers(scope: ProcessScope): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
@@ -49,7 +52,12 @@ export async function killLeftovers(scope: ProcessScope): Promise<void> {
     for (const pid of found) signalProcess(pid, "SIGKILL");
     await delay(10);
   }
-  if (scope.ownsPidNamespace && (await isChoked(scope))) signalProcess(-1, "SIGKILL");
+  if (!scope.ownsPidNamespace) return;
+  for (const waitMs of clearingMs) {
+    if (!(await isChoked(scope))) return;
+    signalProcess(-1, "SIGKILL");
+    await delay(waitMs);
+  }
 }
 
 /** Whether there are so many processes that others cannot be started. */
@@ -84,8 +92,32 @@ function threadsOf(pids: readonly number[]): number {
   return threads;
 }
 
+/**
+ * Kills all that was started with this variable, `NAME=value`, and the process groups it is in, which must be none of ours: what has written over
+ * its environment goes with the others. Resolves when there is nothing left, or after some tries.
+ */
+export async function killStartedWith(variable: string): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    const found = await processesWith([variable]);
+    if (found.length === 0) return;
+    for (const pid of found) signalProcess(-(await groupOf(pid)), "SIGKILL");
+    await delay(10);
+  }
+}
+
+/** The process's own number for one that is gone by now: nothing has that group any more. */
+async function groupOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
+  // Its name may hold anything: what counts is behind it, after the state and the parent.
+  const group = Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[2]);
+  return group > 1 ? group : pid;
+}
+
 async function markedProcesses(...marks: readonly string[]): Promise<number[]> {
-  const needles = marks.map((mark) => `${shellMark}=${mark}`);
+  return processesWith(marks.map((mark) => `${shellMark}=${mark}`));
+}
+
+async function processesWith(needles: readonly string[]): Promise<number[]> {
   const found: number[] = [];
   if (needles.length === 0) return found;
   for (const pid of await allProcesses()) {

@@ -1,3 +1,4 @@
+import { browser } from "./browser.ts";
 import { editFile } from "./edit-file.ts";
 import { jobs } from "./jobs.ts";
 import { listFiles } from "./list-files.ts";
@@ -10,6 +11,7 @@ import { writeFile } from "./write-file.ts";
 
 /** Every tool that runs in the container. The host offers what stands here, the agent runs it. */
 export const containerTools: readonly ContainerTool[] = [
+  browser,
   editFile,
   jobs,
   listFiles,

@@ -75,7 +75,11 @@ async function runNow(input: ShellInput, place: CallPlace): Promise<ToolOutput> 
       timeoutMs: timeoutSeconds * 1_000,
       signal: place.signal,
       mayGoOn: () => (refusal = place.jobs.refusal) === undefined,
-      onOutput: (chunk) => sink.write(chunk),
+      onOutput: (chunk) => {
+        sink.write(chunk);
+        // Of what goes on as a job nothing more is shown.
+        if (sink === log) place.show?.(chunk);
+      },
     });
   } catch (error) {
     throw new ToolError(`No shell could be started: ${reasonOf(error)}`);

@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { parseToolInput, ToolError } from "../../../src/protocol/tools.ts";
 import type { FilePart } from "../../../src/protocol/messages.ts";
 import type { ToolFacts, ToolOutput } from "../../../src/protocol/tools.ts";
+import type { Browser } from "../browser/browser.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { ResultFiles } from "../result-files.ts";
 import type { PersistentShell } from "../shell/persistent-shell.ts";
@@ -15,6 +16,7 @@ export interface ContainerPlace {
   readonly shell: PersistentShell;
   /** What runs in the background. */
   readonly jobs: Jobs;
+  readonly browser: Pick<Browser, "ask" | "close">;
   /** Takes outputs that are too long for a result. */
   readonly outputs: ToolOutputFolder;
   /** Where the paths that the model gives begin. */
@@ -33,6 +35,8 @@ export interface ContainerToolOutput extends ToolOutput {
 /** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
 export interface CallPlace extends ContainerPlace {
   readonly signal: AbortSignal;
+  /** Takes what the call prints while it runs; left out: nobody wants to see it. */
+  readonly show?: ((chunk: Uint8Array) => void) | undefined;
 }
 
 /**
@@ -43,6 +47,10 @@ export interface ContainerTool extends ToolFacts {
   readonly runs: "container";
   /** Changes nothing, so that calls next to each other may run at the same time. */
   readonly readsOnly: boolean;
+  /** Drives a browser, so that it is offered only where the group's image has one. */
+  readonly needsBrowser?: boolean | undefined;
+  /** Whose words its results are, where they are not only the group's. */
+  readonly origin?: "web" | undefined;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
   run(input: unknown, place: CallPlace): Promise<string | ContainerToolOutput>;
 }
@@ -50,6 +58,8 @@ export interface ContainerTool extends ToolFacts {
 /** What the author of a tool writes. `run` gets input that fits, and throws ToolError with words for the model. */
 interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<Schema> {
   readonly readsOnly: boolean;
+  readonly needsBrowser?: boolean;
+  readonly origin?: "web";
   run(input: z.infer<Schema>, place: CallPlace): Promise<string | ContainerToolOutput>;
 }
 

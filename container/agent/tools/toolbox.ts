@@ -3,8 +3,10 @@ import { realpath } from "node:fs/promises";
 import { limits } from "../../../src/protocol/limits.ts";
 import { timedOut, ToolError, toToolOutput } from "../../../src/protocol/tools.ts";
 import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
+import type { ReadPage } from "../page-reading.ts";
 import { fitToolOutput } from "../text.ts";
 import { toError } from "../to-error.ts";
+import type { HostOutput } from "../loops/agent-loop.ts";
 import { resolvePath } from "./paths.ts";
 import { isForModel } from "./tool.ts";
 import type { ContainerPlace, ContainerTool, ContainerToolOutput } from "./tool.ts";
@@ -19,7 +21,9 @@ export interface CallContext {
   /** Aborted when the turn is cancelled. */
   readonly signal: AbortSignal;
   /** Lets the host run the tool. */
-  readonly askHost: (name: string, input: unknown) => Promise<ToolOutput>;
+  readonly askHost: (name: string, input: unknown) => Promise<HostOutput>;
+  /** See `CallPlace`. */
+  readonly show?: ((chunk: Uint8Array) => void) | undefined;
 }
 
 /** A tool of a turn, for any input. `run` never rejects. */
@@ -31,6 +35,7 @@ export interface RunnableTool {
 interface ToolboxOptions {
   readonly tools: readonly ContainerTool[];
   readonly place: ContainerPlace;
+  readonly readPage: ReadPage;
   /** Where faults of ours go. */
   readonly log: (text: string) => void;
 }
@@ -76,7 +81,7 @@ export class Toolbox {
   }
 
   #limited(tool: ContainerTool, timeoutSeconds: number): RunnableTool["run"] {
-    return async (input, { signal: cancelled }) => {
+    return async (input, { signal: cancelled, show }) => {
       const overdue = Promise.withResolvers<ToolOutput>();
       const expired = new AbortController();
       let giveUp: NodeJS.Timeout | undefined;
@@ -86,7 +91,7 @@ export class Toolbox {
       }, timeoutSeconds * 1_000);
       const signal = AbortSignal.any([cancelled, expired.signal]);
       try {
-        const running = tool.run(input, { ...this.#options.place, signal });
+        const running = tool.run(input, { ...this.#options.place, signal, show });
         const result = toToolOutput<ContainerToolOutput>(await Promise.race([running, overdue.promise]));
         if (!expired.signal.aborted || cancelled.aborted) return result;
         const { output } = timedOut(tool.name, timeoutSeconds);
@@ -103,14 +108,29 @@ export class Toolbox {
 
   /** Which file a path means is known in the container only. */
   #forwarded({ name, resolvePaths }: AnnouncedTool): RunnableTool["run"] {
-    return async (input, { askHost }) => {
-      if (resolvePaths.length === 0 || typeof input !== "object" || input === null) return askHost(name, input);
+    return async (input, { askHost, signal }) => {
+      if (resolvePaths.length === 0 || typeof input !== "object" || input === null)
+        return this.#shown(await askHost(name, input), signal);
       const resolved: Record<string, unknown> = { ...input };
       for (const field of resolvePaths) {
         const path = resolved[field];
         if (typeof path === "string") resolved[field] = await realpath(resolvePath(this.#options.place.paths, path));
       }
-      return askHost(name, resolved);
+      return this.#shown(await askHost(name, resolved), signal);
     };
+  }
+
+  async #shown({ output, isError, page }: HostOutput, signal: AbortSignal): Promise<ToolOutput> {
+    if (page === undefined) return this.#keptShort({ output, isError });
+    return { output: `${output}\n${await this.#options.readPage(page, signal)}`, isError };
+  }
+
+  /** What the model cannot be shown whole is in a file. */
+  #keptShort(result: ToolOutput): ToolOutput {
+    if (result.output.length <= limits.toolOutputChars) return result;
+    const file = this.#options.place.outputs.create();
+    file.write(Buffer.from(result.output));
+    const where = `[cut here: ${file.close()}]`;
+    return { ...result, output: `${fitToolOutput(result.output, limits.toolOutputChars - 500)}\n${where}` };
   }
 }

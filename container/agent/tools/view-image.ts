@@ -6,20 +6,13 @@ import * as z from "zod";
 import { limits } from "../../../src/protocol/limits.ts";
 import { ToolError } from "../../../src/protocol/tools.ts";
 import { openRegularFile, resolvePath } from "./paths.ts";
+import { pictureType } from "./picture-type.ts";
 import { defineContainerTool } from "./tool.ts";
 
-/** Bytes as Latin-1 text, each at its place. */
-const signatures: readonly (readonly [mimeType: string, ...marks: (readonly [at: number, bytes: string])[]])[] = [
-  ["image/jpeg", [0, "\xff\xd8\xff"]],
-  ["image/png", [0, "\x89PNG\r\n\x1a\n"]],
-  ["image/gif", [0, "GIF8"]],
-  ["image/webp", [0, "RIFF"], [8, "WEBP"]],
-];
-
-/** The image itself is not looked into: the host hands it to the model as it is. */
+/** The image itself is not looked into: the host turns it upright and makes it as small as is of use, in a process of its own. */
 export const viewImage = defineContainerTool({
   name: "view_image",
-  description: "Look at an image file: JPEG, PNG, GIF or WebP, at most 3.9 MB.",
+  description: "Look at an image file: JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF, at most 16 MB.",
   input: z.strictObject({ path: z.string().min(1).max(4_096).describe("Image to look at.") }),
   risk: "low",
   timeoutSeconds: 60,
@@ -29,11 +22,11 @@ export const viewImage = defineContainerTool({
   run: async (input, { paths, files }) => {
     const path = resolvePath(paths, input.path);
     const content = await readImage(path);
-    const head = content.subarray(0, 16).toString("latin1");
-    const [mimeType] =
-      signatures.find(([, ...marks]) => marks.every(([at, bytes]) => head.startsWith(bytes, at))) ?? [];
+    const mimeType = pictureType(content);
     if (mimeType === undefined)
-      throw new ToolError(`${path} is no JPEG, PNG, GIF or WebP image by its content. Convert it to PNG first.`);
+      throw new ToolError(
+        `${path} is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF image by its content. Convert it to PNG first.`,
+      );
     const output = `${path} (${mimeType}, ${content.length} bytes):`;
     const name = basename(path).toWellFormed().slice(0, 256);
     return { output, isError: false, parts: [{ kind: "image", file: files.add(content), name }] };

@@ -33,13 +33,20 @@ def styles():
     return f'{HEAD}<w:styles {W}>{"".join(made)}</w:styles>'
 
 
+MARKED = re.compile(r"\*\*(?P<b>.+?)\*\*|(?<![\w*])(?:\*(?P<i>[^\s*](?:[^*]*[^\s*])?)\*|_(?P<u>[^\s_](?:[^_]*[^\s_])?)_)(?!\w)")
+
+
 def runs(text):
-    made = []
-    for index, piece in enumerate(re.split(r"\*\*(.+?)\*\*", text)):
-        if piece:
-            bold = "<w:rPr><w:b/></w:rPr>" if index % 2 else ""
-            made.append(f'<w:r>{bold}<w:t xml:space="preserve">{escape(clean(piece))}</w:t></w:r>')
-    return "".join(made)
+    made, at = [], 0
+    for mark in MARKED.finditer(text):
+        made += run(text[at:mark.start()], ""), run(mark["b"] or mark["i"] or mark["u"], "b" if mark["b"] else "i")
+        at = mark.end()
+    return "".join([*made, run(text[at:], "")])
+
+
+def run(text, look):
+    look = f"<w:rPr><w:{look}/></w:rPr>" if look else ""
+    return f'<w:r>{look}<w:t xml:space="preserve">{escape(clean(text))}</w:t></w:r>' if text else ""
 
 
 def clean(text):

@@ -40,6 +40,7 @@ def blocks(text):
 
     for raw in text.splitlines():
         line = re.sub(r"\*\*(.+?)\*\*", r"\1", raw.strip())
+        line = re.sub(r"(?<![\w*])([*_])([^\s*_](?:[^*_]*[^\s*_])?)\1(?!\w)", r"\2", line)
         heading = re.match(r"(#{1,6})\s+(.*)", line)
         item = re.match(r"(?:[-*+]|(\d+[.)]))\s+(.*)", line)
         if heading or item or not line or line.startswith("|"):

@@ -11,6 +11,7 @@ export const http = defineChannel({
     typedChats: true,
     reactions: true,
     hearsReactions: true,
+    voice: true,
     fetchedLater: true,
     namesAgents: true,
   },

@@ -9,6 +9,7 @@ export const terminal = defineChannel({
   traits: {
     console: true,
     edits: true,
+    voice: true,
     inEveryHome: true,
     typedChats: true,
     operatorOnly: true,

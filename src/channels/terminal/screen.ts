@@ -1,5 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from "node:readline";
+import { stripVTControlCharacters } from "node:util";
 
+import { columnsOf } from "../../lib/text/columns.ts";
 import type { HostConsole } from "../define-channel.ts";
 
 type ScreenStreams = Pick<HostConsole, "input" | "output" | "error" | "logs" | "onInterrupt">;
@@ -13,6 +15,9 @@ export class Screen implements Disposable {
   readonly #logs: Disposable | undefined;
   #status = "";
   #isPromptShown = false;
+  /** Lines that stand above the prompt until others take their place, and how many rows of them there are on the screen. */
+  #live: readonly string[] = [];
+  #liveRows = 0;
   #closed = false;
 
   constructor(streams: ScreenStreams, prompt: string | undefined) {
@@ -24,7 +29,9 @@ export class Screen implements Disposable {
     // The iterator keeps lines from its making on; one made later would miss those in between.
     this.#lines = { [Symbol.asyncIterator]: () => iterator };
     this.#logs = prompt === undefined ? undefined : streams.logs?.divert((text) => void this.hint(text));
+    this.#reader.on("line", (line) => this.#leaveLine(line));
     this.#reader.once("close", () => {
+      if (this.#liveRows > 0) this.#wipe(this.#reader.getCursorPos().rows);
       this.#closed = true;
       this.#logs?.[Symbol.dispose]();
       // What comes next stands below the prompt, not on it.
@@ -61,6 +68,19 @@ export class Screen implements Disposable {
     this.prompt();
   }
 
+  /** How many rows the terminal has; undefined: it is none. */
+  get rows(): number | undefined {
+    const { output } = this.#streams;
+    return "rows" in output && typeof output.rows === "number" && output.rows > 0 ? output.rows : undefined;
+  }
+
+  /** Lines above the prompt, none longer than a row, in the place of those before. What is printed stands above them. */
+  live(lines: readonly string[]): void {
+    if (this.#prompt === undefined || this.#closed || (lines.length === 0 && this.#live.length === 0)) return;
+    this.#live = lines;
+    if (this.#isPromptShown) void this.#between(() => Promise.resolve());
+  }
+
   /** Resolves when the output has taken the text, rejects when it cannot. */
   async print(text: string): Promise<void> {
     await this.#between(() => writeTo(this.#streams.output, text));
@@ -82,14 +102,38 @@ export class Screen implements Disposable {
     }
     const { output } = this.#streams;
     const { rows } = this.#reader.getCursorPos();
-    moveCursor(output, 0, -rows);
-    cursorTo(output, 0);
-    clearScreenDown(output);
+    this.#wipe(rows);
     const written = write();
+    this.#showLive();
     // The prompt goes up as many rows as what was typed took above the cursor.
     if (rows > 0) output.write("\n".repeat(rows));
     this.prompt();
     await written;
+  }
+
+  /** Removes the prompt and what stands above it, of which the cursor is so many rows below. */
+  #wipe(rows: number): void {
+    const { output } = this.#streams;
+    moveCursor(output, 0, -(rows + this.#liveRows));
+    cursorTo(output, 0);
+    clearScreenDown(output);
+    this.#liveRows = 0;
+  }
+
+  #showLive(): void {
+    if (this.#live.length === 0) return;
+    this.#streams.output.write(this.#live.map((line) => `${line}\n`).join(""));
+    this.#liveRows = this.#live.length;
+  }
+
+  /** A line was entered: it stays where it is read again, and what stood above it comes below. */
+  #leaveLine(line: string): void {
+    const { columns } = this;
+    if (this.#liveRows === 0 || columns === undefined || this.#prompt === undefined) return;
+    const prompt = this.#status + this.#prompt;
+    const rows = Math.floor(columnsOf(stripVTControlCharacters(prompt) + line) / columns) + 1;
+    this.#wipe(rows);
+    this.#streams.output.write(`${prompt}${line}\n`);
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { createColors } from "picocolors";
 
+import type { Delta } from "../../domain/delta.ts";
 import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
@@ -11,6 +12,7 @@ import { visible } from "../../lib/text/visible.ts";
 import { columnsOf } from "../../lib/text/columns.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
+import { LiveAnswers } from "./live-answers.ts";
 import { formatText, type MisaddressedLine, parseLine } from "./line.ts";
 import { Screen } from "./screen.ts";
 
@@ -22,6 +24,11 @@ export interface TerminalOptions extends HostConsole {
 }
 
 const storeRetryS = 1;
+/** Between two looks at an answer that grows. */
+const redrawMs = 50;
+/** Rows that answers take while they grow; so many others stay for the prompt and what stands above. */
+const mostLiveRows = 20;
+const keptRows = 4;
 const describeSign = { queued: "waits for its turn …", working: "is being worked on …" } as const;
 
 /**
@@ -44,6 +51,10 @@ export class TerminalChannel implements Channel {
   readonly #activity = new Map<string, Exclude<Sign, "idle">>();
   /** What is done there, where it takes long. */
   readonly #progress = new Map<string, string>();
+  readonly #live = new LiveAnswers(({ chat = "", agent }) => this.#nameOf(formatText(chat), agent));
+  /** Only a person at a terminal can watch: programs get whole messages. */
+  readonly showDelta: Channel["showDelta"];
+  #redraw: NodeJS.Timeout | undefined;
   #lines = 0;
   #state: ChannelState;
   #events: ChannelEvents | undefined;
@@ -55,6 +66,7 @@ export class TerminalChannel implements Channel {
     this.#colors = createColors(prompting);
     this.#screen = new Screen(options, prompting ? this.#colors.bold("› ") : undefined);
     this.#state = { state: "connecting", since: options.clock.now() };
+    if (prompting) this.showDelta = (delta) => this.#watch(delta);
     options.output.on("error", this.#onOutputError);
   }
 
@@ -103,6 +115,20 @@ export class TerminalChannel implements Channel {
     this.#showActivity();
   }
 
+  #watch(delta: Delta): void {
+    this.#live.add(delta);
+    if (delta.type === "over") this.#showLive();
+    else this.#redraw ??= setTimeout(() => this.#showLive(), redrawMs).unref();
+  }
+
+  #showLive(): void {
+    clearTimeout(this.#redraw);
+    this.#redraw = undefined;
+    const { columns, rows } = this.#screen;
+    if (columns === undefined || rows === undefined) return;
+    this.#screen.live(this.#live.lines({ columns, rows: Math.min(mostLiveRows, rows - keptRows) }));
+  }
+
   #showActivity(): void {
     const shown = [...this.#activity].map(([group, state]) => {
       const progress = this.#progress.get(group);
@@ -117,6 +143,7 @@ export class TerminalChannel implements Channel {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
+    clearTimeout(this.#redraw);
     this.#screen[Symbol.dispose]();
     await this.#reading;
     this.#ended.resolve();
@@ -195,8 +222,12 @@ export class TerminalChannel implements Channel {
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
       file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
-    const name = `${group}/${agent ?? this.#options.assistantName}:`;
+    const name = `${this.#nameOf(group, agent)}:`;
     return `${paint(name)} ${this.#layOut(said.trimEnd(), columnsOf(name) + 1)}\n`;
+  }
+
+  #nameOf(group: string, agent: string | undefined): string {
+    return `${group}/${agent ?? this.#options.assistantName}`;
   }
 
   #helpText(): string {

@@ -10,7 +10,15 @@ const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 export const whatsapp = defineChannel({
   name: "whatsapp",
   config: whatsAppSettings,
-  traits: { reactions: true, hearsReactions: true, edits: true, quotes: true, onboards: true, aliases: true },
+  traits: {
+    reactions: true,
+    voice: true,
+    hearsReactions: true,
+    edits: true,
+    quotes: true,
+    onboards: true,
+    aliases: true,
+  },
   variables: workerVariables,
   remarks: ({ webSocketUrl }) =>
     webSocketUrl === undefined

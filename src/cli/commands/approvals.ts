@@ -3,6 +3,7 @@ import type { Command } from "commander";
 
 import { wholeCall, wholeInput } from "../../approvals/card.ts";
 import { type ApprovalScope, approvalScopes } from "../../domain/approval.ts";
+import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
@@ -102,6 +103,16 @@ function addAnswerCommands(approvals: Command, context: CommandContext): void {
       const more = `${votes} of ${quorum} people have allowed it; the call waits for the others.`;
       output.line(state === "open" ? more : `${approval.tool} runs (${approval.code}).`);
       if (scope === "always") output.line(`${ownCommand("approvals list")} has the id to revoke it by.`);
+    });
+
+  addLeaf(approvals, "answer <code> [values...]", "fill in what a server asks: NAME=VALUE …, JSON, or the only value")
+    .option("--yes", "of a question without values, or whose values all have defaults")
+    .action(async (code: string, words: string[], { yes }: { yes?: boolean }, command: Command) => {
+      if (words.length === 0 && yes !== true) throw new AppError("usage", `Say what ${code} asks for: NAME=VALUE …`);
+      const approval = await context.host.answerApproval(code, { allow: true, values: words.join("\n") });
+      const output = context.outputOf(command);
+      if (output.json) output.object(approval);
+      output.line(`${approval.tool} goes on with it (${approval.code}).`);
     });
 
   addLeaf(approvals, "deny <code>", "do not let a call run; the agent is told")

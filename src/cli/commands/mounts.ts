@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 
 import { configuredGroups } from "../../config/groups.ts";
-import { loadConfig } from "../../config/loading/load.ts";
 import { judgeGroupMounts } from "../../sandbox/mounts/group-mounts.ts";
 import type { MountVerdict } from "../../sandbox/mounts/rules.ts";
 import type { Group } from "../../domain/group.ts";
@@ -17,7 +16,7 @@ export function addMountsCommand(program: Command, context: CommandContext): voi
     "check <group>",
     "what each mount that a group asks for would get now; exit 1 if one is denied",
   ).action(async (name: string, _options: object, command: Command) => {
-    const { config } = await loadConfig(context.paths.config, context.environment.variables);
+    const { config } = await context.loadConfig();
     const configured = configuredGroups(config);
     const verdicts = await judgeNow(context, await findGroup(context, configured, name), configured);
     context.outputOf(command).items(

@@ -8,7 +8,7 @@ import { visible } from "../../lib/text/visible.ts";
 import type { ErasureOperations } from "../../operations/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import { isWithoutHost } from "../control-client.ts";
+import { isWithoutHost } from "../control-socket.ts";
 import type { Output } from "../output.ts";
 
 /** What something must be set up, or said, for first. */
@@ -64,7 +64,7 @@ async function withErasure(context: CommandContext, use: (erasure: ErasureOperat
     if (!isWithoutHost(error) || !existsSync(context.paths.database)) throw error;
   }
   const { openOfflineErasure } = await import("../../wiring/erasure/erase-offline.ts");
-  await using erasure = await openOfflineErasure(context.environment);
+  await using erasure = await openOfflineErasure(context.environment, await context.adapters());
   await use(erasure);
 }
 

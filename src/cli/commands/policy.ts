@@ -2,14 +2,15 @@ import type { Command } from "commander";
 import { InvalidArgumentError, Option } from "commander";
 
 import { policyOf } from "../../config/policy.ts";
-import { loadConfig } from "../../config/loading/load.ts";
 import { origins } from "../../domain/origin.ts";
 import type { Origin } from "../../domain/origin.ts";
 import type { Rule } from "../../domain/policy.ts";
 import { roles } from "../../domain/role.ts";
+import { ToolRegistry } from "../../tools/registry.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { broughtTools } from "./skills/brought-tools.ts";
 import { explainCall, tellExplanation } from "./policy/explain.ts";
 import type { ExplainOptions } from "./policy/explain.ts";
 import { findAudience } from "./policy/find-audience.ts";
@@ -38,14 +39,18 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
     )
     .action(async (...given: ExplainArguments) => {
       const [group, tool, input, options, command] = given;
-      const { config, adapters } = await loadConfig(context.paths.config, context.environment.variables);
+      const { config, adapters } = await context.loadConfig();
+      await context.configurePlugins(config);
       const audience = await findAudience(context, { config, adapters }, group);
-      tellExplanation(context.outputOf(command), await explainCall(audience, { tool, input }, options));
+      const brought = await broughtTools(context, config, group);
+      const registry = new ToolRegistry(adapters.tools).joinedBy(brought);
+      const explained = await explainCall({ ...audience, registry }, { tool, input }, options);
+      tellExplanation(context.outputOf(command), explained);
     });
 
   addLeaf(policy, "show <group>", "the rules for a group, in the order in which they count; needs no host").action(
     async (name: string, _options: object, command: Command) => {
-      const { config, adapters } = await loadConfig(context.paths.config, context.environment.variables);
+      const { config, adapters } = await context.loadConfig();
       const { group } = await findAudience(context, { config, adapters }, name);
       const rules = policyOf(config, group.name).rules.map((rule) => ({ ...rule, tools: rule.tools ?? ["*"] }));
       context.outputOf(command).items(

@@ -1,7 +1,5 @@
 import type { Command } from "commander";
 
-import { builtInAdapters } from "../../config/adapters.ts";
-import { loadConfig } from "../../config/loading/load.ts";
 import { namesFor, type ProfileNames } from "../../config/profiles/parse-profile.ts";
 import { checkProfile, checkProfiles, describeProfileFault, profileOf } from "../../config/profiles/profile-files.ts";
 import type { CheckedProfile } from "../../config/profiles/profile-files.ts";
@@ -59,9 +57,10 @@ export function addProfilesCommand(program: Command, context: CommandContext): v
 }
 
 /** Routes and tools that profiles may name. */
-export async function namesNow({ paths, environment }: CommandContext): Promise<ProfileNames> {
-  const { config } = await loadConfig(paths.config, environment.variables);
-  return namesFor(config, builtInAdapters);
+export async function namesNow(context: CommandContext): Promise<ProfileNames> {
+  const adapters = await context.adapters();
+  const { config } = await context.loadConfig();
+  return namesFor(config, adapters);
 }
 
 function view({ name, file, profile, faults }: CheckedProfile) {

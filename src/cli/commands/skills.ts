@@ -5,21 +5,20 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 
 import { skillsOf } from "../../config/groups.ts";
-import { loadConfig } from "../../config/loading/load.ts";
 import { skillFile, skillNameFault } from "../../domain/skill.ts";
-import { AppError, toError } from "../../lib/app-error.ts";
+import { AppError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
-import type { InstallPlan } from "../../skills/install/installer.ts";
+import type { ComparedSkill, InstallPlan } from "../../skills/install/installer.ts";
 import { scanSkill } from "../../skills/install/scan-skill.ts";
 import { listAll, listForGroup, type ListedSkill } from "../../skills/list-skills.ts";
-import { readSkillLock, type SkillLockEntry } from "../../skills/lock-file.ts";
-import { findBundled, findInstalled, findOfGroup, type FoundSkill, nearestOf } from "../../skills/places.ts";
+import { readSkillLock } from "../../skills/lock-file.ts";
+import { findFor, type FoundSkill } from "../../skills/places.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import type { Column } from "../output.ts";
 import { groupsWithFolder, installerOf, listOptions, placesOf } from "./skills/places.ts";
-import { isConfirmed, showPlan } from "./skills/show-plan.ts";
+import { describeSkillTool, isConfirmed, showPlan, viewSkillTool } from "./skills/show-plan.ts";
 
 /** Skills are files, so none of it needs a running host; one that runs takes changes over between turns. */
 export function addSkillsCommand(program: Command, context: CommandContext): void {
@@ -56,8 +55,8 @@ function addList(skills: Command, context: CommandContext): void {
     });
 }
 
-async function configNow({ paths, environment }: CommandContext) {
-  return (await loadConfig(paths.config, environment.variables)).config;
+async function configNow(context: CommandContext) {
+  return (await context.loadConfig()).config;
 }
 
 function addShow(skills: Command, context: CommandContext): void {
@@ -65,12 +64,14 @@ function addShow(skills: Command, context: CommandContext): void {
     .option("--group <group>", "of the skills that this group could have")
     .action(async (name: string, { group }: { group?: string }, command: Command) => {
       const found = await findOne(context, name, group);
-      const { source, state, sha256, facts, tree, folder, locked } = found;
+      const { source, state, sha256, facts, tools, tree, folder, locked } = found;
       const files = tree?.files.map(({ path }) => path) ?? [];
       const output = context.outputOf(command);
       const { allowedTools, ...said } = facts ?? { allowedTools: [], description: "" };
       const findings = tree ? scanSkill(tree) : [];
-      const view = { name, ...said, allowedTools, source, state, folder, sha256, from: locked?.from, files, findings };
+      const brought = tools.map(viewSkillTool);
+      const about = { source, state, folder, sha256, from: locked?.from, tools: brought, files, findings };
+      const view = { name, ...said, allowedTools, ...about };
       output.facts(view, [
         ["name", name],
         ["description", said.description],
@@ -81,6 +82,7 @@ function addShow(skills: Command, context: CommandContext): void {
         ["wants tools", allowedTools.join(", ")],
         ["files", files.join(", ")],
       ]);
+      for (const tool of tools) output.line(describeSkillTool(tool).trim());
       for (const { kind, where, shows } of findings) output.line(`! ${kind} in ${where}: ${shows}`);
       const text = tree?.files.find(({ path }) => path === skillFile)?.bytes.toString("utf8");
       if (text !== undefined) output.line(`\n${visibleLines(text)}`);
@@ -89,8 +91,7 @@ function addShow(skills: Command, context: CommandContext): void {
 
 async function findOne(context: CommandContext, name: string, group: string | undefined): Promise<FoundSkill> {
   const { places, hostUid } = listOptions(context);
-  const own = group === undefined ? [] : await findOfGroup(places, group, hostUid);
-  const all = nearestOf([...(await findBundled(places)), ...(await findInstalled(places)), ...own]);
+  const all = await findFor(places, group, hostUid);
   const found = all.find((one) => one.name === name && one.state !== "hidden");
   if (found) return found;
   const near = nearest(
@@ -101,17 +102,25 @@ async function findOne(context: CommandContext, name: string, group: string | un
   throw new AppError("not_found", `There is no skill ${JSON.stringify(name)}.${hint}`, { fix: "crabpot skills list" });
 }
 
+interface InstallFlags {
+  readonly skill?: string;
+  readonly yes?: boolean;
+  readonly subscribe?: boolean;
+}
+
 function addInstall(skills: Command, context: CommandContext): void {
   addLeaf(skills, "install <source>", "from a folder, a .tar.gz, an npm package (npm:NAME) or a git address")
     .option("--skill <name>", "only this one of several")
+    .option("--subscribe", "the host looks for other versions; so it does for git and npm")
+    .option("--no-subscribe", "it does not")
     .option("--yes", "without asking")
-    .action(async (source: string, { skill, yes }: { skill?: string; yes?: boolean }, command: Command) => {
+    .action(async (source: string, { skill, yes, subscribe }: InstallFlags, command: Command) => {
       const installer = installerOf(context);
       const plan = await installer.plan(source, skill);
       const output = context.outputOf(command);
       if (!output.json || yes !== true) showPlan(output, plan, "planned");
       if (!(await isConfirmed(context, output, yes === true))) return;
-      await installer.install(plan);
+      await installer.install(plan, subscribe);
       if (output.json) showPlan(output, plan, "installed");
       output.line(`Installed: ${namesOf(plan)}. Groups get it that name it in \`skills\`, or have \`skills: all\`.`);
     });
@@ -163,45 +172,49 @@ function addCheck(skills: Command, context: CommandContext): void {
   });
 }
 
-/** Those of the lock file that were fetched from somewhere else. */
-async function installedFrom(context: CommandContext, only: string | undefined): Promise<[string, SkillLockEntry][]> {
+/** Installed skills beside what their sources have now. */
+async function compareWithSources(
+  context: CommandContext,
+  only: string | undefined,
+): Promise<readonly ComparedSkill[]> {
   const { skills } = await readSkillLock(placesOf(context).lock);
-  if (only === undefined) return Object.entries(skills);
-  const entry = skills[only];
-  if (!entry) throw new AppError("not_found", `There is no installed skill "${only}".`, { fix: "crabpot skills list" });
-  return [[only, entry]];
+  const installed = Object.entries(skills).map(([name, { from, sha256 }]) => ({ name, from, sha256 }));
+  const wanted = installed.filter(({ name }) => only === undefined || name === only);
+  if (only !== undefined && wanted.length === 0)
+    throw new AppError("not_found", `There is no installed skill "${only}".`, { fix: "crabpot skills list" });
+  return installerOf(context).compare(wanted);
 }
 
 function addUpdate(skills: Command, context: CommandContext): void {
   addLeaf(skills, "update [name]", "installs again what its source has by now, all or one")
     .option("--yes", "without asking")
     .action(async (name: string | undefined, { yes }: { yes?: boolean }, command: Command) => {
-      const installer = installerOf(context);
       const output = context.outputOf(command);
-      const plans: InstallPlan[] = [];
-      for (const [skill, { from }] of await installedFrom(context, name)) {
-        const plan = await installer.plan(from, skill);
-        if (plan.skills.some(({ replaces }) => replaces === "other")) plans.push(plan);
-      }
+      const plans = (await compareWithSources(context, name)).flatMap(planOf);
       for (const plan of plans) showPlan(output, plan, yes === true ? "installed" : "planned");
       if (plans.length === 0) return output.line("Everything is as its source has it.");
       if (!(await isConfirmed(context, output, yes === true))) return;
-      for (const plan of plans) await installer.install(plan);
+      for (const plan of plans) await installerOf(context).install(plan);
     });
+}
+
+/** What there is to install; throws why that is not known. */
+function planOf(compared: ComparedSkill): InstallPlan[] {
+  if (compared.state === "failed") throw compared.error;
+  const { from, now } = compared;
+  return now.replaces === "other" ? [{ from, skills: [now], unusable: [] }] : [];
 }
 
 function addSync(skills: Command, context: CommandContext): void {
   addLeaf(skills, "sync", "looks whether sources have something new, and changes nothing").action(
     async (_options: object, command: Command) => {
-      const installer = installerOf(context);
       const output = context.outputOf(command);
-      for (const [name, { from, sha256 }] of await installedFrom(context, undefined)) {
-        const found = await installer.plan(from, name).catch((error: unknown) => toError(error).message);
-        const now = typeof found === "string" ? undefined : found.skills[0];
-        const state = typeof found === "string" ? "failed" : now?.sha256 === sha256 ? "current" : "outdated";
+      for (const compared of await compareWithSources(context, undefined)) {
+        const { name, from, state } = compared;
+        const reason = state === "failed" ? compared.error.message : undefined;
+        const findings = state === "failed" ? undefined : compared.now.findings;
         if (state === "failed") context.exitCode = 1;
-        const reason = typeof found === "string" ? found : undefined;
-        if (output.json) output.object({ name, source: "installed", state, from, findings: now?.findings, reason });
+        if (output.json) output.object({ name, source: "installed", state, from, findings, reason });
         const hint = state === "outdated" ? `: \`crabpot skills update ${name}\` shows and installs it` : "";
         output.line(`${name}: ${state}${hint}${reason === undefined ? "" : `: ${reason}`}`);
       }

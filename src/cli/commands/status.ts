@@ -43,6 +43,8 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       "mount refused",
       `${target} of group ${group}: ${reason} See ${ownCommand(`mounts check ${group}`)}`,
     ]),
+    ...status.images.map(describeImage),
+    ...status.idlePlugins.map(({ name, reason }): [string, string] => [`plugin ${name}`, `not used: ${reason}`]),
     [
       "requests",
       status.requests > 0 ? `${status.requests} of chats that ask to be groups: ${ownCommand("chats")}` : undefined,
@@ -65,6 +67,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
         ? `no group is there for ${status.hooksWithoutGroup.join(", ")}: ${ownCommand("hooks list")}`
         : undefined,
     ],
+    ["skills", describeOutdated(status.outdatedSkills)],
     [
       "tasks",
       status.tasks.active + status.tasks.paused > 0
@@ -80,6 +83,15 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       `${today.calls} model calls, ${today.tokens} tokens, ${formatUsd(today.usd)}${today.usdPerDay === null ? "" : ` of ${formatUsd(today.usdPerDay)}`}`,
     ],
   ];
+}
+
+function describeImage({ group, state, reason = "" }: HostStatus["images"][number]): [string, string] {
+  if (state !== "failed") return ["packages", `of group ${group} are being installed`];
+  return ["packages", `of group ${group} could not be installed: ${reason} See ${ownCommand("image list")}`];
+}
+
+function describeOutdated(skills: readonly string[]): string | undefined {
+  return skills.length === 0 ? undefined : `another version of ${skills.join(", ")}: ${ownCommand("skills update")}`;
 }
 
 function describeParked(parked: HostStatus["turns"]["parked"]): string {

@@ -8,6 +8,7 @@ import type {
   ToolResultView,
   TurnLine,
   TurnReport,
+  TurnUsage,
   TurnView,
 } from "../../operations/operations.ts";
 import type { CommandContext } from "../context.ts";
@@ -61,6 +62,7 @@ function addListCommand(turns: Command, context: CommandContext): void {
         [
           { title: "turn", of: (turn) => turn.id, shownChars: 8 },
           { title: "group", of: (turn) => turn.group },
+          { title: "agent", of: ({ agent }) => agent },
           { title: "member", of: describeAsker, shownChars: 20 },
           { title: "state", of: describeState },
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
@@ -106,6 +108,14 @@ function describeTimes(times: TurnReport["times"]): string {
   return known.join(", ");
 }
 
+function describeUsage({ cached, uncached, written, output, usd }: TurnUsage): [string, string | undefined][] {
+  const input = cached + uncached + written;
+  return [
+    ["tokens", `${input} in (${cached} cached, ${written} written to the cache), ${output} out`],
+    ["cost", usd === undefined ? undefined : formatUsd(usd)],
+  ];
+}
+
 function showReport(output: Output, report: TurnReport): void {
   const { turn, elapsedMs, times, messages, steps, usage } = report;
   output.facts(turn, [
@@ -120,12 +130,7 @@ function showReport(output: Output, report: TurnReport): void {
     ["silent", report.silent && "it had nothing to say in the chat"],
     ["has read", report.origins?.join(", ")],
     ["waiting", describeWaiting(turn)],
-    [
-      "tokens",
-      report.pruned === true
-        ? undefined
-        : `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`,
-    ],
+    ...(report.pruned === true ? [] : describeUsage(usage)),
   ]);
   output.line("");
   for (const message of messages) {

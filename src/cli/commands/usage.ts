@@ -1,17 +1,15 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { UsageBy, UsageSum } from "../../domain/usage.ts";
+import { toUsageLine, type UsageBy, usageKinds, type UsageLine, type UsageSum } from "../../domain/usage.ts";
 import { formatUsd } from "../../lib/text/format-usd.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { parseFirstDay } from "../since.ts";
 
-const kinds: readonly UsageBy[] = ["group", "member", "model", "day"];
-
 export function addUsageCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "usage", "what model calls have used and cost")
-    .addOption(new Option("--by <what>", "added up by what").choices(kinds).default("group"))
+    .addOption(new Option("--by <what>", "added up by what").choices(usageKinds).default("group"))
     .addOption(
       new Option(
         "--since <when>",
@@ -20,11 +18,12 @@ export function addUsageCommand(program: Command, context: CommandContext): void
         .argParser(parseFirstDay)
         .default(parseFirstDay("7d"), "7d"),
     )
-    .action(async ({ by, since }: { by: UsageBy; since: number }, command: Command) => {
-      const sums = await context.read((host) => host.usage(by, since));
+    .option("--group <name>", "only this group")
+    .action(async ({ by, since, group }: { by: UsageBy; since: number; group?: string }, command: Command) => {
+      const sums = await context.read((host) => host.usage(by, since, group));
       const output = context.outputOf(command);
       const rows = output.json
-        ? sums.map((sum) => toJson(by, sum))
+        ? sums.map((sum) => toUsageLine(by, sum))
         : [...sums.map((sum) => toRow(by, sum)), total(sums)];
       output.items(
         sums.length === 0 ? [] : rows,
@@ -32,6 +31,7 @@ export function addUsageCommand(program: Command, context: CommandContext): void
           { title: by, of: ({ name }) => name },
           { title: "calls", of: ({ calls }) => calls },
           { title: "tokens in", of: ({ inputTokens }) => inputTokens },
+          { title: "cached", of: ({ cachedInputTokens }) => cachedInputTokens },
           { title: "tokens out", of: ({ outputTokens }) => outputTokens },
           { title: "cost", of: ({ usd }) => formatUsd(usd) },
           { title: "calls of unknown price", of: ({ unpricedCalls: calls }) => (calls > 0 ? calls : "") },
@@ -41,14 +41,11 @@ export function addUsageCommand(program: Command, context: CommandContext): void
     });
 }
 
-type Row = Omit<UsageSum, "key" | "name"> & { readonly id?: string; readonly name: string };
-
-function toJson(by: UsageBy, { key, name, ...used }: UsageSum): Row & { readonly by: UsageBy } {
-  return { by, ...(by === "member" && { id: key }), name: name ?? key, ...used };
-}
+type Row = Omit<UsageLine, "by">;
 
 function toRow(by: UsageBy, { key, name, ...used }: UsageSum): Row {
-  const shown = by === "member" && key === "" ? "(no member)" : key;
+  const nobody = by === "member" ? "(no member)" : by === "agent" ? "(not known)" : "";
+  const shown = key === "" ? nobody : key;
   return { ...used, name: name === undefined ? shown : `${name} (${key})` };
 }
 
@@ -58,6 +55,8 @@ function total(sums: readonly UsageSum[]): Row {
     name: "total",
     calls: add(({ calls }) => calls),
     inputTokens: add(({ inputTokens }) => inputTokens),
+    cachedInputTokens: add((sum) => sum.cachedInputTokens),
+    writtenInputTokens: add((sum) => sum.writtenInputTokens),
     outputTokens: add(({ outputTokens }) => outputTokens),
     usd: add(({ usd }) => usd),
     unpricedCalls: add(({ unpricedCalls }) => unpricedCalls),

@@ -18,10 +18,16 @@ export const changeEffects = {
   budgets: "now",
   policy: "now",
   approvals: "now",
+  mcp: "now",
+  web: "now",
+  media: "now",
   memory: "now",
   skills: "container",
+  skillsSync: "now",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
+  // What its tools are given was handed to them at the start.
+  plugins: "restart",
   groups: "now",
   people: "now",
   members: "now",
@@ -60,7 +66,7 @@ export const changeEffects = {
 } as const satisfies { readonly [Section in keyof Config]: Effect | EffectsOf<Config[Section]> };
 
 /** What a container of a group is made from; the other settings of a group are looked up. */
-const containerSettings: ReadonlySet<unknown> = new Set(["mounts", "network", "secrets", "skills"]);
+const containerSettings: ReadonlySet<unknown> = new Set(["image", "mounts", "network", "secrets", "skills"]);
 
 /** When a change at this path takes effect, as long as what it belongs to does not need a restart as a whole. */
 export function effectAt(path: SettingPath): Effect {

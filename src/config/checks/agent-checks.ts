@@ -5,11 +5,11 @@ import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 import { missing } from "./missing.ts";
-import { unknownTool } from "./policy-checks.ts";
+import { knownTools, unknownTool } from "./policy-checks.ts";
 
 /** Agents, routes and tools that do not exist, and names that two agents would go by. */
 export function checkAgents(config: Config, { tools }: Pick<Adapters, "tools">): ConfigFault[] {
-  const names = tools.map(({ name }) => name).toSorted();
+  const names = knownTools(config, { tools });
   const routes = Object.keys(config.models.routes);
   const ofAgents = Object.entries(config.agents).flatMap(([id, agent]) => [
     ...(agent.route === undefined || routes.includes(agent.route)

@@ -1,4 +1,6 @@
-import { systemPrompt } from "../../context/system-prompt.ts";
+import { bundledPrompts } from "../prompts/prompt-files.ts";
+import { checkoutFolder } from "../environment.ts";
+import { systemPrompt } from "../../context/prompt/system-prompt.ts";
 import { LocalTime } from "../../context/time-zone.ts";
 import { estimatePromptTokens } from "../../context/tokens.ts";
 import type { Group } from "../../domain/group.ts";
@@ -80,7 +82,7 @@ function shortestPrompt(
     modelCallsTools: callsTools(config.models, group.model),
     modelSees: seesImages(config.models, group.model),
   });
-  const system = systemPrompt({
+  const facts = {
     agentName: agentNameOf(config, group.agent),
     group: group.name,
     folders: [],
@@ -88,7 +90,8 @@ function shortestPrompt(
     tools: tools.map(({ name }) => name),
     timeZone: new LocalTime(config.timezone),
     startedAt: 0,
-  });
+  };
+  const system = systemPrompt(facts, bundledPrompts(checkoutFolder));
   return estimatePromptTokens({ system, messages: [], tools });
 }
 

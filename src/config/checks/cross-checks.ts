@@ -8,7 +8,10 @@ import { nearest } from "../../lib/text/nearest.ts";
 import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
+import { checkMcp, mcpServers } from "../mcp.ts";
 import type { Config } from "../schema/config.ts";
+import { seesImages } from "../../models/capabilities.ts";
+import { referencesOf } from "../../models/routes.ts";
 import { checkPolicies } from "./policy-checks.ts";
 import { checkHeartbeats } from "./heartbeat-checks.ts";
 import { checkAgents } from "./agent-checks.ts";
@@ -28,7 +31,9 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkPolicies(config, adapters),
     ...checkTimeZones(config),
     ...checkPeople(config, adapters),
-    ...checkMemory(config, adapters),
+    ...checkServices(config, adapters),
+    ...checkMedia(config),
+    ...checkMcp(config),
   ];
 }
 
@@ -38,8 +43,8 @@ function checkModels({ models }: Config): ConfigFault[] {
   if (!Object.hasOwn(models.routes, models.default)) {
     faults.push(missing(["models", "default"], "route", models.default, Object.keys(models.routes)));
   }
-  for (const [route, references] of Object.entries(models.routes)) {
-    for (const [index, reference] of references.entries()) {
+  for (const route of Object.keys(models.routes)) {
+    for (const [index, reference] of referencesOf(models.routes, route).entries()) {
       const provider = providerOf(reference);
       if (!providers.includes(provider)) {
         faults.push(missing(["models", "routes", route, index], "provider", provider, providers));
@@ -89,23 +94,30 @@ function checkGroups({ groups, channels, models }: Config, adapters: Adapters): 
   return faults;
 }
 
-/** A secret goes only where the group may go anyway, and a request has room for one value per header. */
+/** A secret goes only where its group or server may go anyway, and a request has room for one value per header. */
 function checkNetworks(config: Config): ConfigFault[] {
-  return Object.keys(config.groups).flatMap((group) => {
-    const network = networkOf(config, group);
-    return network.secrets.flatMap((secret, index) => checkSecret({ group, secret, index, network }));
-  });
+  const ofGroups = Object.keys(config.groups).map((group) => ({
+    owner: ["groups", group],
+    network: networkOf(config, group),
+  }));
+  const ofServers = mcpServers(config).flatMap((server) =>
+    server.kind === "stdio" ? [{ owner: ["mcp", "servers", server.name], network: server.network }] : [],
+  );
+  return [...ofGroups, ...ofServers].flatMap(({ owner, network }) =>
+    network.secrets.flatMap((secret, index) => checkSecret({ owner, secret, index, network })),
+  );
 }
 
 function checkSecret(options: {
-  readonly group: string;
+  readonly owner: readonly string[];
   readonly secret: InjectedSecret;
   readonly index: number;
   readonly network: GroupNetwork;
 }): ConfigFault[] {
-  const { group, secret, index: place, network } = options;
+  const { owner, secret, index: place, network } = options;
   const { allow, reflects, secrets } = network;
-  const path = ["groups", group, "secrets", secret.name] as const;
+  const path = [...owner, "secrets", secret.name] as const;
+  const kind = owner[0] === "groups" ? "group" : "server";
   const faults: ConfigFault[] = [];
   if (!isHeaderValue(secret.value)) faults.push({ path: formatPath([...path, "value"]), detail: notHeaderValue });
   if (project(secret.value).length < shortestForm)
@@ -115,7 +127,7 @@ function checkSecret(options: {
     const other = secrets
       .slice(0, place)
       .find((earlier) => earlier.header === secret.header && earlier.hosts.includes(host));
-    if (!allow.includes(host)) faults.push({ path: at, detail: `${host} is not in the network.allow of this group` });
+    if (!allow.includes(host)) faults.push({ path: at, detail: `${host} is not in the network.allow of this ${kind}` });
     if (reflects.includes(host))
       faults.push({ path: at, detail: `${host} has reflects: true in network.allow, so it gets no secret` });
     if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
@@ -123,15 +135,31 @@ function checkSecret(options: {
   return faults;
 }
 
-/** Memories are embedded by a provider that there is and that can. */
-function checkMemory({ memory: { embeddings }, models }: Config, adapters: Adapters): ConfigFault[] {
-  if (typeof embeddings === "string") return [];
-  const path = ["memory", "embeddings", "provider"];
-  const { provider } = embeddings;
-  const settings = Object.hasOwn(models.providers, provider) ? models.providers[provider] : undefined;
-  if (settings === undefined) return [missing(path, "provider", provider, Object.keys(models.providers))];
-  if (adapters.providers.find(({ kind }) => kind === settings.kind)?.embeddings) return [];
-  return [{ path: formatPath(path), detail: `${provider} (kind ${settings.kind}) has no embeddings` }];
+/** Memories are embedded, and voice messages heard and spoken, by providers that there are and that can. */
+function checkServices({ memory, media, models }: Config, adapters: Adapters): ConfigFault[] {
+  const used = [
+    { path: ["memory", "embeddings", "provider"], use: memory.embeddings, lacks: "embeddings" },
+    { path: ["media", "transcription", "provider"], use: media.transcription, lacks: "transcriptions" },
+    { path: ["media", "speech", "provider"], use: media.speech, lacks: "speech" },
+  ];
+  return used.flatMap(({ path, use, lacks }) => {
+    if (typeof use === "string" || !("provider" in use)) return [];
+    const { provider } = use;
+    const settings = Object.hasOwn(models.providers, provider) ? models.providers[provider] : undefined;
+    if (settings === undefined) return [missing(path, "provider", provider, Object.keys(models.providers))];
+    if (adapters.providers.find(({ kind }) => kind === settings.kind)?.server) return [];
+    const detail = `${provider} (kind ${settings.kind}) has no ${lacks}`;
+    return [{ path: formatPath(path), detail }];
+  });
+}
+
+function checkMedia({ media: { vision }, models }: Config): ConfigFault[] {
+  const path = ["media", "vision"];
+  if (vision === undefined) return [];
+  if (!Object.hasOwn(models.routes, vision)) return [missing(path, "route", vision, Object.keys(models.routes))];
+  if (seesImages(models, vision)) return [];
+  const detail = `no model of the route ${vision} can see pictures; one that can is told by vision: true under models.capabilities`;
+  return [{ path: formatPath(path), detail }];
 }
 
 function checkTimeZones({ timezone: shared, groups }: Config): ConfigFault[] {

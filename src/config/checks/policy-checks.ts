@@ -1,9 +1,13 @@
+import { serverToolSeparator } from "../../domain/mcp-server.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 import type { GroupPolicySettings } from "../schema/policy.ts";
+
+/** Tools that groups have besides those of the host, where they have MCP servers. */
+const toolsOfSources = ["call_tool", "find_tools", "mcp_prompt", "mcp_read"];
 
 interface Written {
   readonly path: readonly PropertyKey[];
@@ -12,7 +16,7 @@ interface Written {
 
 /** A rule for a tool that does not exist protects from nothing, and one that says two things at once says neither. */
 export function checkPolicies(config: Config, adapters: Adapters): ConfigFault[] {
-  const tools = adapters.tools.map(({ name }) => name).toSorted();
+  const tools = knownTools(config, adapters);
   return policiesOf(config).flatMap(({ path, policy }) => [
     ...policy.rules.flatMap((rule, index) => checkRule(rule, { path: [...path, "rules", index], tools })),
     ...Object.keys(policy.tools).flatMap((name) => unknownTool([...path, "tools", name], name, tools)),
@@ -58,13 +62,53 @@ function checkFallback({ path, policy }: Written): ConfigFault[] {
   return [{ path: formatPath([...path, "preset"]), detail }];
 }
 
-/** A name that no tool has, and which one was meant. */
+/** What rules may name: tools of the host, `find_tools` and the like, and of each server `files__*` for all that it has. */
+export function knownTools({ mcp }: Pick<Config, "mcp">, { tools }: Pick<Adapters, "tools">): readonly string[] {
+  const ofHost = tools.map(({ name }) => name);
+  return [...ofHost, ...toolsOfSources, ...Object.keys(mcp.servers).map(ofServer)].toSorted();
+}
+
+function ofServer(server: string): string {
+  return `${server}${serverToolSeparator}*`;
+}
+
+/**
+ * A name that no tool has, and which one was meant. Which tools a server has is known when it runs: of theirs, the server has to be
+ * configured.
+ */
 export function unknownTool(path: readonly PropertyKey[], name: string, tools: readonly string[]): ConfigFault[] {
   if (tools.includes(name)) return [];
+  const [server = "", ...rest] = name.split(serverToolSeparator);
+  if (rest.length > 0) return unknownServer(path, { name, server, tool: rest.join(serverToolSeparator) }, tools);
   const near = usualName(name, tools) ?? nearest(name, tools);
   const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
   return [{ path: formatPath(path), detail: `unknown tool ${name}; ${hint}` }];
 }
+
+function unknownServer(
+  path: readonly PropertyKey[],
+  { name, server, tool }: { readonly name: string; readonly server: string; readonly tool: string },
+  tools: readonly string[],
+): ConfigFault[] {
+  const servers = tools.filter((one) => one.endsWith(ofServer(""))).map((one) => one.slice(0, -ofServer("").length));
+  if (servers.includes(server))
+    return /^[a-zA-Z0-9_-]+$/.test(tool)
+      ? []
+      : [
+          {
+            path: formatPath(path),
+            detail: `${name} names no tool of the server ${server}; all are ${ofServer(server)}`,
+          },
+        ];
+  const near = nearest(server, servers);
+  if (near === undefined && ofSkill.test(name)) return [];
+  const known = servers.length === 0 ? "there is none" : `there are: ${servers.join(", ")}`;
+  const hint = near === undefined ? known : `did you mean ${near}${serverToolSeparator}${tool}?`;
+  return [{ path: formatPath(path), detail: `unknown tool ${name}: no MCP server is called ${server}; ${hint}` }];
+}
+
+/** `<skill>__<tool>`: which there are is known only by the host that has the skills. */
+const ofSkill = /^[a-z0-9][a-z0-9-]*__[\w-]+$/;
 
 /** What other programs call tools like ours. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {

@@ -7,7 +7,7 @@ import type { EnvironmentVariables } from "../environment.ts";
 import { parseYaml } from "../loading/config-file.ts";
 import { configFromEnvironment } from "../loading/defaults.ts";
 import { type ConfigCheck, invalidConfig, type LoadedConfig, readConfigText } from "../loading/load.ts";
-import { secretsOf } from "../loading/secrets.ts";
+import { secretsOf, settingOf } from "../loading/secrets.ts";
 import { configSchema } from "../schema/config.ts";
 import { editYaml } from "./edit-yaml.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -78,7 +78,7 @@ function refuseClearSecrets(options: {
   const { loaded, variables } = options;
   const [before, after] = [parseYaml(options.before).value, parseYaml(options.after).value];
   for (const { path: owner, use } of secretsOf(loaded.config, loaded.adapters)) {
-    const path = use === "group" ? `${owner}.value` : owner;
+    const path = settingOf({ path: owner, use });
     const [was, is] = [valueAt(before, parsePath(path)), valueAt(after, parsePath(path))];
     if (is === was || typeof is !== "string" || variableIn(is) !== undefined) continue;
     const [name] = Object.entries(variables).find(([, value]) => value === is && is.length >= tellingChars) ?? [];

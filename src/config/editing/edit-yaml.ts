@@ -96,7 +96,8 @@ function replacement(document: Document, old: Node | undefined, value: unknown):
     delete old.source;
     delete old.format;
     delete old.minFractionDigits;
-    if (typeof value !== "string") delete old.type;
+    // Nor is a block of lines that of every text: not of an empty one.
+    if (typeof value !== "string" || old.type?.startsWith("BLOCK_") === true) delete old.type;
     return old;
   }
   const made = document.createNode(value, { flow: true });

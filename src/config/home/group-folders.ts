@@ -30,9 +30,14 @@ export async function ensureGroupFolder(
     });
   }
   const folder = join(folders.groups, group.name);
-  const template = join(folders.checkout, "groups", group.main ? "main" : "_template");
-  await copyOnce(template, folder, (copy) => handOver(copy, owner));
+  const [ofMain, ofOthers] = groupTemplates(folders.checkout);
+  await copyOnce(group.main ? ofMain : ofOthers, folder, (copy) => handOver(copy, owner));
   return folder;
+}
+
+/** What the folders of main groups, and those of all others, are copied from. */
+export function groupTemplates(checkout: string): readonly [string, string] {
+  return [join(checkout, "groups", "main"), join(checkout, "groups", "_template")];
 }
 
 /** `<home>/global`, copied from the checkout's `groups/global` if it is not there yet. Every container's user may read it. */

@@ -17,6 +17,8 @@ export interface HomePaths {
   readonly global: string;
   /** Profiles of agents. */
   readonly agents: string;
+  /** The operator's own sections of the system prompt, in place of those that come with crabpot. */
+  readonly prompts: string;
   readonly audit: string;
   readonly keys: string;
   /** Sockets of the groups that have a way out. */
@@ -29,18 +31,32 @@ export interface HomePaths {
   readonly instructions: string;
   /** Contents that steps refer to, by their SHA-256. */
   readonly blobs: string;
+  /** Files of strangers while they are read; made at first need. */
+  readonly media: string;
   /** Installed skills. */
   readonly skills: string;
   /** Which skills are installed, each with the hash of its files. */
   readonly skillLock: string;
+  /** When the sources of skills are asked next, and what they had. */
+  readonly skillSync: string;
   /** Which skills are for which kind of task. */
   readonly skillMapping: string;
   /** Skills that agents have written and people have allowed, by group. */
   readonly groupSkills: string;
   /** Copies of the skills that are in use, as they are mounted into containers. */
   readonly skillCopies: string;
+  /** Installed plugins, a folder for each. */
+  readonly plugins: string;
+  /** Which plugins are installed, each with the hash of its files. */
+  readonly pluginLock: string;
   /** What each group remembers, a file for each. */
   readonly memory: string;
+  /** Packages of MCP servers, and what the servers keep. */
+  readonly mcp: string;
+  /** Which packages are installed for MCP servers, each with the hash of its files. */
+  readonly mcpLock: string;
+  /** Logins at MCP servers that ask for one. */
+  readonly mcpLogins: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -59,6 +75,7 @@ export function homePaths(root: string): HomePaths {
     groups: join(root, "groups"),
     global: join(root, "global"),
     agents: join(root, "agents"),
+    prompts: join(root, "prompts"),
     audit: join(root, "audit"),
     keys: join(root, "keys"),
     egress: join(root, "egress"),
@@ -66,12 +83,19 @@ export function homePaths(root: string): HomePaths {
     outgoing: join(root, "outgoing"),
     instructions: join(root, "instructions"),
     blobs: join(root, "blobs"),
+    media: join(root, "media"),
     skills: join(root, "skills"),
     skillLock: join(root, "skills.lock"),
+    skillSync: join(root, "skill-sync.json"),
     skillMapping: join(root, "skill_mapping.yaml"),
     groupSkills: join(root, "group-skills"),
     skillCopies: join(root, "skill-copies"),
+    plugins: join(root, "plugins"),
+    pluginLock: join(root, "plugins.lock"),
     memory: join(root, "memory"),
+    mcp: join(root, "mcp"),
+    mcpLock: join(root, "mcp.lock"),
+    mcpLogins: join(root, "mcp-logins"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),

@@ -2,8 +2,9 @@ import { lstat } from "node:fs/promises";
 import { basename } from "node:path";
 
 import { AppError } from "../../lib/app-error.ts";
-import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { checkBudgets } from "../checks/budget-checks.ts";
+import { checkToolCalls } from "../checks/tool-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, hooksOfOtherGroups, providerOf } from "../checks/cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
@@ -15,6 +16,7 @@ import type { Config } from "../schema/config.ts";
 import { configSchema } from "../schema/config.ts";
 import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
+import { referencesOf } from "../../models/routes.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** A configuration that passed every check; deeply frozen. */
@@ -42,7 +44,7 @@ export type ConfigCheck =
 export async function loadConfig(
   file: string,
   variables: EnvironmentVariables,
-  adapters: Adapters = builtInAdapters,
+  adapters: Adapters,
 ): Promise<LoadedConfig> {
   const check = await checkConfig(file, variables, adapters);
   if (check.ok) return check.loaded;
@@ -62,7 +64,7 @@ export function invalidConfig(what: string, faults: readonly ConfigFault[], othe
 export async function checkConfig(
   file: string,
   variables: EnvironmentVariables,
-  adapters: Adapters = builtInAdapters,
+  adapters: Adapters,
 ): Promise<ConfigCheck> {
   try {
     return checkConfigText(await readConfigText(file), variables, adapters);
@@ -131,7 +133,8 @@ export function checkConfigText(
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
   // Needs routes, providers and a time zone that there are.
   const budgets = checkBudgets(config, adapters);
-  if (budgets.faults.length > 0) return { ok: false, faults: budgets.faults };
+  const modelFaults = [...checkToolCalls(config, adapters), ...budgets.faults];
+  if (modelFaults.length > 0) return { ok: false, faults: modelFaults };
   return {
     ok: true,
     loaded: {
@@ -201,7 +204,7 @@ function withDefaults(config: Config, adapters: Adapters): Config {
 }
 
 function unusedProviders(config: Config, written: unknown, adapters: Adapters): ConfigFault[] {
-  const route = config.models.routes[config.models.default] ?? [];
+  const route = referencesOf(config.models.routes, config.models.default);
   const [builtIn] = providersOfEveryHome(adapters);
   const others = Object.keys(config.models.providers).filter((name) => name !== builtIn?.kind);
   const writtenModels = (written as { models?: { routes?: unknown } }).models;

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 
-import { builtInAdapters } from "../adapters.ts";
+import type { Adapters } from "../adapters.ts";
 import type { EnvironmentVariables } from "../environment.ts";
 import type { Config } from "../schema/config.ts";
 import { people } from "../schema/people.ts";
@@ -15,8 +15,9 @@ export async function loadPartOfConfig(
   file: string,
   variables: EnvironmentVariables,
   sections: readonly (keyof Config)[],
+  adapters: Adapters,
 ): Promise<LoadedConfig> {
-  const whole = await checkConfig(file, variables);
+  const whole = await checkConfig(file, variables, adapters);
   if (whole.ok) return whole.loaded;
   const isAbout = (path: string): boolean =>
     path === "" || sections.some((name) => path === name || path.startsWith(`${name}.`));
@@ -24,7 +25,7 @@ export async function loadPartOfConfig(
   const { value } = parseYaml((await readConfigText(file)) ?? "");
   const written = Object.entries(value ?? {});
   const kept = written.filter(([name]) => (sections as readonly string[]).includes(name));
-  const part = checkConfigText(stringify(Object.fromEntries(kept)), variables, builtInAdapters);
+  const part = checkConfigText(stringify(Object.fromEntries(kept)), variables, adapters);
   // Their channels may be those that this program does not know.
   const known = people.safeParse(Object.fromEntries(written)["people"]);
   if (!part.ok || !known.success) throw invalidConfig(file, whole.faults);

@@ -9,7 +9,8 @@ export interface ConfiguredSecret {
   /** Where it stands: `gateway.token`. */
   readonly path: string;
   readonly value: string;
-  readonly use: "gateway" | "hook" | "group" | "provider" | "channel";
+  /** `server`: of a container of an MCP server; `mcp`: sent to one at an address. */
+  readonly use: "gateway" | "hook" | "group" | "server" | "mcp" | "provider" | "channel" | "plugin" | "search";
   /** Whose requests it is added to; undefined when it is the host's alone. */
   readonly group: string | undefined;
 }
@@ -28,11 +29,32 @@ export function secretsOf(config: Config, adapters: Adapters): ConfiguredSecret[
     for (const [name, { value }] of Object.entries(secrets))
       add("group", ["groups", group, "secrets", name], value, group);
   }
+  for (const [server, settings] of Object.entries(config.mcp.servers)) {
+    if (!("secrets" in settings)) continue;
+    for (const [name, { value }] of Object.entries(settings.secrets))
+      add("server", ["mcp", "servers", server, "secrets", name], value);
+  }
+  add("search", ["web", "search", "apiKey"], config.web.search?.apiKey ?? "");
+  addMcp(config, add);
   addAdapters(config, adapters, add);
   return found;
 }
 
-function addAdapters({ models, channels }: Config, adapters: Adapters, add: Add): void {
+/** Headers of MCP servers may be credentials, alone or after a word such as Bearer; short ones are none. */
+function addMcp({ mcp: { servers } }: Config, add: Add): void {
+  for (const [server, settings] of Object.entries(servers)) {
+    if (!("url" in settings)) continue;
+    for (const [header, value] of Object.entries(settings.headers)) {
+      const path = ["mcp", "servers", server, "headers", header];
+      if (value.length < 8) continue;
+      add("mcp", path, value);
+      const [, token] = /^[A-Za-z]+ (\S{8,})$/.exec(value) ?? [];
+      if (token !== undefined) add("mcp", path, token);
+    }
+  }
+}
+
+function addAdapters({ models, channels, plugins }: Config, adapters: Adapters, add: Add): void {
   for (const [name, settings] of Object.entries(models.providers)) {
     const definition = adapters.providers.find(({ kind }) => kind === settings.kind);
     const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
@@ -43,6 +65,17 @@ function addAdapters({ models, channels }: Config, adapters: Adapters, add: Add)
     const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
     for (const [setting, value] of secrets) add("channel", ["channels", name, setting], value);
   }
+  for (const [name, { settings }] of Object.entries(plugins)) addPlugin(name, settings, adapters, add);
+}
+
+function addPlugin(name: string, settings: object, { plugins = [] }: Adapters, add: Add): void {
+  const secrets = plugins.find((plugin) => plugin.name === name)?.secrets(settings) ?? {};
+  for (const [setting, value] of Object.entries(secrets)) add("plugin", ["plugins", name, "settings", setting], value);
+}
+
+/** The setting whose text the secret is: those that are injected have other settings beside their value. */
+export function settingOf({ path, use }: Pick<ConfiguredSecret, "path" | "use">): string {
+  return use === "group" || use === "server" ? `${path}.value` : path;
 }
 
 /** Secrets that are written as a shell writes variables, `$API_KEY`: the text itself would be sent. `fromVariable` as `substitute` tells it. */
@@ -51,7 +84,7 @@ export function unreplacedSecrets(
   { variables, fromVariable }: { readonly variables: EnvironmentVariables; readonly fromVariable: ReadonlySet<string> },
 ): ConfigFault[] {
   return secrets.flatMap(({ path: owner, value, use }) => {
-    const path = use === "group" ? `${owner}.value` : owner;
+    const path = settingOf({ path: owner, use });
     const name = /^\$([A-Za-z_]\w*)$/.exec(value)?.[1];
     if (name === undefined || fromVariable.has(path)) return [];
     // A password may begin with $, too; it hardly looks like a constant's name, or like a variable that there is.

@@ -5,7 +5,7 @@ import type { Profile } from "../../domain/profile.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Adapters } from "../adapters.ts";
 import { missing } from "../checks/missing.ts";
-import { unknownTool } from "../checks/policy-checks.ts";
+import { knownTools, unknownTool } from "../checks/policy-checks.ts";
 import { type ConfigFault, describeIssues } from "../faults.ts";
 import { yamlOptions } from "../loading/config-file.ts";
 import { toRule } from "../policy.ts";
@@ -41,8 +41,8 @@ export interface ProfileNames {
 }
 
 /** What there is to name with this configuration. */
-export function namesFor({ models }: Pick<Config, "models">, { tools }: Pick<Adapters, "tools">): ProfileNames {
-  return { routes: Object.keys(models.routes), tools: tools.map(({ name }) => name).toSorted() };
+export function namesFor(config: Pick<Config, "models" | "mcp">, adapters: Pick<Adapters, "tools">): ProfileNames {
+  return { routes: Object.keys(config.models.routes), tools: knownTools(config, adapters) };
 }
 
 const opening = /^\u{FEFF}?---[ \t]*\r?\n/u;

@@ -2,24 +2,24 @@ import * as z from "zod";
 
 import { protectedByDefault } from "../../domain/group.ts";
 import { sessionVisibilities } from "../../domain/session.ts";
-import type { ProviderSettings } from "../../models/define-provider.ts";
-import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
 import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";
 import { agentName, agents, groupAgents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
+import { groupMcp, mcp } from "./mcp.ts";
+import { groupImage } from "./packages.ts";
+import { mediaSchema } from "./media.ts";
+import { name } from "./name.ts";
 import { memory } from "./memory.ts";
+import { modelsOf } from "./models.ts";
+import { pluginsOf } from "./plugins.ts";
 import { groupPolicy, policy } from "./policy.ts";
-import { groupSkills, skills } from "./skills.ts";
+import { groupSkills, skills, skillsSync } from "./skills.ts";
+import { groupWeb, web } from "./web.ts";
 
-const name = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9_-]{0,63}$/,
-    "lower case letters, digits, - and _, at most 64, starting with a letter or digit",
-  );
 const positive = z.number().positive();
 const count = z.number().int().positive();
 const minutes = z.number().min(0).max(525_600);
@@ -79,7 +79,11 @@ const mount = z.strictObject({
 const seconds = z.number().min(0).max(3600);
 
 /** What a group says about progress; what it leaves out is as in the settings for everybody. */
-const groupProgress = z.strictObject({ afterSeconds: seconds.optional(), reactions: z.boolean().optional() });
+const groupProgress = z.strictObject({
+  afterSeconds: seconds.optional(),
+  reactions: z.boolean().optional(),
+  answers: z.boolean().optional(),
+});
 
 const progress = z
   .strictObject({
@@ -87,6 +91,10 @@ const progress = z
       .default(10)
       .describe("When a turn has worked for this long, the chat is shown what it is doing; 0: never."),
     reactions: z.boolean().default(true).describe("Messages to the agent get an emoji when they are taken in."),
+    answers: z
+      .boolean()
+      .default(false)
+      .describe("The line about a turn also shows the answer while it is written, changed every 2 s."),
   })
   .prefault({})
   .describe("How chats are shown that the agent is at work, where the channel can.");
@@ -103,6 +111,8 @@ const group = z.strictObject({
   agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),
   skills: groupSkills,
+  mcp: groupMcp,
+  image: groupImage,
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
@@ -112,74 +122,12 @@ const group = z.strictObject({
   timezone: z.string().optional(),
   members: groupMembers,
   access: groupAccess,
+  web: groupWeb,
   network: networkSchema.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
 
 /** What a model can do and costs; prices in US dollars per million tokens. Overrides the built-in table. */
-const capability = z.strictObject({
-  contextTokens: count.optional(),
-  maxOutputTokens: count.optional(),
-  vision: z.boolean().optional(),
-  tools: z.boolean().optional(),
-  inputUsd: z.number().min(0).optional(),
-  cachedInputUsd: z.number().min(0).optional(),
-  outputUsd: z.number().min(0).optional(),
-});
-
-/** `provider/model`; the model's name may hold slashes itself. */
-const modelReference = z.string().regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, "write provider/model");
-
-/** Providers by name; the kind of one says what else may stand there. */
-function providersOf(adapters: Adapters): z.ZodType<Record<string, ProviderSettings>> {
-  const kinds = adapters.providers.map(({ kind, config }) => config.strict().safeExtend({ kind: z.literal(kind) }));
-  const [first, ...more] = kinds;
-  const provider = first ? z.discriminatedUnion("kind", [first, ...more]) : z.never();
-  // Put together at run time, so the compiler does not see that each form has its kind.
-  return z.record(name, provider) as unknown as z.ZodType<Record<string, ProviderSettings>>;
-}
-
-function modelsOf(adapters: Adapters) {
-  const always = providersOfEveryHome(adapters);
-  const vendors = adapters.providers.flatMap(({ kind, environment }) =>
-    environment ? [{ kind, ...environment }] : [],
-  );
-  return z.strictObject({
-    default: name.default("main").describe("The route of groups that name none."),
-    routes: z
-      .record(name, z.array(modelReference).min(1).max(8))
-      .default({ main: always.slice(0, 1).map(({ kind, model }) => `${kind}/${model}`) })
-      .meta({
-        description: "provider/model; the next one is tried when one fails.",
-        examples: vendors.map(({ kind, model }) => ({ main: [`${kind}/${model}`] })),
-      }),
-    providers: providersOf(adapters)
-      .default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings])))
-      .meta({
-        description: "Who is asked, by names of your own.",
-        examples: vendors.map(({ kind, keyVariable }) => ({ [kind]: { kind, apiKey: `\${${keyVariable}}` } })),
-      }),
-    capabilities: z
-      .record(modelReference, capability)
-      .default({})
-      .meta({
-        description: "What a model can do and costs, per million tokens, where the built-in table does not know it.",
-        examples: [{ "local/qwen3": { contextTokens: 32_768, maxOutputTokens: 4096, inputUsd: 0, outputUsd: 0 } }],
-      }),
-    timeoutSeconds: positive
-      .max(3600)
-      .default(300)
-      .describe("Longest silence of a provider before a call counts as failed."),
-    attempts: z
-      .number()
-      .int()
-      .min(1)
-      .max(10)
-      .default(4)
-      .describe("Attempts per model before the next one of the route is tried."),
-  });
-}
-
 /** Channels by name, each with settings of its own. Their types are known where a channel is opened. */
 function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Record<string, object>> {
   const entries = adapters.channels.map((channel) => [channel.name, channel.config.strict().optional()] as const);
@@ -193,7 +141,7 @@ function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Recor
 function firstGroups(adapters: Adapters): Record<string, z.output<typeof group>> {
   const [channel] = Object.keys(channelsOfEveryHome(adapters));
   if (channel === undefined) return {};
-  return { main: { channel, chat: "main", trigger: "always", main: true, mounts: [], secrets: {} } };
+  return { main: { channel, chat: "main", trigger: "always", main: true, mounts: [], mcp: [], secrets: {} } };
 }
 
 const gateway = z
@@ -327,8 +275,12 @@ export function configSchema(adapters: Adapters) {
     budgets,
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
+    media: mediaSchema(name),
     memory,
     skills,
+    skillsSync,
+    mcp,
+    web,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),
@@ -341,6 +293,7 @@ export function configSchema(adapters: Adapters) {
           family: { channel, chat: "family", trigger: "mention" },
         })),
       }),
+    plugins: pluginsOf(adapters).default({}).describe("Installed plugins with tools, by name."),
     people,
     members,
     access,

@@ -48,7 +48,7 @@ export const limits = z
     loopTurns: turns
       .default(60)
       .describe(
-        "This many turns in a row, each within 5 s of the one before and by the same few senders, count as a loop; 0: never.",
+        "This many turns in a row, each begun by a message within 5 s of the end of the one before, and by the same few senders, count as a loop; 0: never.",
       ),
     maxSteps: turns.default(100).describe("Answers of the model in one turn; 0: no limit."),
     jobs: z

@@ -15,6 +15,14 @@ const choice = z.union([z.literal("all"), z.literal("none"), skillNames]);
 /** `skills` of a group, which says nothing where it is left out. */
 export const groupSkills = choice.optional().describe("Names of skills, all or none. Left out: as at top level.");
 
+/** `skillsSync`. */
+export const skillsSync = z
+  .enum(["weekly", "off"])
+  .default("weekly")
+  .describe(
+    "Whether the host looks for other versions of skills that come from git or npm. It tells of them and installs none.",
+  );
+
 /** `skills` at top level. */
 export const skills = choice.default("none").meta({
   description: "Which skills the agents of groups have that say nothing of their own: names, all or none.",

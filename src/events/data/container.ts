@@ -1,5 +1,6 @@
 import type { Destination } from "../../domain/egress.ts";
 import type { ExecutionPointChange, SetIdFile } from "../../domain/mount.ts";
+import type { PackageLists } from "../../domain/packages.ts";
 
 /** What is seen of containers, their folders and their way out. */
 export interface ContainerEventData {
@@ -11,6 +12,8 @@ export interface ContainerEventData {
     readonly bytesUp?: number | undefined;
     readonly bytesDown?: number | undefined;
     readonly ms?: number | undefined;
+    /** The MCP server whose container asked. */
+    readonly server?: string | undefined;
   };
   /** Why a mount is refused may name another group. */
   "mounts.judged": {
@@ -42,12 +45,30 @@ export interface ContainerEventData {
     readonly omitted: number;
     readonly first: readonly ExecutionPointChange[];
   };
+  "image.building": { readonly image: string; readonly packages: PackageLists };
+  "image.built": {
+    readonly image: string;
+    readonly packages: PackageLists;
+    readonly id: string;
+    readonly elapsedMs: number;
+  };
+  /** `again`: for the reason that was told before. */
+  "image.failed": {
+    readonly image: string;
+    readonly packages: PackageLists;
+    readonly groups: readonly string[];
+    readonly reason: string;
+    readonly again: boolean;
+  };
+  "image.removed": { readonly image: string };
   "container.created": {
     readonly name: string;
     readonly spec: string;
     readonly body: string;
     readonly image: string;
     readonly uid: number;
+    /** The MCP server that it is for. */
+    readonly server?: string | undefined;
     readonly mounts: readonly { readonly realPath: string; readonly target: string; readonly verdict: string }[];
   };
   "container.started": { readonly name: string; readonly container: string };

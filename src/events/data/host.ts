@@ -47,6 +47,18 @@ export interface HostEventData {
     readonly subAgents?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
+  /** A plugin, a skill or the package of an MCP server is installed, replaced or gone since the host looked last; `change` says which. */
+  "installed.changed": {
+    readonly kind: string;
+    readonly name: string;
+    readonly change: string;
+    readonly version: string | undefined;
+    readonly sha256: string;
+  };
+  /** A plugin is not used, for this reason. */
+  "plugin.refused": { readonly plugin: string; readonly reason: string };
+  /** The process of a plugin has ended without being asked to; `failures` in a row. */
+  "plugin.ended": { readonly plugin: string; readonly reason: string; readonly failures: number };
   /** What the operator asked for; `outcome` is `asked`. */
   "operation.requested": {
     readonly operation: string;
@@ -59,6 +71,15 @@ export interface HostEventData {
     readonly parameters: Readonly<Record<string, string | number | boolean>>;
     readonly outcome: string;
   };
+  /** Somebody follows events over HTTP, from which number on, of which type and group; `deltas`: also what turns do meanwhile. */
+  "watch.opened": {
+    readonly after?: number | undefined;
+    readonly type?: string | undefined;
+    readonly group?: string | undefined;
+    readonly deltas: boolean;
+  };
+  /** `left`, `slow`: took nothing for too long, `stopping`: the host stops, `failed`: the store could not be read. */
+  "watch.ended": { readonly reason: "left" | "slow" | "stopping" | "failed" };
   "http.refused": {
     readonly status: number;
     readonly method: string;

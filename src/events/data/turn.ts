@@ -13,20 +13,40 @@ export interface TurnEventData {
   };
   "skill.refused": { readonly name: string; readonly source: SkillSource | undefined; readonly reason: string };
   "skill.loaded": { readonly name: string; readonly sha256: string; readonly way: "tool" | "message" };
+  /** `run`: when, which names it. `news`: those of the outdated that were not told before. */
+  "skills.synced": {
+    readonly run: string;
+    readonly asked: number;
+    readonly outdated: readonly { readonly name: string; readonly sha256: string }[];
+    readonly news: readonly string[];
+    readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  };
   /** `sha256`: of all files that it is to have. */
   "skill.changed": { readonly name: string; readonly sha256: string; readonly code: string };
-  "memory.kept": { readonly count: number };
-  "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
-  "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
-  "memory.forgotten": { readonly ids: readonly string[]; readonly why: string };
-  "memory.failed": { readonly reason: string };
+  /** `agent`, here and below: whose memory it is, where it is that of an agent beside the group's first one. */
+  "memory.kept": { readonly count: number; readonly agent?: string };
+  "memory.extracted": {
+    readonly messages: number;
+    readonly facts: number;
+    readonly refused: number;
+    readonly agent?: string;
+  };
+  "memory.stored": { readonly id: string; readonly category: string; readonly chars: number; readonly agent?: string };
+  "memory.forgotten": { readonly ids: readonly string[]; readonly why: string; readonly agent?: string };
+  "memory.failed": { readonly reason: string; readonly agent?: string };
   /** `day`: such as `2026-01-15`. */
-  "memory.noted": { readonly day: string; readonly messages: number; readonly isKept: boolean };
+  "memory.noted": {
+    readonly day: string;
+    readonly messages: number;
+    readonly isKept: boolean;
+    readonly agent?: string;
+  };
   /** `run`: when it began, which names it. How many memories go, by category, and as superseded ones. */
   "memory.cleaned": {
     readonly run: string;
     readonly categories: Readonly<Record<string, number>>;
     readonly superseded: number;
+    readonly agent?: string;
   };
   /** `of`: id of the session that was read. */
   "session.read": { readonly of: string; readonly entries: number };
@@ -45,6 +65,20 @@ export interface TurnEventData {
     /** The agent had nothing to say in the chat. */
     readonly silent?: true | undefined;
   };
+  /** A model is about to be asked for a summary of so many entries of a conversation. `why`: `idle`, `asked`, `full`. */
+  "context.compacting": { readonly why: string; readonly entries: number; readonly tokens: number };
+  /** What it answered is not used. `reason`: `empty`, `too-long`, `refused`, `loses-identifiers`. */
+  "context.refused": { readonly why: string; readonly reason: string; readonly attempt: number };
+  /** `tokens`: of what is covered, and of the summary. */
+  "context.compacted": {
+    readonly why: string;
+    readonly entries: number;
+    readonly tokens: { readonly before: number; readonly after: number };
+    readonly model: string;
+    readonly attempts: number;
+    readonly elapsedMs: number;
+  };
+  "context.evicted": { readonly why: string; readonly entries: number; readonly tokens: number };
   "model.requested": { readonly model: string; readonly attempt: number; readonly reservedTokens: number };
   "model.responded": {
     readonly model: string;
@@ -53,6 +87,13 @@ export interface TurnEventData {
     readonly usage: ModelUsage | undefined;
     readonly usd: number | undefined;
     readonly elapsedMs: number;
+  };
+  /** `percent`: how much of what the vendor had seen a moment before was read from its cache, in the last `turns`. */
+  "cache.missed": {
+    readonly session: string;
+    readonly model: string;
+    readonly turns: number;
+    readonly percent: number;
   };
   /** `origins`: what its turn had read when it was judged. */
   "tool.called": {

@@ -1,6 +1,6 @@
 import type { Group } from "../../domain/group.ts";
 import type { IncomingMessage } from "../../domain/message.ts";
-import { isMentioned } from "./mention.ts";
+import { isMentioned, isSpoken } from "./mention.ts";
 
 /** Why a message is for the agent, or that it is not: `unaddressed`. The words stand in the audit log. */
 export type AddressRule =
@@ -10,11 +10,14 @@ export type AddressRule =
   | "platform-mention"
   | "reply-to-agent"
   | "text-mention"
+  | "spoken-mention"
   | "unaddressed";
 
 export interface AddressOptions {
   /** What the group's agents are called. */
   readonly names: readonly string[];
+  /** What is said in recordings that came with the message. */
+  readonly spoken?: string | undefined;
   /** Did the agent say what is quoted here? */
   readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
 }
@@ -34,8 +37,14 @@ export async function addressRule(
   if (message.direct === true) return "direct-chat";
   if (message.forwarded === true) return "unaddressed";
   if (message.mention) return "platform-mention";
-  if (options.names.some((name) => isMentioned(message.text, name))) return "text-mention";
+  const said = mentionIn(options, message.text);
+  if (said !== undefined) return said;
   if (quote?.toAgent === true) return "reply-to-agent";
   if (quote && (await options.isOwn(group.channel, group.chat, quote.id))) return "reply-to-agent";
   return "unaddressed";
+}
+
+function mentionIn({ names, spoken = "" }: AddressOptions, text: string): AddressRule | undefined {
+  if (names.some((name) => isMentioned(text, name))) return "text-mention";
+  return names.some((name) => isSpoken(spoken, name)) ? "spoken-mention" : undefined;
 }

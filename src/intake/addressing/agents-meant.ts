@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "../../domain/message.ts";
 import { agentOfSession } from "../../domain/session.ts";
-import { isMentioned } from "./mention.ts";
+import { isMentioned, isSpoken } from "./mention.ts";
 
 export interface AgentsMeantOptions {
   /** The agents of the group, the first one first, and what they are called. */
@@ -16,8 +16,9 @@ export interface AgentsMeantOptions {
 export async function agentsMeant(
   { names, sessionOf }: AgentsMeantOptions,
   { channel, chat, text, quote, forwarded }: IncomingMessage,
+  spoken = "",
 ): Promise<readonly string[]> {
-  const named = forwarded === true ? [] : names.filter(({ name }) => isMentioned(text, name));
+  const named = forwarded === true ? [] : names.filter(({ name }) => isMentioned(text, name) || isSpoken(spoken, name));
   if (named.length > 0) return named.map(({ id }) => id);
   const key = quote && (await sessionOf(channel, chat, String(quote.seq ?? quote.id)));
   const author = key === undefined ? undefined : agentOfSession({ key });

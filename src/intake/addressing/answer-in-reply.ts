@@ -1,3 +1,4 @@
+import type { Approval } from "../../domain/approval.ts";
 import type { IncomingMessage, Quote } from "../../domain/message.ts";
 import type { Store } from "../../stores/store.ts";
 import type { SaidCommand } from "./command.ts";
@@ -15,6 +16,8 @@ const commands: Readonly<Record<string, "approve" | "deny">> = {
 };
 
 export interface AnswerInReplyOptions {
+  /** A server waits for people to say something in their own words. */
+  readonly formsAwaited: boolean;
   readonly assistantName: string;
   readonly store: {
     readonly approvals: Pick<Store["approvals"], "ofCard">;
@@ -23,22 +26,33 @@ export interface AnswerInReplyOptions {
 }
 
 /**
- * The command that a reply of one word to a question of the host's stands for, where the channel says which message of
+ * The command that a reply of one word to a question of the host's, or of any words to a server's, stands for, where the channel says which message of
  * the host's is replied to. Undefined for everything else: neither what a quote says nor what was forwarded is anybody's answer.
  */
 export async function answerInReply(
-  { assistantName, store }: AnswerInReplyOptions,
+  { assistantName, store, formsAwaited }: AnswerInReplyOptions,
   { channel, chat, text, quote, forwarded }: IncomingMessage,
 ): Promise<SaidCommand | undefined> {
-  const word = withoutLeadingMention(text, assistantName).toLowerCase();
-  const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
-  const seq = command && forwarded !== true ? seqOf(quote) : undefined;
-  if (!command || !quote || seq === undefined) return undefined;
+  const words = withoutLeadingMention(text, assistantName);
+  const command = commandOf(words);
+  const seq = (command || formsAwaited) && forwarded !== true ? seqOf(quote) : undefined;
+  if (!quote || seq === undefined) return undefined;
   const approval = await store.approvals.ofCard(seq);
   if (approval?.channel !== channel || approval.chat !== chat) return undefined;
   // A member's message may be called by a number, too.
   const isOwn = quote.seq !== undefined || (await store.outbox.isOwn(channel, chat, quote.id));
-  return isOwn ? { command, argument: approval.code } : undefined;
+  return isOwn ? saidTo(approval, words) : undefined;
+}
+
+function commandOf(words: string): "approve" | "deny" | undefined {
+  const word = words.toLowerCase();
+  return Object.hasOwn(commands, word) ? commands[word] : undefined;
+}
+
+function saidTo({ about, state, code }: Approval, words: string): SaidCommand | undefined {
+  if (about === "form" && state === "open") return { command: "answer", argument: `${code} ${words}` };
+  const command = commandOf(words);
+  return command && { command, argument: code };
 }
 
 /** The number in the outbox of what is quoted, as far as the channel knows that it may be there. */

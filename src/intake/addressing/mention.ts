@@ -10,6 +10,13 @@ export function isMentioned(text: string, name: string): boolean {
   return mentionPattern(name).test(proseOf(text).normalize("NFC"));
 }
 
+/** Is the name said in what a program has heard? As a word of its own, in any case; nobody says an @. */
+export function isSpoken(transcript: string, name: string): boolean {
+  const inWord = String.raw`\p{L}\p{M}\p{N}_`;
+  const pattern = new RegExp(`(?<![${inWord}])${RegExp.escape(name.normalize("NFC"))}(?![${inWord}])`, "iu");
+  return pattern.test(transcript.normalize("NFC"));
+}
+
 /** The text behind a mention that it begins with, or the text itself; blanks around it are removed. */
 export function withoutLeadingMention(text: string, name: string): string {
   const trimmed = text.trim();

@@ -11,6 +11,8 @@ export interface GroupFoldersOptions {
   readonly exists: (name: string) => Promise<boolean>;
   /** Makes the folder, if it is not there yet. */
   readonly make: (group: Pick<Group, "name" | "main">) => Promise<void>;
+  /** Is anything kept in a memory of this name? */
+  readonly hasMemories: (name: string) => Promise<boolean>;
   /** Puts on record that what another chat has left goes to this group; called before it does. */
   readonly adopting: (group: Group, from: FormerChat) => Promise<void>;
 }
@@ -29,11 +31,13 @@ export class GroupFolders {
   /**
    * For a group that is added at run time. `adopt`: also what another chat, or nobody knows who, has left under its name;
    * otherwise that is a `conflict`.
+   * What is remembered was said in the other chat and is never handed over: that is a `conflict`, too.
    */
   async take(group: Group, adopt: boolean): Promise<void> {
-    const { store, make, adopting } = this.#options;
+    const { store, make, hasMemories, adopting } = this.#options;
     const found = await this.#foreign(group);
     if (found && !adopt) throw taken(group, found.from);
+    if (found && (await hasMemories(group.name))) throw remembered(group);
     if (found) await adopting(group, found.from);
     // Noted before it is made: a folder that a crash leaves behind is known to be this chat's.
     await store.claimFolder(group);
@@ -87,4 +91,10 @@ function taken({ name }: GroupChat, from: FormerChat): AppError {
     : "there is a folder of this name, and it is not known which chat it belongs to";
   const fix = "choose another name, or hand it over with --adopt: the new chat's agent then has all of its files";
   return new AppError("conflict", `"${name}" cannot be the name of this group: ${whose}.`, { fix });
+}
+
+function remembered({ name }: GroupChat): AppError {
+  const message = `The folder of "${name}" cannot be handed over: its memory holds what was said in the other chat.`;
+  const fix = `choose another name; or keep a copy with \`memory export --group ${name}\` and have it forgotten with \`memory pipe --group ${name}\` and the line {"op":"reset"}, also of other agents (--agent)`;
+  return new AppError("conflict", message, { fix });
 }

@@ -51,9 +51,8 @@ interface Pace {
   lastRestAt: number;
 }
 
-/** A message that comes later than this after a turn was not caused by its answer; nor one that came before, but for the time it takes to note the end. */
+/** A message that comes later than this after a turn was not caused by its answer, nor one that came so long before its end. Programs that do not wait for answers come in between. */
 const loopPauseMs = 5_000;
-const endNotedMs = 50;
 /** With more people than this it is a lively chat. */
 const loopSenders = 3;
 const hourMs = 3_600_000;
@@ -184,10 +183,7 @@ export class TurnPace {
       ...chain.slice(1).map(({ firstAt = 0 }) => firstAt),
       running?.firstAt ?? this.#options.clock.now(),
     ];
-    const isLoop = beginnings.every((at, index) => {
-      const pauseMs = at - (chain[index]?.endedAt ?? 0);
-      return pauseMs >= -endNotedMs && pauseMs <= loopPauseMs;
-    });
+    const isLoop = beginnings.every((at, index) => Math.abs(at - (chain[index]?.endedAt ?? 0)) <= loopPauseMs);
     return isLoop ? { limit: "loop", allowed, ms: this.#restMs(pace), senders } : undefined;
   }
 }

@@ -1,3 +1,5 @@
+import { heifKind } from "./heif-kind.ts";
+
 /** What a file is by its first bytes. */
 export interface FileType {
   readonly mimeType: string;
@@ -25,9 +27,6 @@ const signatures: readonly Signature[] = [
   type("image/bmp", "bmp", [0, "BM"], [6, "\0\0\0\0"]),
   type("image/tiff", "tiff", [0, "II*\0"]),
   type("image/tiff", "tiff", [0, "MM\0*"]),
-  type("image/heic", "heic", [4, "ftyphei"]),
-  type("image/heic", "heic", [4, "ftypmif1"]),
-  type("image/avif", "avif", [4, "ftypavif"]),
   type("audio/mp4", "m4a", [4, "ftypM4A"]),
   type("video/quicktime", "mov", [4, "ftypqt"]),
   type("video/3gpp", "3gp", [4, "ftyp3g"]),
@@ -35,8 +34,12 @@ const signatures: readonly Signature[] = [
   type("video/webm", "webm", [0, "\x1a\x45\xdf\xa3"]),
   type("audio/ogg", "ogg", [0, "OggS"]),
   type("audio/mpeg", "mp3", [0, "ID3"]),
-  type("audio/mpeg", "mp3", [0, "\xff\xfb"]),
+  // Frames of MPEG-1, 2 and 2.5, with a checksum and without.
+  ...["\xfb", "\xfa", "\xf3", "\xf2", "\xe3", "\xe2"].map((second) => type("audio/mpeg", "mp3", [0, `\xff${second}`])),
   type("audio/aac", "aac", [0, "\xff\xf1"]),
+  type("audio/aac", "aac", [0, "\xff\xf9"]),
+  type("audio/aiff", "aiff", [0, "FORM"], [8, "AIF"]),
+  type("audio/x-caf", "caf", [0, "caff\0\x01"]),
   type("audio/flac", "flac", [0, "fLaC"]),
   type("audio/wav", "wav", [0, "RIFF"], [8, "WAVE"]),
   type("audio/amr", "amr", [0, "#!AMR"]),
@@ -79,12 +82,17 @@ const finerTypes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
  * `application/octet-stream`, `.bin`.
  */
 export function sniffFileType(head: Buffer, name = ""): FileType {
-  const general = signatures.find(({ marks }) => marks.every((mark) => hasMark(head, mark)));
+  const general = pictureOf(head) ?? signatures.find(({ marks }) => marks.every((mark) => hasMark(head, mark)));
   const found = general ?? (isText(head) ? plainText : unknownType);
   const extension = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase() ?? "";
   const finer = finerTypes[found.mimeType];
   const mimeType = finer && Object.hasOwn(finer, extension) ? finer[extension] : undefined;
   return mimeType === undefined ? { mimeType: found.mimeType, extension: found.extension } : { mimeType, extension };
+}
+
+function pictureOf(head: Buffer): FileType | undefined {
+  const kind = heifKind(head);
+  return kind && { mimeType: `image/${kind}`, extension: kind };
 }
 
 function hasMark(head: Buffer, [offset, bytes]: Signature["marks"][number]): boolean {

@@ -148,7 +148,7 @@ function makeNumbers(): Int32Array {
 }
 
 /** Bytes of the longest run without a letter or digit between two of them. */
-function widestGap(value: string): number {
+export function widestGap(value: string): number {
   const runs = value.match(/(?<=[A-Za-z0-9])[^A-Za-z0-9]+(?=[A-Za-z0-9])/g) ?? [];
   return Math.max(0, ...runs.map((run) => Buffer.byteLength(run)));
 }

@@ -1,3 +1,5 @@
+import { RecentMap } from "../recent-map.ts";
+
 const fields = {
   hourCycle: "h23",
   year: "numeric",
@@ -10,6 +12,16 @@ const fields = {
 
 /** Every offset from UTC that is in use changes at such a moment only. */
 const stepMs = 15 * 60_000;
+
+const kept = 256;
+const clocks = new RecentMap<string, ZoneClock>(kept);
+
+/** The clock of this zone, made once: that takes longer than what is done with it. Throws a RangeError for a zone that there is not. */
+export function zoneClock(zone: string): ZoneClock {
+  const known = clocks.get(zone) ?? new ZoneClock(zone);
+  clocks.set(zone, known);
+  return known;
+}
 
 /** What the clocks of one time zone show, to the second and with the offset; quick when it is asked of times in order. */
 export class ZoneClock {

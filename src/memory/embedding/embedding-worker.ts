@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { join } from "node:path";
 
 import { MiniLm } from "./minilm.ts";
@@ -17,8 +17,9 @@ interface Question {
   readonly texts: readonly string[];
 }
 
-/** A little: turns wait for its answers. */
+/** Than the host, a little: turns wait for its answers. */
 const lessImportant = 4;
+const least = 19;
 const folder = process.argv[2] ?? "";
 let model: Promise<MiniLm> | undefined;
 
@@ -30,17 +31,34 @@ async function load(): Promise<MiniLm> {
   return MiniLm.load(folder, weights);
 }
 
+/** Single texts that are being embedded: what a turn asks for is one. */
+const single = new Set<Promise<void>>();
+/** One of several texts comes after the others. */
+let several: Promise<void> = Promise.resolve();
+
+function take(question: Question): void {
+  if (question.texts.length > 1) {
+    several = several.then(() => answer(question));
+    return;
+  }
+  const answering = answer(question).finally(() => single.delete(answering));
+  single.add(answering);
+}
+
 async function answer({ id, texts }: Question): Promise<void> {
   try {
     const loaded = await (model ??= load());
     const vectors: Float32Array[] = [];
-    for (const text of texts) vectors.push(await loaded.embed(text));
+    for (const text of texts) {
+      if (texts.length > 1) await Promise.all(single);
+      vectors.push(await loaded.embed(text));
+    }
     process.send?.({ id, vectors });
   } catch (error) {
     process.send?.({ id, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-setPriority(lessImportant);
-process.on("message", (question) => void answer(question as Question));
+setPriority(Math.min(getPriority() + lessImportant, least));
+process.on("message", (question) => take(question as Question));
 process.on("disconnect", () => process.exit(0));

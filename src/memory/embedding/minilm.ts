@@ -81,9 +81,10 @@ function shorten(text: string): string {
 function meanOf(hidden: Float32Array, tokens: number): Float32Array {
   const dimensions = hidden.length / tokens;
   const mean = new Float32Array(dimensions);
-  for (const [place, value] of hidden.entries()) {
+  // A plain loop: turns wait for this, and entries take five times as long.
+  for (let place = 0; place < hidden.length; place += 1) {
     const at = place % dimensions;
-    mean[at] = (mean[at] ?? 0) + value;
+    mean[at] = (mean[at] ?? 0) + (hidden[place] ?? 0);
   }
   const length = Math.hypot(...mean);
   return mean.map((value) => (length === 0 ? 0 : value / length));

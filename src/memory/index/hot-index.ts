@@ -1,6 +1,6 @@
 import { NumberColumn } from "./number-column.ts";
-import { PackedVectors } from "./packed-vectors.ts";
-import { Postings } from "./postings.ts";
+import { type EachTerm, Postings } from "./postings.ts";
+import type { Vectors } from "./vectors/vectors.ts";
 
 /** What the index knows of a memory; the text stays in the file. */
 export interface IndexRow {
@@ -8,7 +8,7 @@ export interface IndexRow {
   readonly id: string;
   readonly time: number;
   readonly sender: string;
-  readonly terms: ReadonlyMap<string, number>;
+  readonly eachTerm: EachTerm;
   readonly isHan: boolean;
   readonly isSuperseded: boolean;
   /** Of the model that the index is for. */
@@ -21,7 +21,7 @@ const neighbourMs = 6 * 60 * 60 * 1000;
 /** The newest memories of a group, as they are searched: in memory, by slots in the order in which they were added. */
 export class HotIndex {
   readonly postings = new Postings();
-  readonly vectors: PackedVectors | undefined;
+  readonly vectors: Vectors | undefined;
   readonly seqs: number[] = [];
   readonly ids: string[] = [];
   /** Small letters. */
@@ -32,9 +32,8 @@ export class HotIndex {
   readonly #slots = new Map<number, number>();
   #timeline: Timeline | undefined = new Timeline();
 
-  /** Without dimensions there are no vectors. */
-  constructor(dimensions: number | undefined) {
-    this.vectors = dimensions === undefined ? undefined : new PackedVectors(dimensions);
+  constructor(vectors?: Vectors) {
+    this.vectors = vectors;
   }
 
   get size(): number {
@@ -63,7 +62,7 @@ export class HotIndex {
     this.senders.push(row.sender.toLowerCase());
     this.#isHan.push(row.isHan ? 1 : 0);
     this.#isSuperseded.push(row.isSuperseded ? 1 : 0);
-    this.postings.add(slot, row.terms);
+    this.postings.add(slot, row.eachTerm);
     this.vectors?.set(slot, row.vector);
     this.#slots.set(row.seq, slot);
     // What is said now comes last; what is imported may lie anywhere.

@@ -1,7 +1,8 @@
 import type { MemoryFile, StoredIndexRow } from "../file/memory-file.ts";
-import { fromBlob, splitTerms } from "../file/rows.ts";
+import { eachTerm, fromBlob } from "../file/rows.ts";
 import { HotIndex, type IndexRow } from "./hot-index.ts";
-import { bytesPerNumber } from "./packed-vectors.ts";
+import { vectorStrategies } from "./vectors/catalog.ts";
+import type { Vectors } from "./vectors/vectors.ts";
 
 /** The model whose vectors are compared; none: by words only. */
 export interface IndexModel {
@@ -12,67 +13,110 @@ export interface IndexModel {
 /** What the index of one group may hold: the newest memories. Older ones are found by their words, in the file. */
 const mostRows = 131_072;
 const mostVectorBytes = 256 * 1024 * 1024;
-const rowsAtOnce = 2_000;
+const mostBytesPerNumber = Math.max(...vectorStrategies.map(({ bytesPerNumber }) => bytesPerNumber));
+/** So many are read before it is looked at the clock. */
+const rowsAtOnce = 100;
+/** Rows that are walked along to find out where the newest ones begin. */
+const stride = 2_000;
+
+interface LoadedIndexOptions {
+  /** None: by words only. */
+  readonly model?: IndexModel | undefined;
+  /** To hold the model's. */
+  readonly vectors?: Vectors | undefined;
+  /** How many of the newest. */
+  readonly rows?: number | undefined;
+}
 
 /** How many of a group's memories are kept in memory. */
 export function hotRows(model: IndexModel | undefined): number {
   return model === undefined
     ? mostRows
-    : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * bytesPerNumber)));
+    : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * mostBytesPerNumber)));
 }
 
-/** What of a file is in memory, and what the file was like then. */
+/** What of a file is in memory, and what the file was like then. It takes a file in a piece at a time, so that a large one is in nobody's way. */
 export class LoadedIndex {
   readonly index: HotIndex;
   readonly #file: MemoryFile;
   readonly #model: IndexModel | undefined;
   readonly #rows: number;
-  /** Rows before this one are only in the file. */
-  readonly first: number;
   readonly #erasures: number;
+  #first: number | undefined;
   #last = 0;
   #version: number;
+  #taking: Generator<void> | undefined;
 
-  constructor(file: MemoryFile, model: IndexModel | undefined, rows: number = hotRows(model)) {
+  /** It holds nothing before `takeIn`. */
+  constructor(file: MemoryFile, { model, vectors, rows = hotRows(model) }: LoadedIndexOptions) {
     this.#file = file;
     this.#model = model;
     this.#rows = rows;
     this.#version = file.version();
     this.#erasures = file.erasures();
-    this.first = file.firstOfNewest(rows);
-    this.index = new HotIndex(model?.dimensions);
-    this.#last = this.first - 1;
-    this.#append();
+    this.index = new HotIndex(vectors);
+    this.#taking = this.#takeAll();
   }
 
-  /** Takes in what was added since. False when something was removed or replaced, or too much was added: a new index is needed. */
-  refresh(): boolean {
-    if (this.#file.erasures() !== this.#erasures) return false;
+  /** Rows before this one are only in the file. */
+  get first(): number {
+    return this.#first ?? 0;
+  }
+
+  /** Something was removed or replaced, or too much was added: a new index is needed. */
+  get isStale(): boolean {
+    return this.#file.erasures() !== this.#erasures || this.index.size > this.#rows + this.#rows / 8;
+  }
+
+  /** Takes in what is in the file and not in here, for about so long. True when that is all. */
+  takeIn(milliseconds: number): boolean {
+    const until = performance.now() + milliseconds;
+    this.#taking ??= this.#takeNew();
+    while (this.#taking.next().done !== true) if (performance.now() >= until) return false;
+    this.#taking = undefined;
+    return true;
+  }
+
+  *#takeAll(): Generator<void> {
+    let first = this.#file.walkBack(undefined, 1);
+    for (let left = this.#rows - 1; first !== undefined && left > 0; left -= stride) {
+      yield;
+      first = this.#file.walkBack(first, Math.min(left, stride));
+    }
+    this.#first = first ?? 0;
+    this.#last = this.#first - 1;
+    yield* this.#append();
+  }
+
+  *#takeNew(): Generator<void> {
     const version = this.#file.version();
-    this.#append();
-    if (version !== this.#version) this.#findVectors();
+    yield* this.#append();
+    if (version !== this.#version) yield* this.#findVectors();
     this.#version = version;
-    return this.index.size <= this.#rows + this.#rows / 8;
   }
 
-  #append(): void {
+  *#append(): Generator<void> {
     for (;;) {
       const rows = this.#file.indexRows(this.#last + 1, rowsAtOnce);
       for (const row of rows) this.index.add(this.toIndexRow(row));
       this.#last = rows.at(-1)?.seq ?? this.#last;
       if (rows.length < rowsAtOnce || this.index.size > this.#rows * 2) return;
+      yield;
     }
   }
 
   /** Those that another process has made. */
-  #findVectors(): void {
+  *#findVectors(): Generator<void> {
     const { vectors, seqs } = this.index;
     if (vectors === undefined || vectors.known === seqs.length) return;
+    let looked = 0;
     for (const [slot, seq] of seqs.entries()) {
       if (vectors.has(slot)) continue;
       const [row] = this.#file.indexRows(seq, 1);
       const vector = row?.seq === seq ? this.toIndexRow(row).vector : undefined;
       if (vector !== undefined) this.index.setVector(seq, vector);
+      looked += 1;
+      if (looked % rowsAtOnce === 0) yield;
     }
   }
 
@@ -83,7 +127,7 @@ export class LoadedIndex {
       id: row.id,
       time: row.time,
       sender: row.sender,
-      terms: splitTerms(row.terms),
+      eachTerm: (visit) => eachTerm(row.terms, visit),
       isHan: row.han === 1,
       isSuperseded: row.superseded_by !== null,
       vector: isOurs ? fromBlob(row.vector, this.#model.dimensions) : undefined,

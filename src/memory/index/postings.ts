@@ -7,6 +7,9 @@ const countBits = 4;
 /** So many lengths are told apart: what is longer counts as if it were as long. */
 const longest = 1_023;
 
+/** Tells each term of a text once, and how often it occurs. */
+export type EachTerm = (visit: (term: string, often: number) => void) => void;
+
 /** Which slots hold which terms, and how well they answer a query. */
 export class Postings {
   readonly #slotsOf = new Map<string, number[]>();
@@ -14,16 +17,16 @@ export class Postings {
   #total = 0;
 
   /** Slots are added in their order. */
-  add(slot: number, terms: ReadonlyMap<string, number>): void {
+  add(slot: number, eachTerm: EachTerm): void {
     let length = 0;
-    for (const [term, count] of terms) {
+    eachTerm((term, count) => {
       const often = Math.min(count, mostOften);
       length += often;
       const entry = (slot << countBits) | often;
       const slots = this.#slotsOf.get(term);
       if (slots === undefined) this.#slotsOf.set(term, [entry]);
       else slots.push(entry);
-    }
+    });
     this.#lengths.push(Math.min(length, longest));
     this.#total += length;
   }

@@ -1,4 +1,4 @@
-import { type Group, workFolder } from "../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../domain/group.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
@@ -80,7 +80,7 @@ export class DayNotes implements AsyncDisposable {
     const isKept = !("refused" in made);
     if (!isKept && made.refused !== undefined)
       logger.warn({ group: group.name, day: date, reason: made.refused }, "the note of a day is discarded");
-    const data = { day: date, messages: said.length, isKept };
+    const data = { day: date, messages: said.length, isKept, ...agentNamedBy(workFolder(group)) };
     await publish({ type: "memory.noted", group: group.name, actor: "host", data });
     await memory.advance(isKept ? [made] : [], { progress: { noted: after(zone, day) } });
   }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { type Group, workFolder } from "../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../domain/group.ts";
 import type { Publish } from "../../events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
@@ -8,6 +8,7 @@ import type { Standing } from "../thread/orders.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";
 import { newestOf } from "./newest.ts";
+import { toError } from "../../lib/app-error.ts";
 import { WhenQuiet } from "./when-quiet.ts";
 
 export interface ExtractionOptions {
@@ -32,6 +33,7 @@ export interface ExtractionOptions {
 
 const mostMessages = 200;
 const mostFacts = 60;
+const longestNowMs = 60_000;
 
 /**
  * Has a model draw facts from what was said, when so much was said and the group is quiet. How far that has come moves in the file of the
@@ -40,6 +42,8 @@ const mostFacts = 60;
 export class Extraction implements AsyncDisposable {
   readonly #options: ExtractionOptions;
   readonly #quiet: WhenQuiet;
+  /** By the folder in which the group's agent works. */
+  readonly #working = new Map<string, Promise<void>>();
 
   constructor(options: ExtractionOptions) {
     this.#options = options;
@@ -60,14 +64,48 @@ export class Extraction implements AsyncDisposable {
     if (every > 0 && standing.unextracted >= every) this.#quiet.wait(group);
   }
 
+  /**
+   * Draws facts from all that is kept, however little that is and whether the group is quiet or not: a summary is about to stand for it. It takes no longer than
+   * a while, and never rejects: what it does not come to is drawn later.
+   */
+  async now(group: Group, signal: AbortSignal): Promise<void> {
+    if (this.#options.everyMessages() === 0) return;
+    try {
+      await this.#extract(group, AbortSignal.any([signal, AbortSignal.timeout(longestNowMs)]), 1);
+    } catch (error) {
+      const about = { err: toError(error), group: group.name };
+      this.#options.logger.info(
+        about,
+        "no facts were drawn before a conversation is summed up; it is tried again later",
+      );
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#quiet[Symbol.asyncDispose]();
   }
 
-  async #extract(group: Group, signal: AbortSignal): Promise<undefined> {
-    const { memoryOf, ask, at, publish, logger, everyMessages } = this.#options;
+  /** One at a time for each memory, so that nothing is drawn twice. */
+  async #extract(group: Group, signal: AbortSignal, least = this.#options.everyMessages()): Promise<undefined> {
+    const folder = workFolder(group);
+    const before = this.#working.get(folder);
+    const working = (async () => {
+      await before?.catch(() => undefined);
+      signal.throwIfAborted();
+      await this.#draw(group, signal, least);
+    })();
+    this.#working.set(folder, working);
+    try {
+      await working;
+    } finally {
+      if (this.#working.get(folder) === working) this.#working.delete(folder);
+    }
+  }
+
+  async #draw(group: Group, signal: AbortSignal, least: number): Promise<void> {
+    const { memoryOf, ask, at, publish, logger } = this.#options;
     const memory = memoryOf(workFolder(group));
-    if ((await memory.standing()).unextracted < everyMessages()) return;
+    if ((await memory.standing()).unextracted < least) return;
     const said = newestOf(await memory.unextracted(mostMessages));
     const last = said.at(-1);
     if (!last) return;
@@ -81,7 +119,8 @@ export class Extraction implements AsyncDisposable {
       );
     const { kept, supersedes, refused } = checkFacts(drawn ?? [], prompt);
     if (refused.length > 0) logger.warn({ group: group.name, refused }, "facts of an answer are discarded");
-    const data = { messages: said.length, facts: kept.length, refused: refused.length };
+    const whose = agentNamedBy(workFolder(group));
+    const data = { messages: said.length, facts: kept.length, refused: refused.length, ...whose };
     await publish({ type: "memory.extracted", group: group.name, actor: "host", data });
     await memory.advance(kept, { progress: { extracted: last.seq }, supersedes });
   }

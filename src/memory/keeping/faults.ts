@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Publish } from "../../events/event.ts";
-import { groupOfFolder } from "../../domain/group.ts";
+import { agentNamedBy, groupOfFolder } from "../../domain/group.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { memoryOptions } from "../memory-options.ts";
 
@@ -30,7 +30,8 @@ export class MemoryFaults {
     const { logger, publish } = this.#options;
     const repair = `stop the host, then ${ownCommand(`memory reindex ${memoryOptions(folder)}`)}`;
     logger.error({ err: error, group, repair }, "the memory of a group cannot be used; its turns go on without");
-    const event = { type: "memory.failed", group, actor: "host", data: { reason: error.message } } as const;
+    const data = { reason: error.message, ...agentNamedBy(folder) };
+    const event = { type: "memory.failed", group, actor: "host", data } as const;
     publish(event).catch((err: unknown) => logger.warn({ err, group }, "a memory that fails could not be told of"));
   }
 

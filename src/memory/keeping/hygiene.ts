@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { type Group, workFolder } from "../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../domain/group.ts";
 import type { Publish } from "../../events/event.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import type { Cutoffs } from "../file/cleaning.ts";
@@ -86,7 +86,8 @@ export class Hygiene implements AsyncDisposable {
     const { run, isAnnounced, categories, superseded } = await memory.planCleaning(clock.now(), cutoffs);
     const count = Object.values(categories).reduce((sum, some) => sum + some, superseded);
     if (!isAnnounced && count > 0) {
-      const data = { run: new Date(run).toISOString(), categories, superseded };
+      const whose = agentNamedBy(workFolder(group));
+      const data = { run: new Date(run).toISOString(), categories, superseded, ...whose };
       await publish({ type: "memory.cleaned", group: group.name, actor: "host", data });
       await memory.noteAnnounced();
     }

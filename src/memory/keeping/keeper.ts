@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { type Group, workFolder } from "../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../domain/group.ts";
 import type { OutgoingMessage, StoredMessage } from "../../domain/message.ts";
 import type { Origin } from "../../domain/origin.ts";
 import { memberKey } from "../../domain/person.ts";
@@ -58,7 +58,7 @@ export class MemoryKeeper implements AsyncDisposable {
   readonly #options: KeeperOptions;
   /** By group: something was said, while it was at work or before. */
   readonly #said = new Set<string>();
-  readonly #working = new Set<string>();
+  readonly #working = new Map<string, Promise<void>>();
   /** By group: it is looked at in a moment. */
   readonly #stirred = new Set<string>();
   readonly #timers = new Timers();
@@ -82,12 +82,25 @@ export class MemoryKeeper implements AsyncDisposable {
     });
   }
 
+  /** Keeps all that was said in this group until now. Never rejects: what fails is kept later. */
+  async keep(name: string): Promise<void> {
+    if (this.#isOver) return;
+    this.#said.add(name);
+    const working = this.#working.get(name) ?? this.#begin(name);
+    await working.catch(() => undefined);
+  }
+
   #keepSoon(group: string): void {
     if (this.#isOver) return;
     this.#said.add(group);
-    if (this.#working.has(group)) return;
-    this.#working.add(group);
-    this.#pending.add(this.#work(group).finally(() => this.#working.delete(group)));
+    if (!this.#working.has(group)) void this.#begin(group);
+  }
+
+  #begin(group: string): Promise<void> {
+    const working = this.#work(group).finally(() => this.#working.delete(group));
+    this.#working.set(group, working);
+    this.#pending.add(working);
+    return working;
   }
 
   /** All groups, such as after a start. */
@@ -147,7 +160,12 @@ export class MemoryKeeper implements AsyncDisposable {
         { progress },
       );
       if (said.length > 0)
-        await publish({ type: "memory.kept", group: group.name, actor: "host", data: { count: said.length } });
+        await publish({
+          type: "memory.kept",
+          group: group.name,
+          actor: "host",
+          data: { count: said.length, ...agentNamedBy(workFolder(group)) },
+        });
     }
   }
 

@@ -10,9 +10,10 @@ import { sleep } from "../../lib/time/sleep.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { InSight } from "../thread/orders.ts";
+import type { Ahead, InSight } from "../thread/orders.ts";
 import { type KeeperOptions, saidId } from "./keeper.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";
+import { Sight } from "./sight.ts";
 
 export interface RecallOptions {
   readonly turns: Pick<TurnStore, "history">;
@@ -54,17 +55,19 @@ type Place = {
 /** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
 export class Recall {
   readonly #options: RecallOptions;
-  /** Since when the model sees what was said, by session. */
-  readonly #seen = new RecentMap<string, { readonly window: string; readonly since: number }>(mostKnown);
+  /** What the model sees, by session. */
+  readonly #seen = new RecentMap<string, { readonly window: string; readonly sight: Sight }>(mostKnown);
+  /** How it was looked up last, by memory: the next turn is likely to want it in the same way. */
+  readonly #ways = new RecentMap<string, Ahead>(mostKnown);
 
   constructor(options: RecallOptions) {
     this.#options = options;
   }
 
-  /** A turn will ask for what fits this: its vector is made while the turn is begun. */
+  /** A turn will ask for what fits this: it is looked up while the turn is begun. */
   foresee(memoryName: string, text: string): void {
     if (this.#options.tokens() === 0) return;
-    const foreseen = this.#options.memoryOf(memoryName)?.foresee(queryOf([text]));
+    const foreseen = this.#options.memoryOf(memoryName)?.foresee(queryOf([text]), this.#ways.get(memoryName));
     // Whoever asks is told.
     foreseen?.catch(() => undefined);
   }
@@ -82,14 +85,21 @@ export class Recall {
     const late = sleep(longestMs, isOver.signal).then(() => "late" as const);
     try {
       const ids = messages.map(({ seq, copyOf = seq }) => saidId(this.#options.idOf, "message", copyOf));
-      const inSight = { since: await this.#since(session, messages), ids };
-      const sources = { memory, global: this.#options.globalOf(group), tokens };
+      const sight = await this.#sightOf(session, messages);
+      const inSight = { since: sight.since, ids };
+      const sources = { memory, memoryName, global: this.#options.globalOf(group), tokens };
       const looking = this.#look(sources, queryOf(saidTo(messages)), inSight);
       const memories = await Promise.race([looking, late]);
       if (memories === "late") throw new Error(`it took longer than ${longestMs} ms`);
       this.#options.faults.worked(memoryName);
       if (memories.length === 0) return undefined;
-      return { text: showMemories(memories, at), origins: sortOrigins(memories.flatMap(originsOf)) };
+      const unseen = sight.show(
+        memories,
+        messages.map(({ seq }) => seq),
+      );
+      // What it was shown before has a part in the turn as well.
+      const origins = sortOrigins(memories.flatMap(originsOf));
+      return { text: unseen.length === 0 ? "" : showMemories(unseen, at), origins };
     } catch (error) {
       if (error instanceof AppError && !error.passing) this.#options.faults.failed(memoryName, error);
       else this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
@@ -100,9 +110,15 @@ export class Recall {
   }
 
   /** Global notes come first, so that the group's own words are the last ones. */
-  async #look({ memory, global, tokens }: Sources, query: string, inSight: InSight): Promise<ShownMemory[]> {
-    if (!global) return (await memory.recall(query, { limit: mostFound, tokens }, inSight)).map((one) => one.memory);
-    const part = Math.floor(tokens * globalShare);
+  async #look(
+    { memory, memoryName, global, tokens }: Sources,
+    query: string,
+    inSight: InSight,
+  ): Promise<ShownMemory[]> {
+    const part = global ? Math.floor(tokens * globalShare) : 0;
+    const how = { limit: mostFound, tokens: tokens - part };
+    this.#ways.set(memoryName, { how, since: inSight.since });
+    if (!global) return (await memory.recall(query, how, inSight)).map((one) => one.memory);
     const [notes, own] = await Promise.all([
       global
         .recall(query, { limit: mostGlobal, tokens: part }, { since: Infinity, ids: [] })
@@ -110,18 +126,19 @@ export class Recall {
           this.#options.logger.warn({ err: toError(error) }, "a turn begins without global notes");
           return [];
         }),
-      memory.recall(query, { limit: mostFound, tokens: tokens - part }, inSight),
+      memory.recall(query, how, inSight),
     ]);
     return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
   }
 
   /** Of a conversation that this process has not seen begin, since its first step. */
-  async #since({ id, conversation, windowStart }: Session, shown: readonly StoredMessage[]): Promise<number> {
+  async #sightOf({ id, conversation, windowStart }: Session, shown: readonly StoredMessage[]): Promise<Sight> {
     const window = `${conversation} ${windowStart}`;
     const known = this.#seen.get(id);
-    const since = known?.window === window ? known.since : await this.#begin({ id, conversation, windowStart }, shown);
-    this.#seen.set(id, { window, since });
-    return since;
+    if (known?.window === window) return known.sight;
+    const sight = new Sight(await this.#begin({ id, conversation, windowStart }, shown));
+    this.#seen.set(id, { window, sight });
+    return sight;
   }
 
   async #begin(
@@ -135,6 +152,7 @@ export class Recall {
 
 interface Sources {
   readonly memory: MemoryAt;
+  readonly memoryName: string;
   readonly global: MemoryAt | undefined;
   readonly tokens: number;
 }

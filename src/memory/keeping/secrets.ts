@@ -2,6 +2,15 @@ import { plainForm } from "../../lib/text/plain-form.ts";
 
 const label =
   "(?:pass(?:word|wort|phrase|code)|secret|(?:api|access|secret|account|shared)[ _-]?(?:access[ _-]?)?key|(?:auth|access|refresh|bearer|session)[ _-]?token|token|bearer)";
+/** What one is for, as those put it who draw facts: "the password of the router is …". */
+const what = String.raw`(?:\s{1,3}(?:of|for|to|on|at|in|von|für|vom|zum|zur|des|der|am|im|beim)\s[^.\n]{1,40}?)?`;
+
+/** In Chinese, simplified and traditional. A value is of letters and digits, beside which Chinese says what it is: "密码是abc12345". */
+const hanLabel =
+  "(?:密[码碼]|口令|通行[码碼]|令牌|[密秘私][钥鑰]|(?:(?:验|驗)[证證]|校[验驗]|[动動][态態]|安全|提款|[门門]禁)[码碼])";
+/** As of now, again, changed to. */
+const hanIs =
+  "(?:[现現]在|目前|[还還]|就|已[经經]?|[换換]|改|[设設]置?|[统統]一|都|仍然?|了|成|[为為]|是|叫|用|[:=]|\\s){0,6}[\"'“「『《]?";
 
 const patterns: readonly RegExp[] = [
   /-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY/,
@@ -24,10 +33,19 @@ const patterns: readonly RegExp[] = [
   new RegExp(String.raw`${label}["']?\s{0,3}(?:is|ist|=|:)?\s{0,3}["']?(?=[^\s"']{0,63}\d)[^\s"']{8,}`, "i"),
   new RegExp(String.raw`${label}["']?\s{0,3}[=:]\s{0,3}["']?[^\s"']{4,}`, "i"),
   new RegExp(
-    String.raw`${label}["']?\s{1,3}(?:is|was|ist|war|lautet)\s{1,3}["']?(?=[^\s"']{0,63}[\d@#$%^&*_+=~])[^\s"']{4,}`,
+    String.raw`${label}["']?${what}\s{1,3}(?:is|was|ist|war|lautet)\s{1,3}["']?(?=[^\s"']{0,63}[\d@#$%^&*_+=~])[^\s"']{4,}`,
     "i",
   ),
+  new RegExp(`${hanLabel}${hanIs}[!-~]{4,}`),
+  new RegExp(
+    `(?<![!-~])(?=[!-~]{0,63}\\d)[!-~]{4,64}["'”」』》]?\\s?(?:就|才|便)?是[^。，、,;\\n!-~改忘]{0,12}${hanLabel}`,
+  ),
+  /助[记記][词詞][^a-z\n]{0,6}(?:[a-z]{3,12}[\s,、]{1,3}){5}/i,
   /\b(?:pin|cvv|cvc|otp|tan)(?:[ -]?(?:code|number|nummer))?["']?\s{0,3}(?:is|ist|=|:|lautet)?\s{0,3}["']?\d{3,8}\b/i,
+  new RegExp(
+    String.raw`\b(?:pin|cvv|cvc|otp|tan)(?:[ -]?(?:code|number|nummer))?${what}\s{1,3}(?:is|was|ist|war|lautet)\s{1,3}["']?\d{3,8}\b`,
+    "i",
+  ),
   /\b(?:seed|recovery|mnemonic|backup)[ -]?(?:phrase|words|codes?)["']?\s{0,3}(?:is|are|=|:)\s{0,3}["']?(?:[a-z0-9-]{3,12}[\s,]{1,3}){5}/i,
 ];
 

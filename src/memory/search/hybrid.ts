@@ -13,9 +13,11 @@ export interface Weights {
 /** A query as it is compared. */
 export interface Query {
   readonly terms: readonly string[];
+  /** Where they are known by now: what `wordScores` says of the index as it is. */
+  readonly words?: Float64Array | undefined;
   readonly isHan: boolean;
-  /** Of the model of the index; none: by words only. */
-  readonly vector?: Float32Array | undefined;
+  /** Of the model of the index, and the products of the index's vectors with it; none: by words only. */
+  readonly meaning?: { readonly vector: Float32Array; readonly products: Float32Array } | undefined;
   /** The model was made for English: it says little about Chinese. */
   readonly isEnglishModel: boolean;
 }
@@ -27,8 +29,8 @@ const furtherShare = 0.6;
 /** What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn further. */
 const conversationShare = 2;
 const fade = 0.96;
-/** So many of the best by rounded vectors are compared by exact ones. */
-const mostExact = 1_000;
+/** So many of the best by rounded vectors are compared by exact ones: with 1,000 of them the figures of docs/memory.md are the same. */
+const mostExact = 256;
 
 /**
  * The best slots. Each has the score of its words and of its vector, both brought to 0 … 1, raised, weighted, with a share of its better
@@ -126,20 +128,26 @@ export function isInFilter(
   return isHidden?.({ id, time }) !== true;
 }
 
+/** What the words of a query say of every slot, 0 … 1. */
+export function wordScores({ postings }: Pick<HotIndex, "postings">, terms: readonly string[]): Float64Array {
+  const words = postings.scores(terms);
+  scale(words);
+  return words;
+}
+
 /** The score of every slot by itself. Plain loops: there may be a hundred thousand. */
 function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Array {
-  const words = index.postings.scores(query.terms);
-  scale(words);
+  const words = query.words?.length === index.size ? query.words : wordScores(index, query.terms);
   const { vectors } = index;
-  if (query.vector === undefined || vectors === undefined || vectors.known === 0) return words;
+  if (query.meaning === undefined || vectors === undefined || vectors.known === 0) return words;
+  const { vector, products } = query.meaning;
   const judge: Judge = { shareOf: sharesOf(query, weights), whole: weights.vector + weights.text, words, index };
-  const products = vectors.products(query.vector);
   const range = rangeOf(products, vectors.isKnown);
   const scores = roundedScores(judge, vectors.isKnown, products, range);
   makeExact(scores, judge, (slot) => {
-    if (query.vector === undefined || !vectors.has(slot)) return undefined;
+    if (!vectors.has(slot)) return undefined;
     // It may lie a little outside of the rounded ones.
-    return Math.min(Math.max((vectors.product(slot, query.vector) - range.least) * range.factor, 0), 1);
+    return Math.min(Math.max((vectors.product(slot, vector) - range.least) * range.factor, 0), 1);
   });
   return scores;
 }

@@ -1,6 +1,9 @@
 import type { NewMemory } from "../item.ts";
 
-const months = "January February March April May June July August September October November December".split(" ");
+/** As dates name them. */
+export const months = "January February March April May June July August September October November December".split(
+  " ",
+);
 
 /** In UTC. */
 function formatDate(time: number): string {

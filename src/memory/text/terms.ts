@@ -1,3 +1,4 @@
+import { datesIn } from "./dates.ts";
 import { stem } from "./stem.ts";
 import { stopWords } from "./stop-words.ts";
 
@@ -35,10 +36,11 @@ export function termsOf(text: string): Map<string, number> {
   return counts;
 }
 
-/** The terms that a query looks for: of Chinese and Japanese the pairs, and a character only where it stands alone. */
+/** The terms that a query looks for: of Chinese and Japanese the pairs, and a character only where it stands alone; and its dates. */
 export function queryTermsOf(query: string): readonly string[] {
   const terms = new Set<string>();
-  for (const word of wordsOf(query)) {
+  const looked = query.slice(0, indexedChars);
+  for (const word of [...wordsOf(looked), ...wordsOf(datesIn(looked))]) {
     if (!startsUnspaced.test(word)) {
       if (!stopWords.has(word)) terms.add(stem(word));
       continue;

@@ -5,12 +5,15 @@ import { Worker } from "node:worker_threads";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { EmbedderPlace } from "../../domain/embedder-place.ts";
 import type { Weights } from "../search/hybrid.ts";
-import type { Answer, Order } from "./messages.ts";
+import type { SlowVectors } from "../index/vectors/open-vectors.ts";
+import type { Answer, Notice, Order } from "./messages.ts";
 import type { MemoryOrders } from "./orders.ts";
 
 export interface MemoryDeskOptions {
   readonly place: EmbedderPlace;
   readonly weights: Weights;
+  /** Told once when vectors are compared more slowly than they could be. */
+  readonly onSlow?: ((slow: SlowVectors) => void) | undefined;
 }
 
 /** The same as the thread does it, from the host's side. */
@@ -93,7 +96,7 @@ export class MemoryDesk implements AsyncDisposable {
     const worker = new Worker(file, { workerData: { place, weights }, env: {}, name: "memory" });
     worker.unref();
     let why = "its thread has ended";
-    worker.on("message", (answer: Answer) => this.#heard(answer));
+    worker.on("message", (said: Answer | Notice) => this.#heard(said));
     worker.on("error", (error) => (why = toError(error).message));
     worker.on("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;
@@ -103,7 +106,8 @@ export class MemoryDesk implements AsyncDisposable {
     return worker;
   }
 
-  #heard(answer: Answer): void {
+  #heard(answer: Answer | Notice): void {
+    if ("slow" in answer) return this.#options.onSlow?.(answer.slow);
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
     if ("result" in answer) return waiting?.resolve(answer.result);

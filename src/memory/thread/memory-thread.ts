@@ -4,7 +4,8 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import type { EmbedderPlace } from "../../domain/embedder-place.ts";
 import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
-import type { Answer, Order } from "./messages.ts";
+import type { SlowVectors } from "../index/vectors/open-vectors.ts";
+import type { Answer, Notice, Order } from "./messages.ts";
 import { OpenMemories } from "./orders.ts";
 
 /*
@@ -14,11 +15,12 @@ import { OpenMemories } from "./orders.ts";
 
 const { place, weights } = workerData as { readonly place: EmbedderPlace; readonly weights: Weights };
 let embedder = await openEmbedder(place);
-let memories = new OpenMemories({ weights, embedder });
+let memories = new OpenMemories({ weights, embedder, onSlow });
 /** How long a model that is not installed is not looked for again. */
 const lookMs = 5_000;
 let looked = performance.now();
 let looking: Promise<void> | undefined;
+let told: string | undefined;
 
 /** The local model may be installed while the host runs. Without one no order takes longer than this, so none is under way when it is found. */
 async function lookForModel(): Promise<void> {
@@ -34,8 +36,16 @@ async function takeFoundModel(): Promise<void> {
   if (found === undefined) return;
   const before = memories;
   embedder = found;
-  memories = new OpenMemories({ weights, embedder });
+  memories = new OpenMemories({ weights, embedder, onSlow });
   await before[Symbol.asyncDispose]();
+}
+
+/** It is the same for all groups: once is enough. */
+function onSlow(slow: SlowVectors): void {
+  if (told === slow.strategy) return;
+  told = slow.strategy;
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage({ slow } satisfies Notice);
 }
 
 async function carryOut({ path, name, parameters }: Order): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../lib/app-error.ts";
+import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import type { MemoryOrders } from "./orders.ts";
 
 /** What the thread is told: what is to be done with which file. */
@@ -7,6 +8,11 @@ export interface Order {
   readonly path: string;
   readonly name: keyof MemoryOrders;
   readonly parameters: readonly unknown[];
+}
+
+/** What it says of itself, whatever it was told. */
+export interface Notice {
+  readonly slow: SlowVectors;
 }
 
 /** What it answers. */

@@ -8,7 +8,8 @@ import {
   planCleaning,
 } from "../file/cleaning.ts";
 import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
-import { GroupMemory, type GroupMemoryOptions, type SearchOptions } from "../group-memory.ts";
+import { Lull } from "../../lib/time/lull.ts";
+import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
 import { type Found, type Memory, type NewMemory, ownIds } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
 import type { Recalled } from "../search/recall.ts";
@@ -20,6 +21,14 @@ export interface InSight {
   /** And these. */
   readonly ids: readonly string[];
 }
+
+/** How a turn is going to ask. */
+export interface Ahead {
+  readonly how: RecallHow;
+  readonly since: InSight["since"];
+}
+
+type RecallHow = SearchOptions & { readonly tokens: number };
 
 /** How far readers have come, and how many messages of members were not looked at for facts yet. */
 export interface Standing extends Progress {
@@ -33,12 +42,12 @@ export interface MemoryOrders {
   advance(memories: readonly NewMemory[], how: Advance): Standing;
   /** What was said and not looked at for facts: the newest of it, in order. */
   unextracted(limit: number): Said[];
-  /** Makes the vector of what will be asked for. */
-  foresee(query: string): Promise<void>;
+  /** Makes the vector of what will be asked for, and looks it up where it is known how. */
+  foresee(query: string, ahead?: Ahead): Promise<void>;
   /** What was said from one moment on and before another one: the newest, in order. */
   saidBetween(from: number, to: number, limit: number): Said[];
   search(query: string, options: SearchOptions): Promise<Found[]>;
-  recall(query: string, options: SearchOptions & { readonly tokens: number }, inSight: InSight): Promise<Recalled[]>;
+  recall(query: string, options: RecallHow, inSight: InSight): Promise<Recalled[]>;
   get(id: string): Memory | undefined;
   list(query: ListQuery): Memory[];
   forget(ids: readonly string[]): number;
@@ -48,15 +57,23 @@ export interface MemoryOrders {
   noteAnnounced(): void;
   cleanSome(cutoffs: Cutoffs): number;
   checkIndex(after: number): ReturnType<typeof checkIndex>;
-  endCleaning(now: number): void;
+  endCleaning(now: number): Promise<void>;
 }
 
 const ownPrefixes = Object.values(ownIds);
 
-/** Groups whose memory is open at once; the one that was not used for longest is closed. */
-const mostOpen = 4;
+/** Groups whose memory is open at once, and what their indexes may hold together; the one that was not used for longest is closed, but for the last few. */
+const mostOpen = 64;
+const mostRows = 262_144;
+const leastOpen = 4;
+/** Of more messages than these it is not looked up first whether they are kept yet. */
+const mostLookedFor = 16;
 /** A query is answered by words when its vector takes longer. */
 const queryMs = 100;
+/** And by words from the file when the index of a large memory is not there by then. */
+const indexMs = 250;
+/** A turn and the model for memories would share the processors: what was said gets its vectors when no turn has asked for so long. */
+const lullOptions = { quietMs: 1_000, longestMs: 60_000 };
 
 /** The memories of groups, opened when they are first asked for. */
 export class OpenMemories implements AsyncDisposable {
@@ -64,8 +81,8 @@ export class OpenMemories implements AsyncDisposable {
   /** By path; the one used last is the last one. */
   readonly #open = new Map<string, Opened>();
 
-  constructor(options: Omit<GroupMemoryOptions, "path" | "queryMs">) {
-    this.#options = { ...options, queryMs };
+  constructor(options: Omit<GroupMemoryOptions, "path" | "queryMs" | "indexMs" | "lull">) {
+    this.#options = { ...options, queryMs, indexMs, lull: new Lull(lullOptions) };
   }
 
   async use<T>(path: string, order: (memory: MemoryOrders) => T): Promise<Awaited<T>> {
@@ -86,9 +103,11 @@ export class OpenMemories implements AsyncDisposable {
   }
 
   async #closeSome(): Promise<void> {
+    let rows = this.#open.values().reduce((sum, { memory }) => sum + memory.rows, 0);
     for (const [path, { memory, users }] of this.#open) {
-      if (this.#open.size <= mostOpen) return;
+      if (this.#open.size <= leastOpen || (this.#open.size <= mostOpen && rows <= mostRows)) return;
       if (users > 0) continue;
+      rows -= memory.rows;
       this.#open.delete(path);
       await memory[Symbol.asyncDispose]();
     }
@@ -108,10 +127,14 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
       return standingOf(memory);
     },
     unextracted: (limit) => memory.unextracted(ownIds.said, limit),
-    foresee: (query) => memory.foresee(query),
+    foresee: (query, ahead) => memory.foresee(query, ahead && toRecall(ahead.how, { since: ahead.since, ids: [] })),
     saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
     search: (query, options) => memory.search(query, options),
-    recall: (query, options, inSight) => memory.recall(query, { ...options, textOf, isInSight: inSightBy(inSight) }),
+    recall: (query, options, { since, ids }) => {
+      // What is not there need not be left out; what a turn answers rarely is.
+      const isAny = ids.length > mostLookedFor || ids.some((id) => memory.get(id) !== undefined);
+      return memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
+    },
     get: (id) => memory.get(id),
     list: (query) => memory.list(query),
     forget: (ids) => memory.forget(ids),
@@ -120,11 +143,16 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
     noteAnnounced: () => memory.clean(noteAnnounced),
     cleanSome: (cutoffs) => memory.clean((file) => cleanSome(file, cutoffs)),
     checkIndex: (after) => memory.clean((file) => checkIndex(file, after)),
-    endCleaning: (now) => {
+    endCleaning: async (now) => {
       memory.clean((file) => endCleaning(file, now));
-      memory.warm();
+      await memory.warm();
     },
   };
+}
+
+/** Two that are named alike find the same. */
+function toRecall(how: RecallHow, inSight: InSight): RecallOptions {
+  return { ...how, name: JSON.stringify([how, inSight]), textOf, isInSight: inSightBy(inSight) };
 }
 
 function standingOf(memory: GroupMemory): Standing {

@@ -5,6 +5,8 @@ import { AnswerDraft, cleanUsage } from "../answer-draft.ts";
 import type { CallDraft } from "../answer-draft.ts";
 import { malformed } from "../failures.ts";
 import type { OnDelta } from "../provider.ts";
+import { isThought } from "./thoughts.ts";
+import type { ContentItem } from "./thoughts.ts";
 
 const stops: Readonly<Record<string, StopReason>> = {
   end_turn: "end",
@@ -24,6 +26,9 @@ export class AnthropicAnswer {
   readonly #draft: AnswerDraft;
   readonly #blocks = new Map<number, CallDraft>();
   readonly #estimatedInput: () => number;
+  /** The order of all that came: thoughts as they are, of all else where it stands. */
+  readonly #content: ContentItem[] = [];
+  readonly #items = new Map<number, ContentItem>();
   #usage: ReportedUsage = {};
   #isStarted = false;
   #stop: StopReason | undefined;
@@ -68,7 +73,8 @@ export class AnthropicAnswer {
     const estimated = this.#draft.estimateTokens();
     const reported = isCount(this.#usage.output_tokens) ? this.#usage.output_tokens : 0;
     const output = this.#isEnded && reported > 0 ? reported : Math.max(reported, estimated);
-    return cleanUsage({ input: input ?? this.#estimatedInput(), cached: read, output });
+    const usage = cleanUsage({ input: input ?? this.#estimatedInput(), cached: read, written, output });
+    return usage && input === undefined ? { ...usage, isEstimate: true } : usage;
   }
 
   /** Throws ProviderError when the stream ended before the answer did. */
@@ -76,27 +82,58 @@ export class AnthropicAnswer {
     const usage = this.usage();
     if (!this.#isEnded || this.#stop === undefined || usage === undefined)
       throw malformed(this.#vendor, "the stream ended before the answer did");
-    return this.#draft.finish({ stop: this.#stop, usage, model });
+    const thoughts = this.#content.some(isThought) ? this.#content : undefined;
+    return this.#draft.finish({ stop: this.#stop, usage, model, thoughts });
   }
 
   #startBlock(event: Anthropic.RawContentBlockStartEvent): void {
     const block = event.content_block;
+    const item = toItem(block);
+    if (!item) return;
+    this.#content.push(item);
+    this.#items.set(event.index, item);
     if (block.type === "text") this.#draft.addText(block.text);
+    if (isThought(item)) this.#draft.countThought(JSON.stringify(item));
     if (block.type === "tool_use")
       this.#blocks.set(event.index, this.#draft.startCall({ id: block.id, name: block.name, input: "" }));
   }
 
   #addDelta(event: Anthropic.RawContentBlockDeltaEvent): void {
-    if (event.delta.type === "text_delta") this.#draft.addText(event.delta.text);
-    if (event.delta.type !== "input_json_delta") return;
+    const { delta } = event;
+    const item = this.#items.get(event.index);
+    if (delta.type === "text_delta") {
+      this.#draft.addText(delta.text);
+      if (item?.type === "text") item.chars += delta.text.length;
+    }
+    if (delta.type === "thinking_delta" && item?.type === "thinking") {
+      this.#draft.countThought(delta.thinking);
+      item.thinking += delta.thinking;
+    }
+    if (delta.type === "signature_delta" && item?.type === "thinking") {
+      this.#draft.countThought(delta.signature);
+      item.signature += delta.signature;
+    }
     const call = this.#blocks.get(event.index);
-    if (call) this.#draft.addInput(call, event.delta.partial_json);
+    if (delta.type === "input_json_delta" && call) this.#draft.addInput(call, delta.partial_json);
   }
 
   #note(usage: ReportedUsage | undefined): void {
     const known = Object.entries(usage ?? {}).filter(([, value]) => value !== null && value !== undefined);
     this.#usage = { ...this.#usage, ...Object.fromEntries(known) };
   }
+}
+
+function toItem(block: Anthropic.RawContentBlockStartEvent["content_block"]): ContentItem | undefined {
+  if (block.type === "thinking")
+    return { type: "thinking", thinking: orNothing(block.thinking), signature: orNothing(block.signature) };
+  if (block.type === "redacted_thinking") return { type: "redacted_thinking", data: orNothing(block.data) };
+  if (block.type === "text") return { type: "text", chars: block.text.length };
+  return block.type === "tool_use" ? { type: "tool_use" } : undefined;
+}
+
+/** Some servers of this format leave out what comes later. */
+function orNothing(text: unknown): string {
+  return typeof text === "string" ? text : "";
 }
 
 function isCount(value: unknown): value is number {

@@ -3,19 +3,23 @@ import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import type { ModelAnswer } from "../../domain/model.ts";
 import type { ProviderPorts } from "../define-provider.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
+import { Dialects } from "../dialects.ts";
 import { explainFailure, type VendorFailure } from "../failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
+import { readStreamed } from "../streamed-answer.ts";
 import { createTransport } from "../transport.ts";
 import { estimateInputTokens } from "../wire.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
-import { toAnthropicRequest } from "./anthropic-request.ts";
+import { adapt, firstDialect, toAnthropicRequest } from "./anthropic-request.ts";
+import type { Dialect } from "./anthropic-request.ts";
 
 /** The Messages API, streaming. */
 export class AnthropicProvider implements Provider {
   readonly name: string;
   readonly #client: Anthropic;
   readonly #safe: { readonly secret: string; readonly clock: ProviderPorts["clock"] };
+  readonly #dialects = new Dialects({ first: firstDialect, adapt, refusalOf });
 
   constructor(config: VendorSettings, ports: ProviderPorts) {
     this.name = ports.name;
@@ -41,24 +45,28 @@ export class AnthropicProvider implements Provider {
     request: ProviderRequest,
     options: { signal: AbortSignal; onDelta?: OnDelta | undefined; onUsage?: OnUsage | undefined },
   ): Promise<ModelAnswer> {
+    try {
+      return await this.#dialects.ask(request, (dialect) => this.#call(request, dialect, options));
+    } catch (error) {
+      throw this.#explain(error, options.signal);
+    }
+  }
+
+  async #call(
+    request: ProviderRequest,
+    dialect: Dialect,
+    options: Parameters<Provider["complete"]>[1],
+  ): Promise<ModelAnswer> {
     options.signal.throwIfAborted();
-    const body = toAnthropicRequest(request);
+    const body = toAnthropicRequest(request, dialect);
     const answer = new AnthropicAnswer({
       vendor: this.name,
       onDelta: options.onDelta,
-      estimatedInput: () => estimateInputTokens(request, toAnthropicRequest),
+      estimatedInput: () => estimateInputTokens(request, (same) => toAnthropicRequest(same, dialect)),
     });
-    try {
-      const stream = await this.#client.messages.create(body, { signal: options.signal });
-      for await (const event of stream) answer.add(event);
-      options.signal.throwIfAborted();
-      return answer.finish(`${this.name}/${request.model}`);
-    } catch (error) {
-      throw this.#explain(error, options.signal);
-    } finally {
-      const usage = answer.usage();
-      if (usage) options.onUsage?.(usage);
-    }
+    return readStreamed(answer, `${this.name}/${request.model}`, options, () =>
+      this.#client.messages.create(body, { signal: options.signal }),
+    );
   }
 
   async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
@@ -78,6 +86,10 @@ export class AnthropicProvider implements Provider {
   #explain(error: unknown, signal: AbortSignal): unknown {
     return explainFailure(error, { vendor: this.name, signal, safe: this.#safe, answered: answeredWith(error) });
   }
+}
+
+function refusalOf(error: unknown): string | undefined {
+  return error instanceof APIError && error.status === 400 ? error.message : undefined;
 }
 
 function answeredWith(error: unknown): VendorFailure | undefined {

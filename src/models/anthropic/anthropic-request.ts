@@ -1,26 +1,110 @@
 import type Anthropic from "@anthropic-ai/sdk";
 
 import type { ToolCall, ToolDefinition } from "../../domain/model.ts";
+import { givesThoughts, learn } from "../dialects.ts";
+import type { Adapted, Lesson } from "../dialects.ts";
+import { inOrder } from "../ordered-content.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
 import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
 import type { WireMessage, WirePart, WireResult } from "../wire.ts";
+import { readContent } from "./thoughts.ts";
+import type { ContentItem } from "./thoughts.ts";
 
 type MessageParam = { role: "user" | "assistant"; content: Block[] };
 type ContentBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam;
-type Block = ContentBlock | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBlockParam;
+type Thought = Anthropic.ThinkingBlockParam | Anthropic.RedactedThinkingBlockParam;
+type Block = ContentBlock | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBlockParam | Thought;
 
 const cacheMark = { type: "ephemeral" } as const;
 
+/** Where models differ. Found out by being refused, see `adapt`. */
+export interface Dialect {
+  /** Older models take a number of tokens, newer ones decide themselves by an effort. */
+  readonly thinking: "adaptive" | "budget" | "none";
+  /** Some always think, and refuse to be told not to. */
+  readonly off: boolean;
+  readonly temperature: boolean;
+  /** What the model has thought is given back; without, it goes on from what it said. */
+  readonly thoughts: boolean;
+}
+
+export const firstDialect: Dialect = { thinking: "adaptive", off: true, temperature: true, thoughts: true };
+
+const aboutThinking = /thinking|adaptive|effort|output_config|budget_tokens/i;
+
+const lessons: readonly Lesson<Dialect>[] = [
+  // Signatures are of one account's models: after a change of the key, or of what a server stands in for, they are worth nothing.
+  {
+    says: /signature|redacted_thinking|cannot be modified/i,
+    change: { thoughts: false },
+    isForOnce: true,
+    applies: givesThoughts,
+  },
+  // It goes on with what another model has begun: only this request has no thought in the place where it wants one.
+  { says: /expected .?(thinking|redacted)/i, change: { thinking: "none" }, isForOnce: true, applies: wantsThinking },
+  { says: aboutThinking, change: { off: false }, applies: ({ thinking }) => thinking === "off" },
+  {
+    says: aboutThinking,
+    change: { thinking: "budget" },
+    applies: (request, { thinking }) => wantsThinking(request) && thinking === "adaptive",
+  },
+  { says: aboutThinking, change: { thinking: "none" }, applies: wantsThinking },
+  { says: /temperature/, change: { temperature: false }, applies: ({ temperature }) => temperature !== undefined },
+];
+
+function wantsThinking({ thinking }: ProviderRequest): boolean {
+  return thinking !== undefined && thinking !== "off";
+}
+
+/** What to change after a request was refused with this text; `undefined` when nothing helps. */
+export function adapt(dialect: Dialect, refusal: string, request: ProviderRequest): Adapted<Dialect> | undefined {
+  return learn(lessons, { dialect, refusal, request });
+}
+
+const leastBudget = 1_024;
+/** Of the answer's tokens. */
+const budgetShare = { low: 0.1, medium: 0.3, high: 0.6 } as const;
+
+/** `temperature` goes with no thinking (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). */
+function thinkingOf(
+  { thinking, temperature, maxOutputTokens }: ProviderRequest,
+  { dialect, messages }: { readonly dialect: Dialect; readonly messages: readonly MessageParam[] },
+): Pick<Anthropic.MessageCreateParamsStreaming, "thinking" | "output_config"> & { readonly temperature?: number } {
+  const warmth = temperature !== undefined && dialect.temperature ? { temperature: Math.min(1, temperature) } : {};
+  if (thinking === "off") return { ...warmth, ...(dialect.off && { thinking: { type: "disabled" } as const }) };
+  if (thinking === undefined || dialect.thinking === "none") return warmth;
+  if (dialect.thinking === "adaptive") return { thinking: { type: "adaptive" }, output_config: { effort: thinking } };
+  const budget_tokens = Math.floor(maxOutputTokens * budgetShare[thinking]);
+  if (budget_tokens < leastBudget || !beginsWithThought(messages)) return warmth;
+  return { thinking: { type: "enabled", budget_tokens } };
+}
+
+/**
+ * Models with a budget refuse to think in the middle of calls of tools that they did not think about from the beginning: those of another
+ * model, or of one whose thoughts are gone.
+ */
+function beginsWithThought(messages: readonly MessageParam[]): boolean {
+  const spoken = messages.findLastIndex(
+    ({ role, content }) => role === "user" && !content.some(({ type }) => type === "tool_result"),
+  );
+  const first = messages.slice(spoken + 1).find(({ role }) => role === "assistant")?.content[0];
+  return first === undefined || first.type === "thinking" || first.type === "redacted_thinking";
+}
+
 /**
  * The Messages request. Only what we put here is sent: no server-side tools, no remote MCP servers, no URLs to fetch. Cache
- * marks stand behind the first system section, which every conversation of the group shares, and on the last block.
+ * marks, at most four as the vendor takes them (https://platform.claude.com/docs/en/build-with-claude/prompt-caching), stand
+ * behind the tools, behind the first system section, which every conversation of the group shares, and at the ends of the last
+ * two messages that are not the model's: the earlier one is where the last request ended, however many blocks came since.
  *
- * Thinking blocks are never sent back, because the conversation is also shown to other vendors' models: with adaptive
- * thinking, which current models use, leaving all of them out is allowed (leaving out some is not).
+ * Blocks of thinking go back where they stood in their answers, byte for byte. An answer of another model has none, which is allowed.
  */
-export function toAnthropicRequest(request: ProviderRequest): Anthropic.MessageCreateParamsStreaming {
-  const messages = toMessages(request);
+export function toAnthropicRequest(
+  request: ProviderRequest,
+  dialect: Dialect = firstDialect,
+): Anthropic.MessageCreateParamsStreaming {
+  const messages = toMessages(request, dialect);
   const system = request.system
     .map(textOrNothing)
     .filter((text) => text !== undefined)
@@ -31,29 +115,52 @@ export function toAnthropicRequest(request: ProviderRequest): Anthropic.MessageC
     stream: true,
     ...(system.length > 0 ? { system } : {}),
     messages,
-    ...(request.tools.length > 0 ? { tools: request.tools.map(toTool) } : {}),
+    ...thinkingOf(request, { dialect, messages }),
+    ...(request.tools.length > 0 ? { tools: toTools(request.tools) } : {}),
   };
 }
 
-function toMessages(request: ProviderRequest): MessageParam[] {
+function toMessages(request: ProviderRequest, { thoughts }: Dialect): MessageParam[] {
   const messages: MessageParam[] = [];
   for (const message of toWireMessages(request)) {
     const role = message.role === "assistant" ? "assistant" : "user";
     const last = messages.at(-1);
-    if (last?.role === role) last.content.push(...toBlocks(message));
-    else messages.push({ role, content: toBlocks(message) });
+    const blocks = toBlocks(message.role === "assistant" && !thoughts ? { ...message, thoughts: [] } : message);
+    if (last?.role === role) last.content.push(...blocks);
+    else messages.push({ role, content: blocks });
   }
-  const lastBlock = messages.at(-1)?.content.at(-1);
-  if (lastBlock === undefined) throw new ProviderError("invalid", "There is no message to send to the model.");
-  lastBlock.cache_control = cacheMark;
+  if (messages.length === 0) throw new ProviderError("invalid", "There is no message to send to the model.");
+  for (const { content } of messages.filter(({ role }) => role === "user").slice(-2)) markEnd(content);
   return messages;
+}
+
+function markEnd(content: readonly Block[]): void {
+  const last = content.at(-1);
+  if (last && last.type !== "thinking" && last.type !== "redacted_thinking") last.cache_control = cacheMark;
 }
 
 function toBlocks(message: WireMessage): Block[] {
   if (message.role === "user") return message.parts.map(toContent);
   if (message.role === "tool") return message.results.map(toResult);
-  const text: Block[] = message.text === undefined ? [] : [{ type: "text", text: message.text }];
-  return [...text, ...message.toolCalls.map(toCall)];
+  return toContentOf(message) ?? [...toText(message.text ?? ""), ...message.toolCalls.map(toCall)];
+}
+
+/** As it came, with what was thought; undefined where nothing was, or where it does not fit what was said. */
+function toContentOf(message: Extract<WireMessage, { role: "assistant" }>): Block[] | undefined {
+  const items = message.thoughts.length === 0 ? undefined : readContent(message.thoughts);
+  return (
+    items &&
+    inOrder<ContentItem, Block>(message, items, {
+      place: (item) => (item.type === "text" ? item : item.type === "tool_use" ? "call" : "thought"),
+      text: toText,
+      call: toCall,
+      thought: (item) => item as Thought,
+    })
+  );
+}
+
+function toText(text: string): Block[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
 function toCall(call: ToolCall): Anthropic.ToolUseBlockParam {
@@ -74,6 +181,11 @@ function toContent(part: WirePart): ContentBlock {
 
 function toInput(input: unknown): unknown {
   return JSON.parse(wellFormedJson(input ?? {}));
+}
+
+function toTools(tools: readonly ToolDefinition[]): Anthropic.Tool[] {
+  const last = tools.length - 1;
+  return tools.map((tool, index) => ({ ...toTool(tool), ...(index === last && { cache_control: cacheMark }) }));
 }
 
 function toTool(tool: ToolDefinition): Anthropic.Tool {

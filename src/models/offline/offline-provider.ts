@@ -1,4 +1,4 @@
-import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../../domain/model.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition, ToolResult } from "../../domain/model.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import { ProviderError } from "../provider.ts";
@@ -73,10 +73,11 @@ export class OfflineProvider implements Provider {
     const text = fits
       ? answer.text
       : answer.text.slice(0, Math.floor((request.maxOutputTokens * 2) / 3)).toWellFormed();
-    const usage = {
+    const usage: ModelUsage = {
       inputTokens: estimateTextTokens(JSON.stringify([request.system, request.messages, request.tools])),
       cachedInputTokens: 0,
       outputTokens: estimateTextTokens(text) + estimateTextTokens(JSON.stringify(answer.toolCalls)),
+      isEstimate: true,
     };
     options.onUsage?.(usage);
     if (text !== "") options.onDelta?.(text);

@@ -1,12 +1,20 @@
+import * as z from "zod";
+
 import { defineProvider } from "../define-provider.ts";
 import { vendorSecrets, vendorSettings } from "../vendor-settings.ts";
+import type { ServerTraits } from "./server-traits.ts";
 
 const officialBaseUrl = "https://api.openai.com/v1";
 
 /** OpenAI, and the many servers that speak Chat Completions. */
 export const openai = defineProvider({
   kind: "openai",
-  config: vendorSettings,
+  config: vendorSettings.extend({
+    api: z
+      .enum(["chat", "responses"])
+      .optional()
+      .describe("responses: OpenAI's models think between calls of tools; chat, the default: what most servers speak."),
+  }),
   secrets: vendorSecrets,
   environment: {
     keyVariable: "OPENAI_API_KEY",
@@ -14,9 +22,17 @@ export const openai = defineProvider({
     // The vendor's balanced model of late 2026.
     model: "gpt-6.1-sol",
   },
-  embeddings: ({ apiKey, baseUrl = officialBaseUrl }) => ({ apiKey, baseUrl }),
+  server: ({ apiKey, baseUrl = officialBaseUrl }) => ({ apiKey, baseUrl }),
   open: async (settings, ports) => {
+    if (settings.api === "responses") {
+      const { ResponsesProvider } = await import("./responses-provider.ts");
+      return new ResponsesProvider(settings, ports);
+    }
     const { OpenAiProvider } = await import("./openai-provider.ts");
-    return new OpenAiProvider(settings, ports);
+    const traits: ServerTraits = {
+      effort: "effort",
+      ...(settings.baseUrl === undefined && { outputLimit: "max_completion_tokens" }),
+    };
+    return new OpenAiProvider(settings, { ports, traits });
   },
 });

@@ -4,39 +4,64 @@ import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/model.ts"
 import { AnswerDraft, cleanUsage } from "../answer-draft.ts";
 import type { CallDraft } from "../answer-draft.ts";
 import { malformed } from "../failures.ts";
-import type { OnDelta } from "../provider.ts";
+import { ProviderError } from "../provider.ts";
+import type { OnDelta, ProviderFailure } from "../provider.ts";
+import { textFields } from "./thoughts.ts";
+import type { Thought } from "./thoughts.ts";
 
 const stops: Readonly<Record<string, StopReason>> = {
   stop: "end",
   tool_calls: "tool-calls",
   function_call: "tool-calls",
   length: "length",
+  /** Mistral: the window is full. */
+  model_length: "length",
   content_filter: "refusal",
+};
+
+/** With these a server says that it could not finish; the answer is none. */
+const breaks: Readonly<Record<string, ProviderFailure>> = {
+  error: "unavailable",
+  /** DeepSeek. */
+  insufficient_system_resource: "overloaded",
 };
 
 /** What servers really send: any part may be missing or null, whatever the SDK's types say. */
 interface LooseChunk {
   readonly choices?: readonly LooseChoice[] | null;
   readonly usage?: LooseUsage | null;
+  /** Groq. */
+  readonly x_groq?: { readonly usage?: LooseUsage | null } | null;
 }
 interface LooseChoice {
   readonly delta?: LooseDelta | null;
   readonly finish_reason?: string | null;
+  /** Kimi. */
+  readonly usage?: LooseUsage | null;
 }
 interface LooseDelta {
   readonly content?: unknown;
   readonly refusal?: unknown;
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+  readonly reasoning_details?: unknown;
   readonly tool_calls?: readonly LooseCall[] | null;
 }
 interface LooseCall {
   readonly index?: number | null;
   readonly id?: string | null;
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
+  readonly extra_content?: unknown;
 }
 interface LooseUsage {
   readonly prompt_tokens?: unknown;
   readonly completion_tokens?: unknown;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: unknown } | null;
+  readonly total_tokens?: unknown;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: unknown; readonly cache_write_tokens?: unknown } | null;
+  /** DeepSeek, before it had the field above as well. */
+  readonly prompt_cache_hit_tokens?: unknown;
+  /** Kimi. */
+  readonly cached_tokens?: unknown;
 }
 
 /** Puts the chunks of a Chat Completions stream together. */
@@ -45,9 +70,14 @@ export class OpenAiAnswer {
   readonly #draft: AnswerDraft;
   readonly #byIndex = new Map<number, CallDraft>();
   readonly #estimatedInput: () => number;
+  readonly #thoughts = new Map<(typeof textFields)[number], string>();
+  readonly #details: Record<string, unknown>[] = [];
+  readonly #chunks: Record<string, unknown>[] = [];
+  readonly #signatures = new Map<CallDraft, Record<string, unknown>>();
   #reported: ModelUsage | undefined;
   #isStarted = false;
   #stop: StopReason | undefined;
+  #breakage: ProviderError | undefined;
   #isRefusal = false;
 
   constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: () => number }) {
@@ -57,33 +87,81 @@ export class OpenAiAnswer {
   }
 
   add(chunk: OpenAI.ChatCompletionChunk): void {
-    const { choices, usage } = chunk as LooseChunk;
+    const { choices, usage, x_groq } = chunk as LooseChunk;
     this.#isStarted = true;
-    if (usage) this.#reported = toUsage(usage) ?? this.#reported;
     const choice = choices?.[0];
+    const counted = usage ?? x_groq?.usage ?? choice?.usage;
+    if (counted) this.#reported = toUsage(counted) ?? this.#reported;
     if (choice?.delta) this.#addDelta(choice.delta);
-    if (typeof choice?.finish_reason === "string") this.#stop = stops[choice.finish_reason] ?? "end";
+    if (typeof choice?.finish_reason === "string") this.#end(choice.finish_reason);
+  }
+
+  #end(reason: string): void {
+    const failure = breaks[reason];
+    if (failure) this.#breakage = new ProviderError(failure, `${this.#vendor} ended its answer with "${reason}"`);
+    this.#stop = stops[reason] ?? "end";
   }
 
   /** Undefined while nothing has come: a call that was refused costs nothing. */
   usage(): ModelUsage | undefined {
     if (!this.#isStarted) return undefined;
     const outputTokens = this.#draft.estimateTokens();
-    return this.#reported ?? { inputTokens: this.#estimatedInput(), cachedInputTokens: 0, outputTokens };
+    if (this.#reported) return this.#reported;
+    return { inputTokens: this.#estimatedInput(), cachedInputTokens: 0, outputTokens, isEstimate: true };
   }
 
   /** Throws ProviderError when the stream ended before the answer did. */
   finish(model: string): ModelAnswer {
+    if (this.#breakage) throw this.#breakage;
     const usage = this.usage();
     if (this.#stop === undefined || usage === undefined)
       throw malformed(this.#vendor, "the stream ended before the answer did");
-    return this.#draft.finish({ stop: this.#isRefusal ? "refusal" : this.#stop, usage, model });
+    const stop = this.#isRefusal ? "refusal" : this.#stop;
+    return this.#draft.finish({ stop, usage, model, thoughts: this.#allThoughts() });
+  }
+
+  #allThoughts(): readonly Thought[] {
+    const texts = [...this.#thoughts].map(([field, text]): Thought => ({ field, text: text.toWellFormed() }));
+    const details: Thought[] =
+      this.#details.length === 0 ? [] : [{ field: "reasoning_details", details: this.#details }];
+    const signatures = this.#draft.calls.flatMap((draft, call): Thought[] => {
+      const content = this.#signatures.get(draft);
+      return content ? [{ field: "extra_content", call, content }] : [];
+    });
+    const chunks: Thought[] = this.#chunks.length === 0 ? [] : [{ field: "content", chunks: this.#chunks }];
+    return [...texts, ...details, ...chunks, ...signatures];
   }
 
   #addDelta(delta: LooseDelta): void {
-    this.#addText(delta.content);
+    this.#addThoughts(delta);
+    this.#addContent(delta.content);
     if (this.#addText(delta.refusal)) this.#isRefusal = true;
     for (const call of delta.tool_calls ?? []) this.#addCall(call);
+  }
+
+  #addThoughts(delta: LooseDelta): void {
+    for (const field of textFields) {
+      const text = delta[field];
+      if (typeof text !== "string" || text === "") continue;
+      this.#draft.countThought(text);
+      this.#thoughts.set(field, (this.#thoughts.get(field) ?? "") + text);
+    }
+    if (!Array.isArray(delta.reasoning_details)) return;
+    for (const detail of (delta.reasoning_details as readonly unknown[]).filter(isObject)) {
+      this.#draft.countThought(JSON.stringify(detail));
+      addDetail(this.#details, detail);
+    }
+  }
+
+  /** Mistral's models that think send a list: thoughts, then text. */
+  #addContent(content: unknown): void {
+    if (!Array.isArray(content)) return void this.#addText(content);
+    for (const chunk of (content as readonly unknown[]).filter(isObject)) {
+      if (chunk["type"] === "text") this.#addText(chunk["text"]);
+      if (chunk["type"] !== "thinking") continue;
+      this.#draft.countThought(JSON.stringify(chunk["thinking"] ?? ""));
+      addThinking(this.#chunks, chunk);
+    }
   }
 
   #addText(text: unknown): boolean {
@@ -95,6 +173,10 @@ export class OpenAiAnswer {
   #addCall(delta: LooseCall): void {
     const call = this.#callOf(delta);
     if (call.name === "") call.name = delta.function?.name ?? "";
+    if (isObject(delta.extra_content)) {
+      this.#draft.countThought(JSON.stringify(delta.extra_content));
+      this.#signatures.set(call, delta.extra_content);
+    }
     const input = delta.function?.arguments;
     if (typeof input === "string") this.#draft.addInput(call, input);
     // Some servers send the parsed object instead of its JSON.
@@ -119,10 +201,43 @@ export class OpenAiAnswer {
   }
 }
 
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Pieces of one detail, by its number and type, are put together again; a signature comes with the last of them. */
+function addDetail(details: Record<string, unknown>[], piece: Record<string, unknown>): void {
+  const last = details.at(-1);
+  const isNext = last?.["index"] !== undefined && last["index"] === piece["index"] && last["type"] === piece["type"];
+  if (!isNext) return void details.push({ ...piece });
+  for (const [key, value] of Object.entries(piece)) {
+    const before = last[key];
+    const isText = ["text", "summary", "data", "signature"].includes(key) && typeof before === "string";
+    if (isText && typeof value === "string") last[key] = before + value;
+    else if (value !== null && value !== undefined) last[key] = value;
+  }
+}
+
+/** Its pieces are one chunk with one text again, as it is given back. */
+function addThinking(chunks: Record<string, unknown>[], piece: Record<string, unknown>): void {
+  const texts = Array.isArray(piece["thinking"]) ? (piece["thinking"] as readonly unknown[]).filter(isObject) : [];
+  const text = texts.map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("");
+  const before = chunks.pop();
+  const parts = (before?.["thinking"] ?? []) as readonly { readonly text: string }[];
+  chunks.push({ ...before, ...piece, thinking: [{ type: "text", text: (parts[0]?.text ?? "") + text }] });
+}
+
 function toUsage(usage: LooseUsage): ModelUsage | undefined {
   return cleanUsage({
     input: usage.prompt_tokens,
-    cached: usage.prompt_tokens_details?.cached_tokens,
-    output: usage.completion_tokens,
+    cached: usage.prompt_tokens_details?.cached_tokens ?? usage.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    written: usage.prompt_tokens_details?.cache_write_tokens,
+    output: outputOf(usage),
   });
+}
+
+/** xAI and Gemini leave what was thought out of `completion_tokens`, and count it in the sum. */
+function outputOf({ prompt_tokens: input, completion_tokens: output, total_tokens: total }: LooseUsage): unknown {
+  const isCounted = typeof input === "number" && typeof output === "number" && typeof total === "number";
+  return isCounted ? Math.max(output, total - input) : output;
 }

@@ -1,80 +1,44 @@
-import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
-
 import type { ModelAnswer } from "../../domain/model.ts";
-import { explainFailure, type VendorFailure } from "../failures.ts";
 import type { ProviderPorts } from "../define-provider.ts";
+import { Dialects } from "../dialects.ts";
+import type { Provider, ProviderRequest } from "../provider.ts";
+import { readStreamed } from "../streamed-answer.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
-import { ProviderError } from "../provider.ts";
-import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
-import { createTransport } from "../transport.ts";
 import { estimateInputTokens } from "../wire.ts";
+import { OpenAiConnection, refusalOf } from "./connection.ts";
+import { adapt, firstDialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import { OpenAiAnswer } from "./openai-answer.ts";
-import { adapt, firstDialect, toOpenAiRequest } from "./openai-request.ts";
-import type { Dialect } from "./openai-request.ts";
+import { toOpenAiRequest } from "./openai-request.ts";
+import type { ServerTraits } from "./server-traits.ts";
 
-interface CallOptions {
-  readonly signal: AbortSignal;
-  readonly onDelta?: OnDelta | undefined;
-  readonly onUsage?: OnUsage | undefined;
-}
+type CallOptions = Parameters<Provider["complete"]>[1];
 
 /** The Chat Completions API, streaming: OpenAI and the many servers that speak the same format. */
 export class OpenAiProvider implements Provider {
   readonly name: string;
-  readonly #client: OpenAI;
-  readonly #safe: { readonly secret: string; readonly clock: ProviderPorts["clock"] };
-  readonly #isOpenAi: boolean;
-  /** What was found out about each model, so that it is refused only once. */
-  readonly #dialects = new Map<string, Dialect>();
+  readonly #connection: OpenAiConnection;
+  readonly #dialects: Dialects<Dialect>;
 
-  constructor(config: VendorSettings, ports: ProviderPorts) {
+  constructor(
+    config: VendorSettings,
+    { ports, traits }: { readonly ports: ProviderPorts; readonly traits: ServerTraits },
+  ) {
     this.name = ports.name;
-    this.#safe = { secret: config.apiKey, clock: ports.clock };
-    this.#isOpenAi = config.baseUrl === undefined;
-    this.#client = new OpenAI({
-      // All that the SDK would otherwise look up in the environment is given, the headers by the transport.
-      apiKey: config.apiKey,
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      baseURL: config.baseUrl ?? "https://api.openai.com/v1",
-      logLevel: "off",
-      maxRetries: 0,
-      // The SDK's own limit is on the time to the headers; ours, in the transport, is on silence.
-      timeout: 2 ** 31 - 1,
-      fetch: createTransport({
-        headers: { authorization: `Bearer ${config.apiKey}` },
-        silenceMs: ports.silenceMs,
-      }),
-    });
+    this.#connection = new OpenAiConnection(config, ports);
+    this.#dialects = new Dialects({ first: firstDialect(traits), adapt, refusalOf });
   }
 
   async complete(request: ProviderRequest, options: CallOptions): Promise<ModelAnswer> {
-    let dialect = this.#dialects.get(request.model) ?? firstDialect(this.#isOpenAi);
-    for (;;) {
-      try {
-        return await this.#call(request, dialect, options);
-      } catch (error) {
-        const next = error instanceof APIError && isRefused(error) ? adapt(dialect, error.message) : undefined;
-        if (next === undefined) throw this.#explain(error, options.signal);
-        this.#dialects.set(request.model, next);
-        dialect = next;
-      }
+    try {
+      return await this.#dialects.ask(request, (dialect) => this.#call(request, dialect, options));
+    } catch (error) {
+      throw this.#connection.explain(error, options.signal);
     }
   }
 
-  async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
-    try {
-      await this.#client.models.list({ signal });
-      return { ok: true, detail: "reachable, the key is accepted" };
-    } catch (error) {
-      if (error instanceof NotFoundError)
-        return { ok: true, detail: "reachable, but it does not list its models, so the key could not be checked" };
-      const explained = this.#explain(error, signal);
-      if (explained instanceof ProviderError) return { ok: false, detail: explained.message };
-      throw explained;
-    }
+  check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
+    return this.#connection.check(signal);
   }
 
   async #call(request: ProviderRequest, dialect: Dialect, options: CallOptions): Promise<ModelAnswer> {
@@ -85,35 +49,11 @@ export class OpenAiProvider implements Provider {
       onDelta: options.onDelta,
       estimatedInput: () => estimateInputTokens(request, (same) => toOpenAiRequest(same, dialect)),
     });
-    try {
-      const stream = await this.#client.chat.completions.create(body, { signal: options.signal });
-      for await (const chunk of stream) answer.add(chunk);
-      options.signal.throwIfAborted();
-      return answer.finish(`${this.name}/${request.model}`);
-    } finally {
-      const usage = answer.usage();
-      if (usage) options.onUsage?.(usage);
-    }
+    return readStreamed(answer, `${this.name}/${request.model}`, options, () =>
+      this.#connection.client.chat.completions.create(body, { signal: options.signal }),
+    );
   }
 
   /** Nothing is held between calls. */
   async [Symbol.asyncDispose](): Promise<void> {}
-
-  #explain(error: unknown, signal: AbortSignal): unknown {
-    return explainFailure(error, { vendor: this.name, signal, safe: this.#safe, answered: answeredWith(error) });
-  }
-}
-
-function answeredWith(error: unknown): VendorFailure | undefined {
-  if (!(error instanceof APIError) || error instanceof APIConnectionError) return undefined;
-  return {
-    status: error.status,
-    kinds: [error.code, error.type].filter((kind) => typeof kind === "string"),
-    message: error.message.replace(/^\d{3} /, ""),
-    headers: error.headers,
-  };
-}
-
-function isRefused(error: { readonly status: number | undefined }): boolean {
-  return error.status === 400 || error.status === 422;
 }

@@ -5,55 +5,36 @@ import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
 import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
 import type { WireMessage, WirePart, WireResult } from "../wire.ts";
+import type { Dialect } from "./dialect.ts";
+import { effortStyles } from "./effort.ts";
+import { readThoughts } from "./thoughts.ts";
+import type { Thought } from "./thoughts.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
-/** Where servers of this format differ. Found out by being refused, see `adapt`. */
-export interface Dialect {
-  /** Some servers refuse `stream_options`; then the usage is estimated. */
-  readonly usageInStream: boolean;
-  readonly outputLimit: "max_completion_tokens" | "max_tokens";
-  /** OpenAI's models from GPT-5.2 on take tools here only with this, even where no effort was asked for. */
-  readonly effortNone: boolean;
-  /** The field that names the limit is swapped at most once. */
-  readonly isLimitSwapped: boolean;
-}
+/** Stands for thoughts that there are none of: those of a step that another model has made, or that were erased. */
+const noThoughts = "(no thoughts are kept of this step)";
 
-/** OpenAI itself wants the newer name of the output limit, most other servers know only the older one. */
-export function firstDialect(isOpenAi: boolean): Dialect {
-  return {
-    usageInStream: true,
-    outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
-    effortNone: false,
-    isLimitSwapped: false,
-  };
-}
+/** What Gemini takes for a signature of calls that another model has made (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+const noSignature = { google: { thought_signature: "skip_thought_signature_validator" } };
 
-/** The dialect to try next after a request was refused with this text; `undefined` when that is no help. Ends after three. */
-export function adapt(dialect: Dialect, refusalText: string): Dialect | undefined {
-  if (dialect.usageInStream && refusalText.includes("stream_options")) return { ...dialect, usageInStream: false };
-  if (!dialect.effortNone && refusalText.includes("reasoning_effort")) return { ...dialect, effortNone: true };
-  if (dialect.isLimitSwapped || !/max_(completion_)?tokens/.test(refusalText)) return undefined;
-  // Both names occur in OpenAI's refusal; only the one that was sent says that it is about the name and not about the number.
-  const isAboutName = /unsupported|not supported|unrecognized|unknown|extra|not permitted|instead/i.test(refusalText);
-  if (!isAboutName) return undefined;
-  const outputLimit = dialect.outputLimit === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  return { ...dialect, outputLimit, isLimitSwapped: true };
-}
+/** What the model says between a tool and people where a server wants it to say something. */
+const resultsRead = "I have the results.";
 
 /** The Chat Completions request. Only what we put here is sent: no web search, no remote MCP servers, no storing. */
 export function toOpenAiRequest(
   request: ProviderRequest,
   dialect: Dialect,
 ): OpenAI.ChatCompletionCreateParamsStreaming {
-  const messages = toMessages(request);
+  const messages = toMessages(request, dialect);
   return {
     model: request.model,
     stream: true,
     messages,
     [dialect.outputLimit]: request.maxOutputTokens,
     ...(dialect.usageInStream ? { stream_options: { include_usage: true } } : {}),
-    ...(dialect.effortNone ? { reasoning_effort: "none" as const } : {}),
+    ...effortFields(request, dialect),
+    ...(request.temperature !== undefined && dialect.temperature ? { temperature: request.temperature } : {}),
     ...(request.tools.length > 0
       ? {
           tools: request.tools.map((tool) => ({
@@ -65,19 +46,67 @@ export function toOpenAiRequest(
   };
 }
 
-function toMessages(request: ProviderRequest): Message[] {
-  const conversation = withShownImages(toWireMessages(request)).flatMap(toMessage);
+function toMessages(request: ProviderRequest, dialect: Dialect): Message[] {
+  const shown = withShownImages(toWireMessages(request, { callIds: dialect.callIds }));
+  const all = shown.flatMap((message) => toMessage(message, dialect));
+  const conversation = dialect.answersTools ? all.flatMap(withAnswer) : all;
   if (conversation.length === 0) throw new ProviderError("invalid", "There is no message to send to the model.");
   const system = request.system.map(textOrNothing).filter((text) => text !== undefined);
   // One system message: the chat templates of several open models take no second one.
   return system.length === 0 ? conversation : [{ role: "system", content: system.join("\n\n") }, ...conversation];
 }
 
-function toMessage(message: WireMessage): Message[] {
+function withAnswer(message: Message, index: number, all: readonly Message[]): Message[] {
+  const isAfterTool = message.role === "user" && all[index - 1]?.role === "tool";
+  return isAfterTool ? [{ role: "assistant", content: resultsRead }, message] : [message];
+}
+
+function toMessage(message: WireMessage, dialect: Dialect): Message[] {
   if (message.role === "user") return [{ role: "user", content: toContent(message.parts) }];
   if (message.role === "tool") return message.results.map(toResult);
-  const calls = message.toolCalls.length > 0 ? { tool_calls: message.toolCalls.map(toCall) } : {};
-  return [{ role: "assistant", content: message.text ?? null, ...calls }];
+  const thoughts = dialect.thoughts ? readThoughts(message.thoughts) : [];
+  const calls = message.toolCalls.map((call, index) => ({
+    ...toCall(call),
+    ...signatureOf(thoughts, index),
+    ...(index === 0 && dialect.wantsSignatures && !thoughts.some(isSignature) && { extra_content: noSignature }),
+  }));
+  const toolCalls = calls.length > 0 ? { tool_calls: calls } : {};
+  const fields = fieldsOf(thoughts);
+  const standIn = dialect.wantsThoughts && !("reasoning_content" in fields) ? { reasoning_content: noThoughts } : {};
+  return [{ role: "assistant", content: contentOf(message.text, thoughts), ...fields, ...standIn, ...toolCalls }];
+}
+
+/** Where thoughts stand in the content itself, what was said follows them. */
+function contentOf(text: string | undefined, thoughts: readonly Thought[]): string | null {
+  const chunks = thoughts.flatMap((thought) => (thought.field === "content" ? thought.chunks : []));
+  if (chunks.length === 0) return text ?? null;
+  const content = [...chunks, ...(text === undefined ? [] : [{ type: "text", text }])];
+  // The SDK knows no thoughts there; the servers that send them do.
+  return content as unknown as string;
+}
+
+function effortFields({ thinking, model }: ProviderRequest, { effort, effortNone, isThoughtless }: Dialect): object {
+  if (effort === undefined) return {};
+  if (effortNone) return { reasoning_effort: "none" };
+  if (isThoughtless) return effortStyles[effort]("off", model);
+  return thinking === undefined ? {} : effortStyles[effort](thinking, model);
+}
+
+function fieldsOf(thoughts: readonly Thought[]): object {
+  const fields = thoughts.flatMap((thought): [string, unknown][] => {
+    if (thought.field === "extra_content" || thought.field === "content") return [];
+    return [[thought.field, thought.field === "reasoning_details" ? thought.details : thought.text]];
+  });
+  return Object.fromEntries(fields);
+}
+
+function signatureOf(thoughts: readonly Thought[], call: number): object {
+  const found = thoughts.find((thought) => isSignature(thought) && thought.call === call);
+  return found?.field === "extra_content" ? { extra_content: found.content } : {};
+}
+
+function isSignature(thought: Thought): thought is Extract<Thought, { field: "extra_content" }> {
+  return thought.field === "extra_content";
 }
 
 function toCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {

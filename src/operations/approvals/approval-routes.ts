@@ -27,6 +27,11 @@ const answer = z.strictObject({
   scope: z.enum(approvalScopes).optional(),
   /** For the agent and the chat. */
   reason: z.string().max(400).optional(),
+  /** What a form asks for: values by their names, or as people write them. */
+  values: z
+    .union([z.string().max(16_000), z.record(z.string().max(256), z.unknown())])
+    .transform((values) => (typeof values === "string" ? values : JSON.stringify(values)))
+    .optional(),
 });
 
 /** Lists what people are asked, and answers it: whoever has the gateway's token decides as the operator does. */
@@ -47,11 +52,11 @@ export function addApprovalRoutes(routes: FastifyInstance, options: ApprovalRout
 async function decide(
   { desk }: ApprovalRouteOptions,
   { params, ip }: FastifyRequest<{ Params: { code: string } }>,
-  { decision, scope = "once", reason }: z.infer<typeof answer>,
+  { decision, scope = "once", reason, values }: z.infer<typeof answer>,
 ): Promise<object> {
   const open = desk();
   if (!open) throw new AppError("intake_stopped", "The host is starting.");
   const by = { ...operator, actor: addressActor(ip) };
   const code = params.code.toUpperCase();
-  return viewApproval(await open.answer({ code, allow: decision === "allow", scope, reason, by }));
+  return viewApproval(await open.answer({ code, allow: decision === "allow", scope, reason, by }, { values }));
 }

@@ -1,12 +1,15 @@
-import type { ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../../domain/approval.ts";
+import type { ApprovalScope, ApprovalState, ChangeOutcome, Grant, StandingQuestion } from "../../domain/approval.ts";
 
 /** A call that people are or were asked about. Times are milliseconds since 1970. */
 export interface ApprovalView {
   readonly code: string;
   readonly group: string;
-  readonly turn: string;
+  /** What it is about; left out: a call of a turn's. */
+  readonly about?: StandingQuestion | undefined;
+  /** This, `session` and `call` are of a call of a turn's. */
+  readonly turn: string | undefined;
   /** The one whose agent asks: `sessions list` says which that is. */
-  readonly session: string;
+  readonly session: string | undefined;
   readonly call: string;
   readonly tool: string;
   /** All of it; `sha256` is of its canonical JSON. */
@@ -66,6 +69,8 @@ export interface ApprovalOperations {
       readonly allow: boolean;
       readonly scope?: ApprovalScope | undefined;
       readonly reason?: string | undefined;
+      /** What a form asks for: `name=value …`, or JSON. */
+      readonly values?: string | undefined;
     },
   ): Promise<ApprovalView>;
   /** Takes back what was allowed for longer; calls that have begun go on. */

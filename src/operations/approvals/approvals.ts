@@ -12,7 +12,9 @@ export interface ApprovalReadingOptions {
 
 export interface ApprovalOperationOptions {
   readonly store: { readonly approvals: Pick<Store["approvals"], "revoke"> };
-  readonly approvalDesk: { answer(answer: Omit<ApprovalAnswer, "at">): Promise<Approval> };
+  readonly approvalDesk: {
+    answer(answer: Omit<ApprovalAnswer, "at">, options?: { readonly values?: string | undefined }): Promise<Approval>;
+  };
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -40,8 +42,9 @@ export async function answerApproval(
   code: string,
   answer: Parameters<Operations["answerApproval"]>[1],
 ): Promise<ApprovalView> {
-  const { allow, scope = "once", reason } = answer;
-  return viewApproval(await approvalDesk.answer({ code: code.toUpperCase(), allow, scope, reason, by: operator }));
+  const { allow, scope = "once", reason, values } = answer;
+  const given = { code: code.toUpperCase(), allow, scope, reason, by: operator };
+  return viewApproval(await approvalDesk.answer(given, { values }));
 }
 
 export async function revokeApproval({ store, clock }: ApprovalOperationOptions, id: string): Promise<GrantView> {
@@ -56,6 +59,7 @@ export function viewApproval(approval: Approval): ApprovalView {
   const { code, group, turn, session, call, tool, input, sha256, rule, risk, asker, approvers, quorum } = approval;
   return {
     code,
+    ...(approval.about && { about: approval.about }),
     group,
     turn,
     session,

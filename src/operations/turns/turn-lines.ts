@@ -1,5 +1,6 @@
 import type { GroupChat } from "../../domain/group.ts";
 import type { ModelUsage } from "../../domain/model.ts";
+import { agentOfSession } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/store.ts";
@@ -12,6 +13,7 @@ export interface TurnLineOptions {
   readonly store: {
     readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> };
     readonly approvals: Pick<Store["approvals"], "open">;
+    readonly sessions: Pick<Store["sessions"], "list">;
     readonly turns: { outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>> };
   };
   /** US dollars; undefined when the model's price is not known. */
@@ -28,6 +30,8 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
   const mayWait = turns.some(({ state }) => state === "running");
   const parked = mayWait ? parkedTurns(await options.store.approvals.open()) : [];
   const waitsFor = new Map(parked.map((each) => [each.turn, each.waitsFor]));
+  const sessions = await options.store.sessions.list();
+  const agents = new Map(sessions.map((session) => [session.id, agentOfSession(session)]));
   const lines: TurnLine[] = [];
   for (let start = 0; start < turns.length; start += atOnce) {
     const some = turns.slice(start, start + atOnce);
@@ -37,7 +41,7 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
       const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", questionChars);
       const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
       const waits = { waiting: waiting.get(turn.group), waitsFor: waitsFor.get(turn.id) };
-      lines.push({ ...turn, ...waits, member: sender, question, usd });
+      lines.push({ ...turn, ...waits, agent: agents.get(turn.session), member: sender, question, usd });
     }
   }
   return lines;

@@ -4,7 +4,7 @@ import { describeParts, partsOf } from "../../domain/part.ts";
 import { isSilent } from "../../domain/silence.ts";
 import type { Step, TurnTimes } from "../../domain/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
-import type { StepView, ToolResultView, TurnReport, TurnView } from "../operations.ts";
+import type { StepView, ToolResultView, TurnReport, TurnUsage, TurnView } from "../operations.ts";
 
 interface TurnOptions {
   readonly messages: readonly StoredMessage[];
@@ -13,12 +13,14 @@ interface TurnOptions {
   readonly said: readonly OutgoingMessage[];
   readonly approvals: TurnReport["approvals"];
   readonly executionPoints: TurnReport["executionPoints"];
+  /** US dollars; undefined when the model's price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
 }
 
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
 export function reportTurn(
   turn: TurnView,
-  { messages, steps, said, approvals, executionPoints }: TurnOptions,
+  { messages, steps, said, approvals, executionPoints, costOf }: TurnOptions,
   maxChars: number,
 ): TurnReport {
   return {
@@ -35,7 +37,7 @@ export function reportTurn(
     steps: steps.map((step) => viewStep(turn, step, maxChars)),
     approvals,
     executionPoints,
-    usage: totalUsage(steps),
+    usage: totalUsage(steps, costOf),
     origins: turn.origins,
     silent: isSilentTurn(turn, steps) ? true : undefined,
     // Every turn begins with a step.
@@ -84,15 +86,19 @@ function viewResult(result: ToolResult, maxChars: number): ToolResultView {
   return { callId, output: shorten(output, maxChars), chars: output.length, isError };
 }
 
-function totalUsage(steps: readonly Step[]): ModelUsage {
-  let inputTokens = 0;
-  let cachedInputTokens = 0;
-  let outputTokens = 0;
+function totalUsage(steps: readonly Step[], costOf: TurnOptions["costOf"]): TurnUsage {
+  let [cached, uncached, written, output] = [0, 0, 0, 0];
+  let usd: number | undefined = 0;
   for (const { body } of steps) {
     if (body.kind !== "model") continue;
-    inputTokens += body.answer.usage.inputTokens;
-    cachedInputTokens += body.answer.usage.cachedInputTokens;
-    outputTokens += body.answer.usage.outputTokens;
+    const { model, usage } = body.answer;
+    const { inputTokens, cachedInputTokens, writtenInputTokens = 0, outputTokens } = usage;
+    cached += cachedInputTokens;
+    written += writtenInputTokens;
+    uncached += inputTokens - cachedInputTokens - writtenInputTokens;
+    output += outputTokens;
+    const cost = costOf(model, usage);
+    usd = usd === undefined || cost === undefined ? undefined : usd + cost;
   }
-  return { inputTokens, cachedInputTokens, outputTokens };
+  return { cached, uncached, written, output, usd };
 }

@@ -15,7 +15,7 @@ import { Inspector } from "./inspection/inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
 import type { EgressLimits } from "./meter.ts";
 import type { AddressRules } from "./addresses/pinned-address.ts";
-import { privateAddressCheck, publicAddressCheck } from "./addresses/public-address.ts";
+import { privateAddressCheck, publicAddressCheck } from "../../lib/http/public-address.ts";
 import { Reflections } from "./secrets/reflections.ts";
 import type { Publish } from "../../events/event.ts";
 import type { EgressEvent } from "./replies.ts";

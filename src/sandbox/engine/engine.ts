@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 /** The body of the Engine API's `POST /containers/create`, as far as we use it. Kept as plain JSON: it is hashed and compared. */
 export type CreateBody = { readonly [key: string]: unknown };
@@ -38,6 +38,13 @@ export interface ContainerExit {
   readonly oomKilled: boolean;
 }
 
+/** The streams of a container that reads what we write. Both end when it does, or the engine goes away; destroy one to detach. */
+export interface Conversation {
+  /** Ending it ends what the container can read, and over TLS what it says as well. Nobody has to listen to its errors. */
+  readonly input: Writable;
+  readonly output: Readable;
+}
+
 /**
  * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
  * words when it does and says no. Stopping, killing and removing what has ended or is gone
@@ -59,8 +66,10 @@ export interface ContainerEngine extends AsyncDisposable {
   list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;
   /** Resolves when the container has ended; rejects if it does not exist or the engine goes away. */
   waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit>;
-  /** stdout and stderr of the container from now on, as one byte stream. Destroy it to detach. */
-  attach(id: string): Promise<Readable>;
+  /** stdout and stderr of the container from now on, or only one of them, as one byte stream. Destroy it to detach. */
+  attach(id: string, only?: "stderr"): Promise<Readable>;
+  /** stdin and stdout from now on of a container that was made with its stdin open. */
+  converse(id: string): Promise<Conversation>;
   /** The image's ID (`sha256:…`) and configuration, or undefined when it is not there. */
   image(
     reference: string,

@@ -7,9 +7,24 @@ export interface BuildOptions {
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly buildArguments: Readonly<Record<string, string>>;
+  /** What each step may hold, swap included. Left out: as much as there is. */
+  readonly memoryMb?: number | undefined;
+  /** Ends the build; what it has made by then has no name. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes images: what set-up needs from an engine, and the running host does not. Errors are those of `ContainerEngine`. */
+/** An image as a list shows it. */
+export interface ListedImage {
+  readonly id: string;
+  readonly tags: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** With all that lies below it. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** Makes images: for set-up, and for groups that want packages. Errors are those of `ContainerEngine`. */
 export interface ImageBuilder {
   /** Pulls an image by `name:tag@digest` or `name:tag`. Gives up with `engine_unavailable` after that long without any progress. */
   pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void>;
@@ -20,7 +35,12 @@ export interface ImageBuilder {
   /** Gives an image one more name. */
   tag(id: string, tag: string): Promise<void>;
   /** Images with that label, each with all its names. */
-  list(label: string): Promise<{ id: string; tags: readonly string[] }[]>;
+  list(label: string): Promise<ListedImage[]>;
+  /**
+   * Hands over the whole file system of an image as a tar archive. It is read in a container that never runs, and that is removed, as are
+   * those that earlier looks at this image have left behind.
+   */
+  read<Answer>(id: string, look: (archive: Readable) => Promise<Answer>, signal: AbortSignal): Promise<Answer>;
   /** Takes a name off an image, and removes the image if that was its last. False when a container needs it, or it is gone. */
   remove(tag: string): Promise<boolean>;
 }

@@ -5,6 +5,7 @@ import type {
   ContainerEngine,
   ContainerExit,
   ContainerSummary,
+  Conversation,
   CreateBody,
   EngineFacts,
   Inspection,
@@ -69,8 +70,12 @@ export class LateEngine implements ContainerEngine {
     return (await this.#engine()).waitForExit(id, signal);
   }
 
-  async attach(id: string): Promise<Readable> {
-    return (await this.#engine()).attach(id);
+  async attach(id: string, only?: "stderr"): Promise<Readable> {
+    return (await this.#engine()).attach(id, only);
+  }
+
+  async converse(id: string): Promise<Conversation> {
+    return (await this.#engine()).converse(id);
   }
 
   async image(reference: string): ReturnType<ContainerEngine["image"]> {

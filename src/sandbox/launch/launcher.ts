@@ -25,8 +25,8 @@ import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
 
 export interface LauncherOptions {
   readonly engine: ContainerEngine;
-  /** The image of the agent, as soon as the engine can be asked for it. */
-  readonly image: () => Promise<ImageFacts>;
+  /** The image that containers of the group are made from now, as soon as the engine can be asked for it. */
+  readonly image: (group: string) => Promise<ImageFacts>;
   readonly instance: string;
   readonly sandbox: SandboxSize;
   readonly mountContext: MountContext;
@@ -52,6 +52,8 @@ export interface LauncherOptions {
   readonly ordinal: (group: string) => Promise<number>;
   /** Takes what the container prints to stdout and stderr. */
   readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
+  /** Containers of this home that somebody else looks after, by their names. */
+  readonly isOther?: (name: string) => boolean;
   readonly publish: Publish<"mounts.judged" | "container.created" | "container.started">;
 }
 
@@ -77,6 +79,8 @@ export class ContainerLauncher {
   readonly #options: LauncherOptions;
   readonly #granted = new Map<string, readonly MountGrant[]>();
   readonly #refused = new Map<string, readonly RefusedMount[]>();
+  /** By session; of those alone whose image has some. */
+  readonly #packages = new Map<string, string>();
 
   constructor(options: LauncherOptions) {
     this.#options = options;
@@ -88,6 +92,11 @@ export class ContainerLauncher {
     if (kind !== "agent") return folders;
     const others = folders.map(({ path }) => ({ path, access: "ro" as const }));
     return [{ path: containerPaths.scratch, access: "rw" }, ...others];
+  }
+
+  /** The packages in the image that the session's container was last made from, besides those that all have. */
+  packagesOf(session: string): string | undefined {
+    return this.#packages.get(session);
   }
 
   #foldersOfGroup(group: string): readonly { readonly path: string; readonly access: Access }[] {
@@ -134,7 +143,7 @@ export class ContainerLauncher {
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
   async fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string> {
     const { mountContext, sandbox, egressOf } = this.#options;
-    const image = await this.#options.image();
+    const image = await this.#options.image(group.name);
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const folder = workFolder(group);
@@ -167,10 +176,16 @@ export class ContainerLauncher {
     };
   }
 
-  /** Containers that carry this home's label, whatever made them. */
+  /** The user that containers of this group run as. */
+  async userOf(group: Pick<Group, "name" | "mounts">): Promise<ContainerUser> {
+    return (await this.#judge(group)).user;
+  }
+
+  /** Containers that carry this home's label, whatever made them, but for those that somebody else looks after. */
   async found() {
-    const summaries = await this.#options.engine.list({ [labels.instance]: this.#options.instance });
-    return summaries.map((summary) => this.#describe(summary));
+    const { engine, instance, isOther } = this.#options;
+    const summaries = await engine.list({ [labels.instance]: instance });
+    return summaries.filter(({ name }) => isOther?.(name) !== true).map((summary) => this.#describe(summary));
   }
 
   #describe(summary: ContainerSummary) {
@@ -206,7 +221,9 @@ export class ContainerLauncher {
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
     const { instance, sandbox, globalFolder } = this.#options;
-    const image = await this.#options.image();
+    const image = await this.#options.image(group.name);
+    if (image.packages === undefined) this.#packages.delete(session.id);
+    else this.#packages.set(session.id, image.packages);
     const ofGroup = await this.#judge(group);
     this.#granted.set(group.name, ofGroup.granted);
     const settled = session.kind === "agent" ? readOnly(ofGroup) : ofGroup;

@@ -8,8 +8,10 @@ import type { MountGrant } from "../mounts/rules.ts";
 import { hardenedHostConfig, hostName, searchPath, type ContainerUser, type SandboxSize } from "../profile/profile.ts";
 import { refuseUnsafeBody, refuseUnsafeImage } from "../profile/refusals.ts";
 
-/** An image as the engine describes it. */
-export type ImageFacts = Pick<NonNullable<Awaited<ReturnType<ContainerEngine["image"]>>>, "id" | "config">;
+/** An image as the engine describes it. `packages`: what it has besides what the agent image has, in words. */
+export type ImageFacts = Pick<NonNullable<Awaited<ReturnType<ContainerEngine["image"]>>>, "id" | "config"> & {
+  readonly packages?: string | undefined;
+};
 
 /** Folders of the host that a container gets besides the granted ones; absolute paths. */
 export interface ContainerFolders {
@@ -67,6 +69,8 @@ export const containerLabels = {
   /** Of a session beside its group's main one. */
   kind: "crabpot.kind",
   generation: "crabpot.generation",
+  /** The MCP server whose container it is; it has no session. */
+  server: "crabpot.mcp",
   spec: "crabpot.spec",
 } as const;
 
@@ -144,7 +148,7 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
 const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.containerd.runc.v2"]);
 const rescanMs = 200;
 
-/** Constant and without secrets. A name without a value takes away what the image would add. */
+/** Constant and without secrets. */
 function environment({ image, generation, sandbox, egress, folders }: ContainerWish): string[] {
   const constant = {
     PATH: searchPath,
@@ -160,15 +164,20 @@ function environment({ image, generation, sandbox, egress, folders }: ContainerW
     ...(folders.scratch !== undefined && { [agentEnvironment.workspace]: containerPaths.scratch }),
     ...(egress && egressEnvironment(egress)),
   };
+  return withoutImageNames(image, constant);
+}
+
+/** Exactly these variables, whatever the image would add: a name without a value takes it away. */
+export function withoutImageNames(image: ImageFacts, wanted: Readonly<Record<string, string>>): string[] {
   const ofImage = Array.isArray(image.config["Env"]) ? image.config["Env"].map(String) : [];
   const removed = ofImage
     .map((entry) => entry.split("=")[0] ?? "")
-    .filter((name) => name !== "" && !(name in constant));
-  return [...Object.entries(constant).map(([name, value]) => `${name}=${value}`), ...removed];
+    .filter((name) => name !== "" && !Object.hasOwn(wanted, name));
+  return [...Object.entries(wanted).map(([name, value]) => `${name}=${value}`), ...removed];
 }
 
 /** The names that programs look for; each of them knows only some. */
-function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
+export function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
   const proxy = `http://127.0.0.1:${egressProxy.port}`;
   const own = "localhost,127.0.0.1,::1";
   const variables: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
@@ -216,7 +225,7 @@ function placeOf({ target }: MountGrant): string {
 }
 
 /** An object, never a string with colons; it must exist; nothing mounted below it comes along, now or later. */
-function bind(source: string, target: string, readOnly: boolean): object {
+export function bind(source: string, target: string, readOnly: boolean): object {
   return {
     Type: "bind",
     Source: source,

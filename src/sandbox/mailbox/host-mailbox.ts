@@ -3,7 +3,8 @@ import type { Logger } from "pino";
 import { AppError } from "../../lib/app-error.ts";
 import { type HostileCopy, HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import type { AgentMessage, HostPayload } from "../../protocol/messages.ts";
-import { makeMailboxFolders, removeMailboxFolders } from "./folders.ts";
+import { GivenFiles } from "./given-files.ts";
+import { mailboxPaths, makeMailboxFolders, removeMailboxFolders } from "./folders.ts";
 import { MailboxReader } from "./reader.ts";
 import { RejectedMessages } from "./rejected.ts";
 import { MailboxWatch } from "./watch.ts";
@@ -42,11 +43,13 @@ export class HostMailbox implements AsyncDisposable {
   readonly #reader: MailboxReader;
   readonly #watch: MailboxWatch;
   readonly #logger: Logger;
+  readonly #given: GivenFiles;
   #closed = false;
 
   private constructor(options: HostMailboxOptions, writer: MailboxWriter, reader: MailboxReader, watch: MailboxWatch) {
     this.#folder = options.folder;
     this.#logger = options.logger;
+    this.#given = new GivenFiles(mailboxPaths(options.folder).toAgent);
     this.#writer = writer;
     this.#reader = reader;
     this.#watch = watch;
@@ -102,6 +105,12 @@ export class HostMailbox implements AsyncDisposable {
   /** Takes a file that a result refers to away from the agent, to a new one of ours. */
   async takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy> {
     return this.#reader.files.take(name, target, maxBytes);
+  }
+
+  /** Puts a file where only the agent can read it. Gives its name. */
+  async giveFile(content: Uint8Array, extension: string): Promise<string> {
+    if (this.#closed) throw new AppError("container_lost", `The mailbox of ${this.#folder} is closed.`);
+    return this.#given.add(content, extension);
   }
 
   /** Whether the agent is frozen, and need not be looked after. */

@@ -25,6 +25,8 @@ export interface Mailbox extends AsyncDisposable {
   setFrozen(isFrozen: boolean): void;
   /** Takes a file that a result refers to away from the agent, to a new one of ours. */
   takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy>;
+  /** Puts a file where only its agent can read it. Gives its name. */
+  giveFile(content: Uint8Array, extension: string): Promise<string>;
   removeFiles(): Promise<unknown>;
 }
 
@@ -223,6 +225,12 @@ export class HotContainer {
   async takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy> {
     if (this.#state === "closing" || !this.#mailbox) return { ok: false, reason: "missing" };
     return this.#mailbox.takeFile(name, target, maxBytes);
+  }
+
+  /** Puts a file where only its agent can read it. Gives its name; rejects with `container_lost` once it is closing. */
+  async giveFile(content: Uint8Array, extension: string): Promise<string> {
+    if (this.#state === "closing" || !this.#mailbox) throw new AppError("container_lost", "The container is gone.");
+    return this.#mailbox.giveFile(content, extension);
   }
 
   /** Ends it. Later calls wait for the first one. */

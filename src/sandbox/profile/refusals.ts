@@ -75,10 +75,33 @@ const hostConfigRules: Readonly<Record<string, Rule>> = {
  * fault in the code that builds bodies, or a body from elsewhere, ends here.
  */
 export function refuseUnsafeBody(body: CreateBody): void {
-  requireFields("", body, bodyRules);
+  refuseBody(body, bodyRules, hostConfigRules);
+}
+
+/** The same for the container of an MCP server, which is spoken to over its standard input and has folders of its own. */
+export function refuseUnsafeServerBody(body: CreateBody): void {
+  const streams = { AttachStdin: exactly(true), OpenStdin: exactly(true), StdinOnce: exactly(true) };
+  const mounts: Rule = { must: "private bind mounts in their places", holds: (value) => allOf(value, isServerBind) };
+  refuseBody(body, { ...bodyRules, ...streams }, { ...hostConfigRules, Mounts: mounts });
+}
+
+function refuseBody(body: CreateBody, rules: Readonly<Record<string, Rule>>, hostRules: typeof hostConfigRules): void {
+  requireFields("", body, rules);
   const hostConfig = body["HostConfig"] as Fields;
-  requireFields("HostConfig.", hostConfig, hostConfigRules);
+  requireFields("HostConfig.", hostConfig, hostRules);
   if (hostConfig["Memory"] !== hostConfig["MemorySwap"]) refuse("HostConfig.MemorySwap must be the same as Memory");
+}
+
+/** Throws `engine_refused` for an image of an MCP server that brings volumes. Its user and its health check are not used. */
+export function refuseUnsafeServerImage(reference: string, config: Fields): void {
+  if (isEmpty(config["Volumes"])) return;
+  throw new AppError(
+    "engine_refused",
+    `The image ${reference} is not used: it declares volumes, which would be made for it.`,
+    {
+      fix: `Make an image of it without VOLUME; what is to stay belongs into ${containerPaths.data}.`,
+    },
+  );
 }
 
 /** Throws `engine_refused` for an image that brings volumes, an entry point, a health check, triggers or root as its user. */
@@ -137,19 +160,38 @@ const protectedTargets: readonly string[] = protectedFileNames.map((name) => `${
 /** Through a folder that could be written to, an agent could put a socket of its own in the way of the host's. */
 const readOnlyTargets: readonly string[] = [containerPaths.egress, ...protectedTargets];
 
-/** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
+const serverTargets: readonly string[] = [
+  containerPaths.data,
+  containerPaths.package,
+  containerPaths.group,
+  containerPaths.egress,
+  ...protectedTargets,
+];
+
+function isServerBind(entry: unknown): boolean {
+  const { Target, ReadOnly } = entry as Fields;
+  const target = String(Target);
+  if ([containerPaths.package, ...readOnlyTargets].includes(target) && ReadOnly !== true) return false;
+  return serverTargets.includes(target) && isPrivateBind(entry as Fields);
+}
+
 function isPlainBind(entry: unknown): boolean {
-  const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
+  const { Target, ReadOnly } = entry as Fields;
   const target = String(Target);
   if ((readOnlyTargets.includes(target) || isSkill(target)) && ReadOnly !== true) return false;
+  return isPlace(target) && isPrivateBind(entry as Fields);
+}
+
+/** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
+function isPrivateBind(bind: Fields): boolean {
+  const { Type, Source, ReadOnly, BindOptions } = bind;
   return (
     Type === "bind" &&
     typeof Source === "string" &&
     isOrdinarySource(Source) &&
-    isPlace(target) &&
     typeof ReadOnly === "boolean" &&
     isDeepStrictEqual(BindOptions, { Propagation: "rprivate", NonRecursive: true }) &&
-    Object.keys(others).length === 0
+    Object.keys(bind).every((key) => ["Type", "Source", "Target", "ReadOnly", "BindOptions"].includes(key))
   );
 }
 

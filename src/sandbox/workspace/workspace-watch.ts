@@ -23,7 +23,25 @@ export interface WorkspaceWatchOptions {
   readonly exceeded: (container: WatchedContainer, hit: LimitHit) => Promise<void>;
   readonly logger: Logger;
   readonly intervalMs: number;
+  /** What is measured; left out: the folder of a group. */
+  readonly describe?: (group: string) => MeasuredFolder;
 }
+
+/** A folder with a quota, for messages. */
+export interface MeasuredFolder {
+  /** At the beginning of a sentence. */
+  readonly what: string;
+  /** Below the home. */
+  readonly place: string;
+  /** What does not happen as long as it is too large. */
+  readonly refused: string;
+}
+
+const groupFolder = (group: string): MeasuredFolder => ({
+  what: "The group's folder",
+  place: `groups/${group}`,
+  refused: "No agent is started here",
+});
 
 /** A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target. */
 const entriesPerMebibyte = 256;
@@ -118,14 +136,15 @@ export class WorkspaceWatch implements AsyncDisposable {
     const { limitBytes } = this.#options;
     const usage = await this.#options.measure(group, this.#life.signal);
     const most = entriesWithin(limitBytes);
-    const advice = `No agent is started here until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
+    const { what, place, refused } = (this.#options.describe ?? groupFolder)(group);
+    const advice = `${refused} until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/${place}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
     if (usage !== undefined && usage.bytes > limitBytes) {
-      const text = `The group's folder holds ${spoken(usage.bytes)}; the limit is ${spoken(limitBytes)}. ${advice}`;
+      const text = `${what} holds ${spoken(usage.bytes)}; the limit is ${spoken(limitBytes)}. ${advice}`;
       return { limit: "workspace", value: usage.bytes, text };
     }
     if (usage !== undefined && usage.entries <= most) return undefined;
     const holds = usage === undefined ? "too many files to be counted" : `${usage.entries} files and folders`;
-    const text = `The group's folder holds ${holds}, and ${most} is the most it may hold. ${advice}`;
+    const text = `${what} holds ${holds}, and ${most} is the most it may hold. ${advice}`;
     return { limit: "workspace-files", value: usage?.entries ?? most, text };
   }
 }

@@ -3,7 +3,6 @@ import * as z from "zod";
 
 import { type SkillFacts, type SkillFault, skillNameFault } from "../../domain/skill.ts";
 import { toError } from "../../lib/app-error.ts";
-import { nearest } from "../../lib/text/nearest.ts";
 
 export type SkillCheck =
   | { readonly ok: true; readonly facts: SkillFacts }
@@ -11,18 +10,31 @@ export type SkillCheck =
 
 const line = z.string().trim();
 
-/** https://agentskills.io/specification: these keys and no others. */
-const frontMatter = z.strictObject({
+/** As text, whatever its author wrote. */
+const asText = z.unknown().transform((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+
+const frontMatterKeys = {
   name: line.superRefine((name, context) => {
     const fault = skillNameFault(name);
     if (fault !== undefined) context.addIssue(fault);
   }),
-  description: line.min(1, "must say what the skill does and when to use it").max(1_024),
+  description: line
+    .min(1, "must say what the skill does and when to use it")
+    .max(1_024, "is too long: at most 1,024 characters are allowed"),
   license: line.min(1).max(1_024).optional(),
   compatibility: line.min(1).max(500).optional(),
-  metadata: z.record(z.string().max(64), z.string().max(1_024)).optional(),
-  "allowed-tools": z.string().max(1_024).optional(),
-});
+  metadata: z.record(z.string().max(64), asText.pipe(z.string().max(4_096))).optional(),
+  /** Some write a list. */
+  "allowed-tools": z
+    .preprocess((value) => (Array.isArray(value) ? value.join(" ") : value), z.string().max(4_096))
+    .optional(),
+};
+
+/** https://agentskills.io/specification. Other programs know more keys than these: they mean nothing here, and people are told of them. */
+const frontMatter = z.looseObject(frontMatterKeys);
+
+/** `Bash(git add *), Read` are two. */
+const allowedTool = /[^\s,(]+(?:\([^)]*\))?/g;
 
 const opening = /^\u{FEFF}?---[ \t]*\r?\n/u;
 const closing = /^---[ \t]*\r?$/m;
@@ -38,15 +50,50 @@ export function parseSkill(folder: string | undefined, text: string): SkillCheck
   const parsed = frontMatter.safeParse(read.value);
   if (!parsed.success)
     return { ok: false, faults: parsed.error.issues.flatMap((issue) => describe(issue, read.value)) };
-  const { "allowed-tools": allowed = "", metadata = {}, ...facts } = parsed.data;
+  const facts = factsOf(parsed.data);
   if (folder !== undefined && facts.name !== folder)
     return failed("name", `is ${JSON.stringify(facts.name)}, and its folder is called "${folder}": give both one name`);
   if (text.slice(start.length + end.index + end[0].length).trim() === "")
     return failed("", "says nothing behind its front matter: how is it done?");
-  return { ok: true, facts: { ...facts, metadata, allowedTools: allowed.split(/\s+/).filter((tool) => tool !== "") } };
+  return { ok: true, facts };
 }
 
-function readYaml(text: string): { readonly value: unknown } | { readonly fault: SkillFault } {
+function factsOf(data: z.output<typeof frontMatter>): SkillFacts {
+  const { name, description, license, compatibility, metadata = {}, "allowed-tools": allowed = "" } = data;
+  return {
+    name,
+    description,
+    ...(license !== undefined && { license }),
+    ...(compatibility !== undefined && { compatibility }),
+    metadata,
+    allowedTools: allowed.match(allowedTool) ?? [],
+    unknownKeys: Object.keys(data).filter((key) => !Object.hasOwn(frontMatterKeys, key)),
+  };
+}
+
+type ReadYaml = { readonly value: unknown } | { readonly fault: SkillFault };
+
+/** Anything but what begins a quoted text, a block, a list, a map, an alias and the like. */
+const plainLine = /^([A-Za-z][\w-]*):[ \t]+(?=[^\s"'|>[{&*!%@`#])/;
+
+/** Puts into quotes what stands on the line of its key. */
+function withQuotes(text: string): string {
+  const quoted = text.split("\n").map((each) => {
+    const [start, key] = plainLine.exec(each) ?? [];
+    return start === undefined ? each : `${key}: ${JSON.stringify(each.slice(start.length).trim())}`;
+  });
+  return quoted.join("\n");
+}
+
+/** Texts without the quotes that YAML wants are common; they mean what they look like. */
+function readYaml(text: string): ReadYaml {
+  const read = readPlainYaml(text);
+  if ("value" in read) return read;
+  const quoted = readPlainYaml(withQuotes(text));
+  return "value" in quoted ? quoted : read;
+}
+
+function readPlainYaml(text: string): ReadYaml {
   const lines = new LineCounter();
   // Nothing but text, so that `metadata: {version: 1.0}` keeps what its author wrote.
   const options = { uniqueKeys: true, merge: false, version: "1.2", stringKeys: true, schema: "failsafe" } as const;
@@ -64,16 +111,7 @@ function readYaml(text: string): { readonly value: unknown } | { readonly fault:
   }
 }
 
-const keys = Object.keys(frontMatter.shape);
-
 function describe(issue: z.core.$ZodIssue, value: unknown): SkillFault[] {
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => {
-      const near = nearest(key, keys);
-      const hint = near === undefined ? `; there are ${keys.join(", ")}` : `; did you mean ${near}?`;
-      return { path: key, detail: `unknown key${hint}` };
-    });
-  }
   const path = issue.path.map(String).join(".");
   const found: unknown = issue.path.reduce<unknown>(
     (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),

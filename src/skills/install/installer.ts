@@ -2,22 +2,27 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { mostSkills, type SkillFacts, skillFile } from "../../domain/skill.ts";
-import { AppError } from "../../lib/app-error.ts";
+import { type SkillFacts, skillFile } from "../../domain/skill.ts";
+import type { SkillTool } from "../../domain/skill-tool.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
-import { describeSkillFault } from "../format/parse-skill.ts";
+import { removeLeftBehind } from "../../lib/files/guarded-change.ts";
 import { readSkillLock, type SkillLock, withSkillLock, writeSkillLock } from "../lock-file.ts";
-import { checkTree, findBundled, findInstalled, incomingFolder, type SkillPlaces } from "../places.ts";
+import { findBundled, findInstalled, incomingFolder, type SkillPlaces } from "../places.ts";
 import { readTree } from "../tree/read-tree.ts";
 import { writeTree } from "../tree/skill-copies.ts";
-import { hashOfTree, type SkillTree, type TreeReading } from "../tree/skill-tree.ts";
-import { type FetchedSource, type FetchOptions, fetchSource, sourceOf } from "./fetch-source.ts";
+import { hashOfTree, type SkillTree } from "../tree/skill-tree.ts";
+import { type FetchOptions, fetchSource } from "./fetch-source.ts";
 import { type Finding, scanSkill, type Wants, wantsOf } from "./scan-skill.ts";
+import { type FoundInSource, skillsIn, type SourceContents, type UnusableSkill } from "./skills-in-source.ts";
+import { type Source, sourceOf } from "./source.ts";
 
 /** A skill of a source, as it would be installed. */
 export interface PlannedSkill {
   readonly name: string;
   readonly facts: SkillFacts;
+  /** That it brings. */
+  readonly tools: readonly SkillTool[];
   readonly sha256: string;
   readonly tree: SkillTree;
   /** Among several of one source: in which folder. */
@@ -33,10 +38,26 @@ export interface PlannedSkill {
 export interface InstallPlan {
   readonly from: string;
   readonly skills: readonly PlannedSkill[];
+  /** Others of the source, which are left out. */
+  readonly unusable: readonly UnusableSkill[];
 }
 
-/** What lies at the top of a repository or a package and is not part of a skill. */
-const leaveOut: ReadonlySet<string> = new Set([".git", ".github", ".gitignore", ".gitattributes", "node_modules"]);
+/** An installed skill, as the lock file knows it. */
+export interface InstalledFrom {
+  readonly name: string;
+  readonly from: string;
+  readonly sha256: string;
+}
+
+/** An installed skill beside what its source has now; of a failure, why that is not known. */
+export type ComparedSkill = Pick<InstalledFrom, "name" | "from"> &
+  (
+    | { readonly state: "current" | "outdated"; readonly now: PlannedSkill }
+    | { readonly state: "failed"; readonly error: Error }
+  );
+
+/** Folders of sources that are being looked at, each with its process. */
+const fetchedPrefix = ".fetched-";
 
 /** Installs skills for all groups of a home: looks at all of a source before anything is written, and runs nothing of it. */
 export class SkillInstaller {
@@ -57,40 +78,93 @@ export class SkillInstaller {
 
   /** What installing this would do. Throws why it cannot be installed. `only`: of several skills the one with this name. */
   async plan(wanted: string, only?: string): Promise<InstallPlan> {
+    const contents = await this.#fetch(sourceOf(wanted), { names: only === undefined ? undefined : [only] });
+    const { from, found, unusable } = contents;
+    const chosen = only === undefined ? found : found.filter(({ facts }) => facts.name === only);
+    if (chosen.length === 0) throw noSkill(wanted, only, contents);
+    return { from, skills: await this.#describe(chosen), unusable: only === undefined ? unusable : [] };
+  }
+
+  /** What the sources of installed skills have by now; each source is asked once. Ends early with what it has found when the signal aborts. */
+  async compare(installed: readonly InstalledFrom[], signal?: AbortSignal): Promise<readonly ComparedSkill[]> {
+    const compared: ComparedSkill[] = [];
+    for (const from of new Set(installed.map((one) => one.from))) {
+      if (signal?.aborted === true) break;
+      compared.push(
+        ...(await this.#compareWith(
+          from,
+          installed.filter((one) => one.from === from),
+          signal,
+        )),
+      );
+    }
+    return compared;
+  }
+
+  async #compareWith(
+    from: string,
+    installed: readonly InstalledFrom[],
+    signal: AbortSignal | undefined,
+  ): Promise<ComparedSkill[]> {
+    try {
+      const contents = await this.#fetch(sourceOf(from), { names: installed.map(({ name }) => name), signal });
+      const planned = await this.#describe(
+        contents.found.filter(({ facts }) => installed.some(({ name }) => name === facts.name)),
+      );
+      return installed.map(({ name, sha256 }) => {
+        const now = planned.find((skill) => skill.name === name);
+        if (!now) return { name, from, state: "failed", error: noSkill(from, name, contents) };
+        return { name, from, state: now.sha256 === sha256 ? "current" : "outdated", now };
+      });
+    } catch (error) {
+      return installed.map(({ name }) => ({ name, from, state: "failed", error: toError(error) }));
+    }
+  }
+
+  /** All skills of a source, in memory; of one that has too many only these. */
+  async #fetch(
+    wanted: Source,
+    { names, signal }: { readonly names: readonly string[] | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<SourceContents> {
     const { installed } = this.#places;
     await mkdir(installed, { recursive: true, mode: 0o700 });
-    const scratch = await mkdtemp(join(installed, ".fetched-"));
+    const scratch = await mkdtemp(join(installed, `${fetchedPrefix}${process.pid}-`));
     try {
-      const source = await fetchSource(sourceOf(wanted), { scratch, variables: this.#variables });
-      const found = await skillsIn(source);
-      const chosen = only === undefined ? found : found.filter(({ facts }) => facts.name === only);
-      if (chosen.length === 0) throw noSkill(wanted, only, found);
-      return { from: source.from, skills: await Promise.all(chosen.map((skill) => this.#describe(skill))) };
+      const source = await fetchSource(wanted, { scratch, variables: this.#variables, signal });
+      return { from: source.from, ...(await skillsIn(source, names)) };
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }
   }
 
-  async #describe(skill: FoundInSource): Promise<PlannedSkill> {
-    const { facts, tree, subfolder } = skill;
-    const sha256 = hashOfTree(tree);
-    const before = (await findInstalled(this.#places)).find(({ name }) => name === facts.name);
+  async #describe(skills: readonly FoundInSource[]): Promise<PlannedSkill[]> {
+    if (skills.length === 0) return [];
+    const installed = await findInstalled(this.#places);
     const bundled = await findBundled(this.#places);
-    return {
-      name: facts.name,
-      facts,
-      sha256,
-      tree,
-      subfolder,
-      wants: wantsOf(facts.allowedTools, tree),
-      findings: scanSkill(tree),
-      replaces: before === undefined ? "nothing" : before.state === "ok" && before.sha256 === sha256 ? "same" : "other",
-      hidesBundled: bundled.some(({ name }) => name === facts.name),
-    };
+    return skills.map(({ facts, tools, tree, subfolder }) => {
+      const sha256 = hashOfTree(tree);
+      const before = installed.find(({ name }) => name === facts.name);
+      const isSame = before?.state === "ok" && before.sha256 === sha256;
+      return {
+        name: facts.name,
+        facts,
+        tools,
+        sha256,
+        tree,
+        subfolder,
+        wants: wantsOf(facts.allowedTools, tree),
+        findings: scanSkill(tree),
+        replaces: before === undefined ? "nothing" : isSame ? "same" : "other",
+        hidesBundled: bundled.some(({ name }) => name === facts.name),
+      };
+    });
   }
 
-  /** Does what was planned: killed at any point, each skill is the old or the new one. */
-  async install({ from, skills }: InstallPlan): Promise<void> {
+  /**
+   * Does what was planned: killed at any point, each skill is the old or the new one. `subscribed`: does the host look for other
+   * versions? Left out: as before.
+   */
+  async install({ from, skills }: Pick<InstallPlan, "from" | "skills">, subscribed?: boolean): Promise<void> {
     await this.#changing(async (before) => {
       const incoming = join(this.#places.installed, incomingFolder);
       for (const { name, tree } of skills) {
@@ -99,10 +173,14 @@ export class SkillInstaller {
         await writeTree(join(incoming, name), tree);
       }
       const installedAt = new Date(this.#now()).toISOString();
-      const added = skills.map(({ name, sha256, subfolder }) => [
-        name,
-        { sha256, from, installedAt, ...(subfolder !== undefined && { subfolder }) },
-      ]);
+      const added = skills.map(({ name, sha256, subfolder }) => {
+        const isSubscribed = subscribed ?? before.skills[name]?.subscribed;
+        const more = {
+          ...(subfolder !== undefined && { subfolder }),
+          ...(isSubscribed !== undefined && { subscribed: isSubscribed }),
+        };
+        return [name, { sha256, from, installedAt, ...more }];
+      });
       // From here on it is the new one.
       return { ...before, skills: { ...before.skills, ...(Object.fromEntries(added) as SkillLock["skills"]) } };
     });
@@ -110,13 +188,18 @@ export class SkillInstaller {
 
   /** Throws `not_found` for one that is not installed. */
   async remove(name: string): Promise<void> {
+    const { installed } = this.#places;
     await this.#changing(async (before) => {
-      const isThere = Object.hasOwn(before.skills, name) || existsSync(join(this.#places.installed, name));
+      const hasFolder = existsSync(join(installed, name));
+      const isThere = Object.hasOwn(before.skills, name) || hasFolder;
       if (!isThere || name.startsWith(".") || name.includes("/")) throw await this.#unknown(name);
+      // As if it were on its way: it still counts while the lock file has it, and is cleared away when it has not.
+      const incoming = join(installed, incomingFolder);
+      await mkdir(incoming, { recursive: true, mode: 0o700 });
+      if (hasFolder) await rename(join(installed, name), join(incoming, name));
       const { [name]: _, ...skills } = before.skills;
       return { ...before, skills };
     });
-    await rm(join(this.#places.installed, name), { recursive: true, force: true });
   }
 
   async #unknown(name: string): Promise<AppError> {
@@ -149,60 +232,21 @@ export class SkillInstaller {
       if (existsSync(join(installed, name))) await rename(join(installed, name), old);
       await rename(join(incoming, name), join(installed, name));
     }
+    await removeLeftBehind(installed, fetchedPrefix);
     for (const name of await readdir(installed))
       if (name === incomingFolder || name.startsWith(".old-"))
         await rm(join(installed, name), { recursive: true, force: true });
   }
 }
 
-interface FoundInSource {
-  readonly facts: SkillFacts;
-  readonly tree: SkillTree;
-  readonly subfolder: string | undefined;
-}
-
-/** One at its top, or those in its folders, or in those of a folder `skills`. All that is found has to be right. */
-async function skillsIn({ kind, folder, from }: FetchedSource): Promise<FoundInSource[]> {
-  for (const top of await topsOf(kind, folder)) {
-    if (existsSync(join(top, skillFile))) return [await readSkill(top, undefined, from)];
-    for (const inner of [join(top, "skills"), top]) {
-      const names = existsSync(inner) ? await readdir(inner, { withFileTypes: true }) : [];
-      const folders = names.filter((entry) => !entry.isFile() && existsSync(join(inner, entry.name, skillFile)));
-      if (folders.length > mostSkills)
-        throw new AppError(
-          "skill_refused",
-          `${from} holds ${folders.length} skills; at most ${mostSkills} are installed at once.`,
-        );
-      if (folders.length === 0) continue;
-      const found: FoundInSource[] = [];
-      for (const { name } of folders) found.push(await readSkill(join(inner, name), name, from));
-      return found;
-    }
-  }
-  return [];
-}
-
-/** Archives hold one folder with everything, as a rule. */
-async function topsOf(kind: FetchedSource["kind"], folder: string): Promise<string[]> {
-  if (kind === "folder" || kind === "git") return [folder];
-  const [only, ...others] = await readdir(folder);
-  return only === undefined || others.length > 0 ? [folder] : [join(folder, only), folder];
-}
-
-async function readSkill(folder: string, subfolder: string | undefined, from: string): Promise<FoundInSource> {
-  const refused = (why: string): AppError =>
-    new AppError(
-      "skill_refused",
-      `The skill ${subfolder ?? ""} of ${from} is refused: ${why}.`.replace("skill  of", "skill of"),
-    );
-  const reading: TreeReading = await readTree(folder, { leaveOut });
-  if (!reading.ok) throw refused(`${reading.path} ${reading.detail}`.trim());
-  const check = checkTree(undefined, reading.tree);
-  if (!check.ok) throw refused(check.faults.map(describeSkillFault).join("; "));
-  return { facts: check.facts, tree: reading.tree, subfolder };
-}
-
-function noSkill(wanted: string, only: string | undefined, found: readonly FoundInSource[]): AppError {
+function noSkill(
+  wanted: string,
+  only: string | undefined,
+  { found, unusable }: Pick<SourceContents, "found" | "unusable">,
+): AppError {
+  const [first] = unusable;
+  const meant = only === undefined ? first : unusable.find(({ name }) => name === only);
+  if (meant) return new AppError("skill_refused", `The skill ${meant.name} of ${wanted} is refused: ${meant.reason}.`);
   if (only === undefined)
     return new AppError("skill_refused", `${wanted} holds no skill: there is no ${skillFile} in it.`);
   const names = found.map(({ facts }) => facts.name).join(", ");

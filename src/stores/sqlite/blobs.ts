@@ -1,9 +1,14 @@
-import { sql, type Transaction } from "kysely";
+import { type ExpressionBuilder, sql, type Transaction } from "kysely";
 
 import type { BlobPart } from "../../domain/part.ts";
 import type { BlobStore, KnownBlob } from "../blob-store.ts";
 import type { Database } from "./database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
+
+type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;
+
+/** So long the words are kept of a picture that no step refers to: groups whose models cannot see keep the words alone. */
+const captionMs = 30 * 86_400_000;
 
 export class SqliteBlobs implements BlobStore {
   readonly #database: Database;
@@ -36,6 +41,41 @@ export class SqliteBlobs implements BlobStore {
     return rows[0]?.bytes ?? 0;
   }
 
+  async captionsOf(sha256s: readonly string[], upTo = Number.MAX_SAFE_INTEGER): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("picture_captions")
+        .select(["sha256", "caption"])
+        .where("seq", "<=", upTo)
+        .where(sql<boolean>`sha256 in (select value from json_each(${JSON.stringify(sha256s)}))`)
+        .execute(),
+    );
+    return new Map(rows.map(({ sha256, caption }) => [sha256, caption]));
+  }
+
+  keepCaption({ sha256, caption, at }: Parameters<BlobStore["keepCaption"]>[0]): Promise<string> {
+    return this.#database.write(async (transaction) => {
+      const same = { caption: (row: CaptionRow) => row.ref("picture_captions.caption") };
+      const kept = await transaction
+        .insertInto("picture_captions")
+        .values({ sha256, caption, at })
+        .onConflict((conflict) => conflict.column("sha256").doUpdateSet(same))
+        .returning("caption")
+        .executeTakeFirstOrThrow();
+      return kept.caption;
+    });
+  }
+
+  async lastCaption(): Promise<number> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("picture_captions")
+        .select(({ fn }) => fn.max("seq").as("last"))
+        .executeTakeFirst(),
+    );
+    return row?.last ?? 0;
+  }
+
   forget(before: number, limit: number): Promise<number> {
     return this.#database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`
@@ -44,6 +84,9 @@ export class SqliteBlobs implements BlobStore {
           where created_at < ${before} and sha256 not in (select sha256 from blob_references) limit ${limit})`.execute(
         transaction,
       );
+      await sql`
+        delete from picture_captions
+        where at < ${before - captionMs} and sha256 not in (select sha256 from blob_references)`.execute(transaction);
       return Number(numAffectedRows);
     });
   }

@@ -4,7 +4,7 @@ import { AppError } from "../../lib/app-error.ts";
 import type { HostEvent, NewEvent } from "../../events/event.ts";
 import type { EventFilter, EventPage, EventStore, RewriteEvent, RewrittenEvents } from "../event-store.ts";
 import { storeFailure } from "./database.ts";
-import { rewriteFile } from "./rewrite/rewrite-file.ts";
+import { rewriteInThread } from "./rewrite/rewrite-in-thread.ts";
 
 /** Events that one call looks at, so that a rare type does not hold up the host while it is looked for. */
 const window = 5_000;
@@ -43,6 +43,8 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
   readonly #connection: SQLite.Database;
   readonly #path: string;
   #insert: SQLite.Statement | undefined;
+  /** The file is being written anew: a statement would hold the process up until that is done. */
+  #compacting: Promise<void> | undefined;
 
   constructor(connection: SQLite.Database, path: string) {
     this.#connection = connection;
@@ -51,14 +53,16 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
 
   /** Makes the table if it is missing. Throws AppError `store_failed` for a damaged file, or one of a newer version. */
   prepare(): void {
-    this.#run(() => {
+    try {
       const version = Number(this.#connection.pragma("user_version", { simple: true }));
       if (version > schemaVersion) throw newer(this.#path);
       this.#connection.pragma("journal_mode = WAL");
       this.#connection.pragma("synchronous = NORMAL");
       this.#connection.exec(schema);
       if (version < schemaVersion) this.#connection.pragma(`user_version = ${schemaVersion}`);
-    });
+    } catch (error) {
+      throw this.#failure(error);
+    }
   }
 
   async append({ type, group, session, turn, actor, data }: NewEvent, at: number): Promise<number> {
@@ -119,12 +123,20 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
     });
   }
 
-  /** See `rewriteFile`. */
-  compact(): void {
-    this.#run(() => rewriteFile(this.#connection, this.#path));
+  /** See `rewriteFile`; what is asked of events waits meanwhile, and nothing else does. */
+  async compact(): Promise<void> {
+    await this.#compacting;
+    const compacting = rewriteInThread(this.#path);
+    this.#compacting = compacting
+      .catch(() => undefined)
+      .finally(() => {
+        this.#compacting = undefined;
+      });
+    await this.#run(() => compacting);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#compacting;
     this.#connection.close();
   }
 
@@ -141,12 +153,17 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
     return (this.#connection.prepare(sql).all(values) as Row[]).map(toEvent);
   }
 
-  #run<T>(action: () => T): T {
+  async #run<T>(action: () => T | Promise<T>): Promise<T> {
+    if (this.#compacting) await this.#compacting;
     try {
-      return action();
+      return await action();
     } catch (error) {
-      throw this.#connection.open ? storeFailure(this.#path, error) : closed(this.#path);
+      throw this.#failure(error);
     }
+  }
+
+  #failure(error: unknown): unknown {
+    return this.#connection.open ? storeFailure(this.#path, error) : closed(this.#path);
   }
 }
 

@@ -1,10 +1,11 @@
-import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import SQLite from "better-sqlite3";
 import * as z from "zod";
 
 import { AppError, toError } from "../../lib/app-error.ts";
+import { openPrivate } from "./open-private.ts";
 
 /** The host that holds a home; `startedAt` in milliseconds since 1970. */
 export interface HomeOwner {
@@ -23,7 +24,7 @@ const ownerFile = z.object({ pid: z.number().int(), startedAt: z.number() });
  */
 export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
   const path = join(folder, "lock.sqlite");
-  const connection = await openLockFile(folder, path);
+  const connection = openLockFile(folder, path);
   try {
     // Nothing is ever written to it, so it needs no journal beside it.
     connection.pragma("journal_mode = MEMORY");
@@ -71,12 +72,9 @@ function isHeld(error: unknown): boolean {
   return error instanceof SQLite.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
-async function openLockFile(folder: string, path: string): Promise<SQLite.Database> {
+function openLockFile(folder: string, path: string): SQLite.Database {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = await open(path, "a", 0o600);
-    await file.close();
-    return new SQLite(path, { timeout: 0, fileMustExist: true });
+    return openPrivate(path, 0);
   } catch (cause) {
     throw new AppError("store_failed", `The home ${folder} cannot be locked: ${toError(cause).message}.`, { cause });
   }

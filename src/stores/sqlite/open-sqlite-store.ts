@@ -1,7 +1,6 @@
-import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import SQLite from "better-sqlite3";
+import type SQLite from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
 import { Migrator } from "kysely/migration";
 
@@ -21,6 +20,7 @@ import { SqliteJobs } from "./conversation/jobs.ts";
 import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./conversation/messages.ts";
 import { migrations } from "./schema/migrations.ts";
+import { openPrivate } from "./open-private.ts";
 import { SqliteOrigins } from "./conversation/origins.ts";
 import { SqliteOutbox } from "./conversation/outbox.ts";
 import { SqliteEvents } from "./events.ts";
@@ -33,6 +33,7 @@ import { SqliteTasks } from "./tasks/tasks.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
 import { SqliteApprovals } from "./conversation/approvals.ts";
+import { SqliteSummaries } from "./conversation/summaries.ts";
 import { SqliteSubAgents } from "./conversation/sub-agents.ts";
 import { SqliteWork } from "./conversation/work.ts";
 
@@ -50,9 +51,9 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
-  const database = opening.use(await openDatabase(options));
+  const database = opening.use(openDatabase(options));
   await database.read((kysely) => migrate(kysely, options.path));
-  const events = opening.use(await openEvents(eventsPath(options.path)));
+  const events = opening.use(openEvents(eventsPath(options.path)));
   const owned = opening.move();
   return {
     messages: new SqliteMessages(database),
@@ -69,6 +70,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     approvals: new SqliteApprovals(database),
     tasks: new SqliteTasks(database),
     subAgents: new SqliteSubAgents(database),
+    summaries: new SqliteSummaries(database),
     origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),
@@ -91,19 +93,14 @@ export function eventsPath(path: string): string {
 }
 
 /** A file that somebody else holds is not waited for: each call would hold up the host. */
-async function openEvents(path: string): Promise<SqliteEvents> {
-  await makePrivateFile(path);
+function openEvents(path: string): SqliteEvents {
+  const connection = open(path, 0);
   try {
-    const connection = new SQLite(path, { timeout: 0, fileMustExist: true });
-    try {
-      const events = new SqliteEvents(connection, path);
-      events.prepare();
-      return events;
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
+    const events = new SqliteEvents(connection, path);
+    events.prepare();
+    return events;
   } catch (error) {
+    connection.close();
     throw storeFailure(path, error);
   }
 }
@@ -121,19 +118,14 @@ async function probe(database: Database, at: number): Promise<void> {
   );
 }
 
-async function openDatabase({ path, busyTimeoutMs = 2_000, onQuery }: SqliteOptions): Promise<Database> {
-  await makePrivateFile(path);
+function openDatabase({ path, busyTimeoutMs = 2_000, onQuery }: SqliteOptions): Database {
+  const connection = open(path, busyTimeoutMs);
   try {
-    const connection = new SQLite(path, { timeout: busyTimeoutMs, fileMustExist: true });
-    try {
-      configure(connection);
-      connection.pragma(`busy_timeout = ${Math.min(standstillMs, busyTimeoutMs)}`);
-      return new Database(connection, { path, busyTimeoutMs, onQuery });
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
+    configure(connection);
+    connection.pragma(`busy_timeout = ${Math.min(standstillMs, busyTimeoutMs)}`);
+    return new Database(connection, { path, busyTimeoutMs, onQuery });
   } catch (error) {
+    connection.close();
     throw storeFailure(path, error);
   }
 }
@@ -148,12 +140,9 @@ function configure(connection: SQLite.Database): void {
   connection.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 
-/** SQLite gives its log and shared-memory files the mode of the main file, so the mode is right before it opens it. */
-async function makePrivateFile(path: string): Promise<void> {
+function open(path: string, timeout: number): SQLite.Database {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await using file = await open(path, "a", 0o600);
-    await file.chmod(0o600);
+    return openPrivate(path, timeout);
   } catch (cause) {
     throw new AppError("store_failed", `The store ${path} cannot be opened: ${toError(cause).message}.`, {
       cause,

@@ -75,12 +75,17 @@ export class SqliteRetention implements RetentionStore {
         .set({ text: "", payload: null })
         .where(isAmong(over.map(({ seq }) => seq)))
         .executeTakeFirstOrThrow();
-      await transaction
-        .updateTable("sub_agents")
-        .set({ task: "", text: null, files: "[]" })
-        .where("removed_at", "<", window.before)
-        .where("task", "<>", "")
-        .execute();
+      // Those of sub-agents, and summaries, are few: all at once, with the first rows.
+      if (window.after === 0) {
+        await sql`delete from summaries where made_at < ${window.before} and conversation <
+          (select conversation from sessions where sessions.id = summaries.session)`.execute(transaction);
+        await transaction
+          .updateTable("sub_agents")
+          .set({ task: "", text: null, files: "[]" })
+          .where("removed_at", "<", window.before)
+          .where("task", "<>", "")
+          .execute();
+      }
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
     });
   }
@@ -111,9 +116,9 @@ export class SqliteRetention implements RetentionStore {
     return this.#database.writeSoon(async (transaction) => {
       const removals = [
         sql`delete from approvals where code in (
-          select approvals.code from approvals join turns on turns.id = approvals.turn
+          select approvals.code from approvals left join turns on turns.id = approvals.turn
           where approvals.state <> 'open' and approvals.recorded = 1 and approvals.decided_at < ${before}
-            and turns.state <> 'running' limit ${limit})`,
+            and turns.state is not 'running' limit ${limit})`,
         sql`delete from grants where id in (
           select grants.id from grants left join sessions on sessions.id = grants.session
           where grants.scope <> 'always' and grants.at < ${before} and (
@@ -145,8 +150,8 @@ export class SqliteRetention implements RetentionStore {
           (select day, kind, name from intake_days where day < ${before.intake} limit ${limit})`,
         sql`delete from usage_days where rowid in
           (select rowid from usage_days where day < ${before.usage} limit ${limit})`,
-        sql`delete from usage_calls where (day, group_name, member_channel, member_id, model) in
-          (select day, group_name, member_channel, member_id, model from usage_calls
+        sql`delete from usage_calls where (day, group_name, agent, member_channel, member_id, model) in
+          (select day, group_name, agent, member_channel, member_id, model from usage_calls
            where day < ${before.usage} limit ${limit})`,
         sql`delete from budget_warnings where (day, budget) in
           (select day, budget from budget_warnings where day < ${before.usage} limit ${limit})`,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { BudgetLimits } from "../../domain/group.ts";
-import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../domain/usage.ts";
+import type { CallUsage, DayUse, LearnedWindow, UsageBy, UsageSum } from "../../domain/usage.ts";
 import type { UsageStore } from "../usage-store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./schema/tables.ts";
@@ -90,8 +90,42 @@ export class SqliteUsage implements UsageStore {
       const nanoUsd = Math.round((used.usd ?? 0) * nano) - reserved.nano_usd;
       await addToDay(transaction, { day: reserved.day, group: reserved.group_name, tokens, nanoUsd });
       await noteCall(transaction, reserved, used);
+      if (used.tokenFactor !== undefined) await keepFactor(transaction, used.model, used.tokenFactor);
       const { ofGroup, ofAll } = await usedOn(transaction, reserved.day, reserved.group_name);
       return { day: reserved.day, group: toUse(ofGroup), total: toUse(ofAll) };
+    });
+  }
+
+  async tokenFactors(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.read((kysely) => kysely.selectFrom("token_factors").selectAll().execute());
+    return new Map(rows.map(({ model, factor }) => [model, factor]));
+  }
+
+  async learnedWindows(): Promise<LearnedWindow[]> {
+    const rows = await this.#database.read((kysely) => kysely.selectFrom("learned_windows").selectAll().execute());
+    return rows.map(({ model, window_tokens: windowTokens, described, learned_at: learnedAt }) => ({
+      model,
+      windowTokens,
+      described,
+      learnedAt,
+    }));
+  }
+
+  async keepWindow({ model, windowTokens, described, learnedAt }: LearnedWindow): Promise<void> {
+    const learned = { window_tokens: windowTokens, described, learned_at: learnedAt };
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .insertInto("learned_windows")
+        .values({ model, ...learned })
+        .onConflict((conflict) => conflict.column("model").doUpdateSet(learned))
+        .execute(),
+    );
+  }
+
+  async forgetLearned(models: readonly string[], { factors }: { readonly factors: boolean }): Promise<void> {
+    await this.#database.writeSoon(async (transaction) => {
+      await transaction.deleteFrom("learned_windows").where("model", "in", models).execute();
+      if (factors) await transaction.deleteFrom("token_factors").where("model", "in", models).execute();
     });
   }
 
@@ -126,7 +160,8 @@ export class SqliteUsage implements UsageStore {
     const { rows } = await this.#database.read((kysely) =>
       sql<Omit<UsageSum, "name" | "usd"> & { readonly nanoUsd: number; readonly name: string | null }>`
         select ${key} as key, max(${by === "member" ? sql`members.name` : sql`null`}) as name, sum(calls) as calls,
-          sum(input_tokens) as inputTokens, sum(output_tokens) as outputTokens, sum(nano_usd) as nanoUsd,
+          sum(input_tokens) as inputTokens, sum(cached_tokens) as cachedInputTokens,
+          sum(written_tokens) as writtenInputTokens, sum(output_tokens) as outputTokens, sum(nano_usd) as nanoUsd,
           sum(unpriced_calls) as unpricedCalls
         from usage_calls
         left join members on members.group_name = usage_calls.group_name and members.sender_id = usage_calls.member_id
@@ -157,29 +192,44 @@ const keys: Readonly<Record<UsageBy, RawBuilder<string>>> = {
   member: sql`iif(member_id = '', '', member_channel || ':' || member_id)`,
   model: sql`model`,
   day: sql`day`,
+  agent: sql`agent`,
 };
 
 async function noteCall(
   transaction: Transaction<Tables>,
   { day, group_name }: { readonly day: string; readonly group_name: string },
-  { model, turn, inputTokens, outputTokens, usd }: CallUsage,
+  { model, turn, inputTokens, cachedInputTokens = 0, writtenInputTokens = 0, outputTokens, usd }: CallUsage,
 ): Promise<void> {
   const nanoUsd = Math.round((usd ?? 0) * nano);
   const unpriced = usd === undefined ? 1 : 0;
-  // For each call of a model: building the two queries would take longer than running them. The member is who spoke first.
+  const ofTurn = sql`where turns.id = ${turn ?? ""}`;
+  // For each call of a model: building the queries would take longer than running them. The member is who spoke first.
   await sql`
     insert into usage_calls
-      (day, group_name, member_channel, member_id, model, calls, input_tokens, output_tokens, nano_usd, unpriced_calls)
-    select ${day}, ${group_name}, coalesce(asker.channel, ''), coalesce(asker.sender_id, ''), ${model},
-      1, ${inputTokens}, ${outputTokens}, ${nanoUsd}, ${unpriced}
+      (day, group_name, agent, member_channel, member_id, model, calls, input_tokens, cached_tokens, written_tokens, output_tokens,
+        nano_usd, unpriced_calls)
+    select ${day}, ${group_name},
+      coalesce((select substr(key, 1, instr(key, ':') - 1) from turns join sessions on sessions.id = turns.session ${ofTurn}), ''),
+      coalesce(asker.channel, ''), coalesce(asker.sender_id, ''), ${model},
+      1, ${inputTokens}, ${cachedInputTokens}, ${writtenInputTokens}, ${outputTokens}, ${nanoUsd}, ${unpriced}
     from (select 1) left join (select channel, sender_id from messages where turn = ${turn ?? ""} order by seq limit 1) as asker
     where true
-    on conflict (day, group_name, member_channel, member_id, model) do update set
+    on conflict (day, group_name, agent, member_channel, member_id, model) do update set
       calls = calls + 1,
       input_tokens = input_tokens + excluded.input_tokens,
+      cached_tokens = cached_tokens + excluded.cached_tokens,
+      written_tokens = written_tokens + excluded.written_tokens,
       output_tokens = output_tokens + excluded.output_tokens,
       nano_usd = nano_usd + excluded.nano_usd,
       unpriced_calls = unpriced_calls + excluded.unpriced_calls`.execute(transaction);
+}
+
+async function keepFactor(transaction: Transaction<Tables>, model: string, factor: number): Promise<void> {
+  await transaction
+    .insertInto("token_factors")
+    .values({ model, factor })
+    .onConflict((conflict) => conflict.column("model").doUpdateSet({ factor }))
+    .execute();
 }
 
 async function reserve(

@@ -3,7 +3,9 @@ import * as z from "zod";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool } from "../define-tool.ts";
 
-const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()]);
+const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
+  error: "must be ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z",
+});
 
 export const memorySearch = defineTool({
   name: "memory_search",

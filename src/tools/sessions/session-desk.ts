@@ -13,7 +13,11 @@ export interface VisibleSession {
 
 /** What was said in a session, oldest first; `omitted`: earlier entries that are not among them. */
 export interface SessionHistory {
-  readonly entries: readonly { readonly by: "people" | "agent" | "tools"; readonly text: string }[];
+  readonly entries: readonly {
+    readonly entry: number;
+    readonly by: "people" | "agent" | "tools";
+    readonly text: string;
+  }[];
   readonly omitted: number;
 }
 
@@ -29,7 +33,10 @@ export interface WantedSession {
 export interface SessionDesk {
   list(): Promise<readonly VisibleSession[]>;
   /** From then on the turn has read what that session has read. */
-  history(session: string, limit: number): Promise<SessionHistory>;
+  history(
+    session: string,
+    window: { readonly limit: number; readonly before?: number | undefined },
+  ): Promise<SessionHistory>;
   /** Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work. */
   send(session: string, text: string): Promise<void>;
   /** Begins one with something to do, once however often this is called, and returns its id. It is put aside when it has answered. */

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 import { describeChanges } from "../../context/changes.ts";
-import { systemPrompt } from "../../context/system-prompt.ts";
+import type { PromptTexts } from "../../context/prompt/sections.ts";
+import { joinSections, promptSectionsOf } from "../../context/prompt/system-prompt.ts";
 import type { AgentNotes } from "../../domain/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";
@@ -10,13 +11,17 @@ import { agentsSetting, type InstructionText, instructionsFile } from "../../dom
 import type { Session, SessionKind } from "../../domain/session.ts";
 import type { SkillSummary } from "../../domain/skill.ts";
 import type { StepBody } from "../../domain/turn.ts";
+import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { SessionStore } from "../../stores/session-store.ts";
 import type { NewStep } from "../../stores/store.ts";
-import type { TurnScope } from "../turn-options.ts";
+import type { ConversationScope, TurnScope } from "../turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {
+  /** The texts of the sections, as they are now. */
+  readonly textsOf: () => Promise<PromptTexts>;
   readonly instructionsOf: (group: Group, session: Session) => Promise<readonly InstructionText[]>;
   /** What the group's agent has noted itself. */
   readonly notesOf: (group: Group) => Promise<AgentNotes | undefined>;
@@ -29,13 +34,19 @@ export interface PromptSources {
   readonly refusedFoldersOf: (group: Group) => readonly string[];
   /** What the group's agent can read up on. */
   readonly skillsOf?: (scope: Pick<TurnScope, "group" | "settings">) => readonly SkillSummary[];
+  /** What the session's container has besides, and whether the group lacks packages that it has asked for. */
+  readonly packagesOf?: (place: Pick<TurnScope, "group" | "session">) => Pick<ToldFacts, "packages" | "lacksPackages">;
   /** What its platform says of the group's chat. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
   /** What the conversation was offered when it began. */
-  readonly toolsOf: (scope: TurnScope) => Promise<Pick<TurnTools, "definitions">>;
+  readonly toolsOf: (scope: ConversationScope) => Promise<OfferedTools>;
 }
 
-type Scope = Pick<TurnScope, "turn" | "group" | "session" | "settings">;
+/** What a conversation is offered, and which of it comes from sources. */
+type OfferedTools = Pick<TurnTools, "definitions" | "ofSources">;
+
+/** The store has all of them; these are at hand. */
+const rememberedPrompts = 512;
 
 /**
  * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its own,
@@ -47,7 +58,7 @@ export class ConversationPrompts {
   readonly #estimateTokens: (step: StepBody) => number;
   readonly #now: () => number;
   /** By session; nobody else writes them, but that erasing somebody's words removes them. */
-  readonly #known = new Map<string, ConversationPrompt>();
+  readonly #known = new RecentMap<string, ConversationPrompt>(rememberedPrompts);
   readonly #rewrites: () => number;
   #lastRewrites = 0;
 
@@ -67,25 +78,43 @@ export class ConversationPrompts {
   }
 
   /** The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`. */
-  async systemOf(scope: TurnScope, startedAt: number): Promise<readonly string[]> {
+  async systemOf(scope: ConversationScope, startedAt: number): Promise<readonly string[]> {
     const known = await this.#promptOf(scope);
     return known ? known.system : this.renew(scope, startedAt);
   }
 
   /** Makes the prompt anew. For the moments in which its beginning is lost anyway. */
-  async renew(scope: TurnScope, startedAt: number): Promise<readonly string[]> {
+  async renew(scope: ConversationScope, startedAt: number): Promise<readonly string[]> {
+    const { turn, session } = scope;
+    const { prompt, notes } = await this.#make(scope, await this.#sources.toolsOf(scope), startedAt);
+    await this.#sessions.setPrompt(session.id, prompt, notes && { turn: turn.id, at: this.#now() });
+    this.#known.set(session.id, prompt);
+    return prompt.system;
+  }
+
+  /** What it would be if the conversation began now with these tools. Nothing is kept. */
+  async ifBegun(scope: ConversationScope, tools: OfferedTools): Promise<ConversationPrompt> {
+    const { prompt } = await this.#make(scope, tools, this.#now());
+    return prompt;
+  }
+
+  async #make(
+    scope: ConversationScope,
+    tools: OfferedTools,
+    startedAt: number,
+  ): Promise<{ readonly prompt: ConversationPrompt; readonly notes: AgentNotes | undefined }> {
     const { turn, group, session } = scope;
-    const { told, instructions } = await this.#facts(scope);
-    const { definitions } = await this.#sources.toolsOf(scope);
+    const { told, instructions } = await this.#facts(scope, tools);
     const notes = await this.#sources.notesOf(group);
-    const system = systemPrompt({
+    const facts = {
       agentName: told.agentName,
       isSubAgent: session.kind === "agent",
       group: group.name,
       folders: told.folders,
       refusedFolders: this.#sources.refusedFoldersOf(group),
       network: told.network,
-      tools: definitions.map(({ name }) => name),
+      packages: told.packages,
+      tools: tools.definitions.map(({ name }) => name),
       chat: { title: told.title, members: told.members },
       instructions,
       notes,
@@ -93,18 +122,18 @@ export class ConversationPrompts {
       skillChars: skillCharsOf(scope),
       timeZone: scope.settings.timeZone,
       startedAt,
-    });
-    const prompt = { conversation: turn.conversation, system, told };
-    await this.#sessions.setPrompt(session.id, prompt, notes && { turn: turn.id, at: this.#now() });
-    this.#known.set(session.id, prompt);
-    return system;
+    };
+    const parts = promptSectionsOf(facts, await this.#sources.textsOf());
+    const system = joinSections(parts);
+    const sections = Object.fromEntries(parts.map(({ name, text }) => [name, estimateTextTokens(text)]));
+    return { prompt: { conversation: turn.conversation, system, sections, told }, notes };
   }
 
   /** What the model has to be told before it is asked again; undefined when nothing has changed, or nothing was said yet. */
-  async changeSince(scope: Scope): Promise<NewStep | undefined> {
+  async changeSince(scope: TurnScope): Promise<NewStep | undefined> {
     const known = await this.#promptOf(scope);
     if (!known) return undefined;
-    const { told, instructions } = await this.#facts(scope);
+    const { told, instructions } = await this.#facts(scope, await this.#sources.toolsOf(scope));
     if (isDeepStrictEqual(told, known.told)) return undefined;
     const text = describeChanges(known.told, told, instructions);
     if (text === undefined) return undefined;
@@ -114,7 +143,7 @@ export class ConversationPrompts {
     return { body, tokens: this.#estimateTokens(body), at: this.#now(), tells: told };
   }
 
-  async #promptOf({ turn, session }: Scope): Promise<ConversationPrompt | undefined> {
+  async #promptOf({ turn, session }: ConversationScope): Promise<ConversationPrompt | undefined> {
     const rewrites = this.#rewrites();
     if (rewrites !== this.#lastRewrites) this.#known.clear();
     this.#lastRewrites = rewrites;
@@ -124,10 +153,14 @@ export class ConversationPrompts {
     return known;
   }
 
-  async #facts({ group, session, settings }: Pick<Scope, "group" | "session" | "settings">): Promise<{
+  async #facts(
+    scope: ConversationScope,
+    { ofSources: tools }: Pick<OfferedTools, "ofSources">,
+  ): Promise<{
     told: ToldFacts;
     instructions: readonly InstructionText[];
   }> {
+    const { group, session, settings } = scope;
     const { instructionsOf, foldersOf, chatOf, skillsOf } = this.#sources;
     const { agentName, agentInstructions, timeZone, networkFor } = settings;
     const [ofGroup, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
@@ -144,6 +177,8 @@ export class ConversationPrompts {
       folders: foldersOf(group, session.kind),
       network: networkFor(group),
       ...(skills.length > 0 && { skills }),
+      ...this.#sources.packagesOf?.({ group, session }),
+      ...(tools.length > 0 && { tools }),
     };
     return { told, instructions };
   }

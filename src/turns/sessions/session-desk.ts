@@ -36,7 +36,7 @@ const waitingAtMost = 20;
 export interface SessionDeskOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "list">;
-    readonly turns: Pick<Store["turns"], "history">;
+    readonly summaries: Pick<Store["summaries"], "entries">;
     readonly messages: Pick<Store["messages"], "ofTurn">;
     readonly work: Pick<Store["work"], "add" | "addAside" | "list" | "ofTurn">;
     readonly origins: Pick<Store["origins"], "ofSession" | "provenance" | "note">;
@@ -66,9 +66,9 @@ export function createSessionDesk(options: SessionDeskOptions, scope: TurnScope,
         parent: session.parent,
         isOwn: session.id === own.id,
       })),
-    history: async (id, limit) => {
+    history: async (id, window) => {
       const session = await find(options, scope, id);
-      const history = await readHistory(options, session, limit);
+      const history = await readHistory(options, session, window);
       // Read after its words, so that what it has read by then counts, and noted before the model sees them.
       const read = await options.store.origins.ofSession(session.id);
       await options.store.origins.note(scope.turn.id, ["agent", ...read]);
@@ -96,16 +96,16 @@ async function find(options: SessionDeskOptions, scope: Scope, id: string): Prom
 
 async function readHistory(
   { store }: SessionDeskOptions,
-  { id, conversation, windowStart }: Session,
-  limit: number,
+  { id, conversation }: Session,
+  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number | undefined },
 ): Promise<SessionHistory> {
-  const steps = await store.turns.history(id, conversation, windowStart);
-  const all = steps.flatMap(({ body }) => entriesOf(body));
-  const entries = all.slice(-limit);
-  return { entries, omitted: all.length - entries.length };
+  // All of the log, also what is summed up for its own agent by now.
+  const steps = await store.summaries.entries(id, conversation, { before, limit });
+  const entries = steps.flatMap(({ entry, body }) => entriesOf(body).map((said) => ({ entry, ...said })));
+  return { entries, omitted: (steps[0]?.entry ?? 1) - 1 };
 }
 
-function entriesOf(body: StepBody): SessionHistory["entries"] {
+function entriesOf(body: StepBody): Omit<SessionHistory["entries"][number], "entry">[] {
   if (body.kind === "user") return [{ by: "people", text: describeParts(partsOf(body)) }];
   if (body.kind === "model") return body.answer.text === "" ? [] : [{ by: "agent", text: body.answer.text }];
   return body.results.map((result) => ({ by: "tools", text: describeParts(partsOf(result)) }));

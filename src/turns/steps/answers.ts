@@ -8,11 +8,12 @@ export function answerStep(
   answer: ModelAnswer,
   { allowed, asked, denied }: Pick<JudgedCalls, "allowed" | "asked" | "denied">,
 ): StepBody {
-  const verdicts = [...allowed, ...asked, ...denied].map(({ call, verdict: { action, risk, rule } }) => ({
+  const verdicts = [...allowed, ...asked, ...denied].map(({ call, verdict: { action, risk, rule, command } }) => ({
     callId: call.id,
     action,
     risk,
     rule,
+    ...(command && { command }),
   }));
   const refusals = denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true }));
   return {

@@ -1,6 +1,7 @@
 import type { ToolResult } from "../../domain/model.ts";
-import type { BlobPart, Part } from "../../domain/part.ts";
-import { blobsPerStep, describePart, imageBytes, isBlob } from "../../domain/part.ts";
+import type { Part } from "../../domain/part.ts";
+import { blobsPerStep, describePart, isBlob } from "../../domain/part.ts";
+import { limits } from "../../protocol/limits.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { TurnOptions } from "../turn-options.ts";
@@ -12,7 +13,7 @@ import type { TurnOptions } from "../turn-options.ts";
 export async function takeResultParts(
   results: readonly AgentToolResult[],
   from: {
-    readonly group: string;
+    readonly group: Parameters<TurnOptions["keepImage"]>[0]["group"];
     readonly container: Pick<HotContainer, "takeFile"> | undefined;
     readonly keepImage: TurnOptions["keepImage"];
     /** What a tool of the host shows behind its result. */
@@ -41,7 +42,7 @@ async function take(
   { group, container, keepImage }: Parameters<typeof takeResultParts>[1],
   file: string,
   name: string,
-): Promise<BlobPart | string> {
+): Promise<Part | string> {
   if (!container) return "its container is gone";
-  return keepImage({ group, name, copy: (target) => container.takeFile(file, target, imageBytes) });
+  return keepImage({ group, name, copy: (target) => container.takeFile(file, target, limits.imageBytes) });
 }

@@ -1,5 +1,5 @@
 import { renderWork } from "../../context/render-work.ts";
-import type { Group, GroupChat } from "../../domain/group.ts";
+import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { sortOrigins } from "../../domain/origin.ts";
 import { type Part, toUserContent } from "../../domain/part.ts";
@@ -30,7 +30,7 @@ export async function collectIntake(
     hears,
     openSession,
   }: {
-    readonly group: GroupChat & Pick<Group, "model" | "main" | "acting">;
+    readonly group: Group;
     readonly hears: Addressee;
     readonly openSession: () => Promise<Session> | Session;
   },
@@ -46,13 +46,18 @@ export async function collectIntake(
     state === "context" || (!isAddressee(hears, agent) && !answered.has(seq));
   const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
+  // It looks these up in a thread of its own; all else is done meanwhile.
+  const recalling = options.recall?.({ group, session }, shown, (time) => settings.timeZone.at(time));
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);
   const rendered = options.render(shown, { settings, omitted: Math.max(0, unseen - since.length), images });
-  const recalled = await options.recall?.({ group, session }, shown, (time) => settings.timeZone.at(time));
-  const memories: Part[] = recalled ? [{ kind: "text", text: `${recalled.text}\n` }] : [];
+  const recalled = await recalling;
+  const memories: Part[] = recalled && recalled.text !== "" ? [{ kind: "text", text: `${recalled.text}\n` }] : [];
   const body = { kind: "user", ...toUserContent([...memories, ...rendered]) } as const;
-  const exposure = exposureToMessages(options.roleOf, group, { messages: shown, hasImages: images.size > 0 });
+  const exposure = exposureToMessages(options.roleOf, group, {
+    messages: shown,
+    hasImages: images.values().some((image) => typeof image !== "string"),
+  });
   return {
     waiting,
     step: {

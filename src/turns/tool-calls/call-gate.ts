@@ -1,4 +1,4 @@
-import { digestInput } from "../../approvals/asking.ts";
+import { askedInput, digestInput } from "../../approvals/asking.ts";
 import { denialForModel } from "../../approvals/words.ts";
 import type { Approval } from "../../domain/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/model.ts";
@@ -7,6 +7,7 @@ import type { Step, StepBody } from "../../domain/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
+import { shellTool } from "../../tools/skills/command-tool.ts";
 import { placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
@@ -52,7 +53,7 @@ export class CallGate {
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
     const tools = await this.#options.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, {
-      isGranted: (call) => this.#isGranted(call),
+      isGranted: (one) => this.#isGranted(one),
       futility: (call) => this.#options.futility(this.#scope.group, call),
     });
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
@@ -120,7 +121,7 @@ export class CallGate {
   /** The calls that had to wait for the sub-agents of their answer. */
   async #releaseOthers(
     last: Step,
-    { answer, denied }: Extract<StepBody, { kind: "model" }>,
+    { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
   ): Promise<Given | "asked" | undefined> {
     const agents = await this.#spawns.ofStep(last);
     if (agents.length === 0) return undefined;
@@ -130,7 +131,8 @@ export class CallGate {
     if (others.length === 0 || agents.every(({ background }) => background)) return undefined;
     if (!(await this.#spawns.release(last.seq))) return undefined;
     this.#given = { step: last.seq, ids: new Set(others.map(({ id }) => id)) };
-    return { text: answer.text, toolCalls: others };
+    const verdictOf = ({ id }: ToolCall) => verdicts.find(({ callId }) => callId === id) ?? unknownVerdict;
+    return { text: answer.text, toolCalls: others.map((call) => asGiven(call, verdictOf(call))) };
   }
 
   /** Begins the sub-agents that people have allowed, once; the others of their answer wait for them. */
@@ -154,10 +156,10 @@ export class CallGate {
   }
 
   /** Have people allowed all calls like this before? Puts on record that it is used. */
-  async #isGranted(call: ToolCall): Promise<boolean> {
+  async #isGranted({ call, verdict }: JudgedCall): Promise<boolean> {
     const { store, clock, publish } = this.#options;
     const { group, session, turn } = this.#scope;
-    const { sha256 } = digestInput(call.input);
+    const { sha256 } = digestInput(askedInput(call, verdict));
     const about = { group: group.name, session: session.id, conversation: turn.conversation, tool: call.name, sha256 };
     const grant = await store.approvals.grantFor({ ...about, now: clock.now() });
     if (!grant) return false;
@@ -193,7 +195,7 @@ export class CallGate {
     const deniedNow: DeniedCall[] = [];
     for (const call of answer.toolCalls.filter(({ id }) => !refused.has(id))) {
       const verdict = verdicts.find(({ callId }) => callId === call.id) ?? unknownVerdict;
-      const reason = byPeople.get(call.id) ?? mismatch(call, byCall.get(call.id));
+      const reason = byPeople.get(call.id) ?? mismatch({ call, verdict }, byCall.get(call.id));
       if (reason === undefined) allowed.push({ call, verdict });
       else deniedNow.push({ call, verdict, reason });
     }
@@ -210,9 +212,9 @@ export class CallGate {
   /** The host's own are not the agent's. */
   async #give(allowed: readonly JudgedCall[]): Promise<ToolCall[]> {
     const step = (await this.#steps.last())?.seq;
-    const calls = allowed.map(({ call }) => call).filter((call) => !isSpawn(call));
-    this.#given = { step, ids: new Set(calls.map(({ id }) => id)) };
-    return calls;
+    const given = allowed.filter(({ call }) => !isSpawn(call));
+    this.#given = { step, ids: new Set(given.map(({ call }) => call.id)) };
+    return given.map(({ call, verdict }) => asGiven(call, verdict));
   }
 }
 
@@ -224,6 +226,11 @@ function withDenied(judged: JudgedCalls, more: readonly DeniedCall[]): JudgedCal
     allowed: judged.allowed.filter(({ call }) => !refused.has(call)),
     denied: [...judged.denied, ...more],
   };
+}
+
+/** A call that is a command is the agent's as the very command that was judged, whatever its skill says by now. */
+function asGiven(call: ToolCall, { command }: Pick<Verdict, "command">): ToolCall {
+  return command ? { ...call, name: shellTool, input: command } : call;
 }
 
 /** Of a step that was stored without verdicts. */
@@ -240,7 +247,8 @@ function deniedIn(
 }
 
 /** Why a call is not the one that people have seen. */
-function mismatch(call: ToolCall, approval: Approval | undefined): string | undefined {
-  const isSame = !approval || (approval.tool === call.name && approval.sha256 === digestInput(call.input).sha256);
+function mismatch({ call, verdict }: JudgedCall, approval: Approval | undefined): string | undefined {
+  const { sha256 } = digestInput(askedInput(call, verdict));
+  const isSame = !approval || (approval.tool === call.name && approval.sha256 === sha256);
   return isSame ? undefined : "It is not what people have allowed.";
 }

@@ -4,18 +4,23 @@ import { writeFile } from "node:fs/promises";
 import type { ChangeOutcome } from "../../domain/approval.ts";
 import { workFolder } from "../../domain/group.ts";
 import type { ToolCall } from "../../domain/model.ts";
+import { packageRequest } from "../../domain/packages.ts";
 import { skillProposal } from "../../domain/skill.ts";
-import type { BlobPart, Part } from "../../domain/part.ts";
-import { imageBytes } from "../../domain/part.ts";
+import type { Part } from "../../domain/part.ts";
+import { originalBytes } from "../../domain/part.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ErrorCode } from "../../lib/app-error.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { sniffedBytes } from "../../lib/files/file-type.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { GivenPage } from "../../protocol/pages.ts";
+import { containerPaths, filesFolder } from "../../protocol/paths.ts";
 import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
-import type { HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
+import { innerCall } from "../../tools/finding/finding-tools.ts";
+import type { GivenFile, HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
+import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { CallGate } from "./call-gate.ts";
 import { answering, draftFor, placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
@@ -33,6 +38,20 @@ export interface HostToolRequest {
   readonly input: unknown;
 }
 
+/** What the agent is answered. */
+interface HostToolAnswer extends ToolOutput {
+  readonly page?: GivenPage | undefined;
+}
+
+interface HostToolSurroundings {
+  /** The turn is over, or the container's work on it. */
+  readonly ended: AbortSignal;
+  /** Knows which calls the agent was given. */
+  readonly gate: Pick<CallGate, "wasGiven">;
+  /** The one that works on the turn. */
+  readonly container: () => Pick<HotContainer, "giveFile"> | undefined;
+}
+
 /** A call of the model's, and what tells it from all others of the turn: models may give calls of several answers one id. */
 interface OpenCall extends ToolCall {
   readonly key: string;
@@ -46,35 +65,32 @@ export class HostTools {
   readonly #scope: TurnScope;
   readonly #options: TurnOptions;
   readonly #ended: AbortSignal;
-  readonly #gate: Pick<CallGate, "wasGiven">;
+  readonly #gate: HostToolSurroundings["gate"];
+  readonly #container: HostToolSurroundings["container"];
   readonly #done = new Map<string, Promise<HostToolOutput>>();
   /** What is shown behind results that the agent has and has not handed in yet, by call. */
   readonly #shown = new Map<string, readonly Part[]>();
   #sends = 0;
   #oversteps = 0;
 
-  /** `ended`: the turn is over, or the container's work on it. `gate`: knows which calls the agent was given. */
-  constructor(
-    scope: TurnScope,
-    options: TurnOptions,
-    { ended, gate }: { readonly ended: AbortSignal; readonly gate: Pick<CallGate, "wasGiven"> },
-  ) {
+  constructor(scope: TurnScope, options: TurnOptions, { ended, gate, container }: HostToolSurroundings) {
     this.#scope = scope;
     this.#options = options;
     this.#ended = ended;
     this.#gate = gate;
+    this.#container = container;
   }
 
   /** Never rejects: what goes wrong is a result that the model can read. */
-  async run(request: HostToolRequest, tools: TurnTools): Promise<ToolOutput> {
+  async run(request: HostToolRequest, tools: TurnTools): Promise<HostToolAnswer> {
     try {
       const call = await this.#openCall(request);
       const before = this.#done.get(call.key);
       const doing = before ?? this.#do(call, request, tools);
       this.#done.set(call.key, doing);
-      const { output, isError, parts = [] } = await doing;
+      const { output, isError, parts = [], page } = await doing;
       this.#shown.set(call.id, parts);
-      return { output, isError };
+      return { output, isError, page };
     } catch (thrown) {
       return { output: this.#wordsFor(request, toError(thrown)), isError: true };
     }
@@ -109,14 +125,15 @@ export class HostTools {
   }
 
   async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<HostToolOutput> {
-    const tool = tools.get(call.name);
-    if (tool?.runs !== "host") throw new ToolError(`${call.name} is not a tool of the host.`);
+    const meant = innerCall(call);
+    const tool = tools.get(meant.name);
+    if (tool?.runs !== "host") throw new ToolError(`${meant.name} is not a tool of the host.`);
     if (tool.sends) this.#countSend();
     const expired = AbortSignal.timeout(tool.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([this.#ended, expired]);
     const { group, turn } = this.#scope;
-    const input = withPaths(tool, call.input, request.input);
-    const running = tool.run(input, { ...this.#ports(call, signal), group: group.name, turn: turn.id, signal });
+    const input = withPaths(tool, meant.input, request.input);
+    const running = tool.run(input, { ...this.#ports(call, tools, signal), group: group.name, turn: turn.id, signal });
     try {
       return toToolOutput<HostToolOutput>(await Promise.race([running, aborted(signal)]));
     } catch (error) {
@@ -141,8 +158,8 @@ export class HostTools {
     return `${name} failed.`;
   }
 
-  #ports(call: OpenCall, signal: AbortSignal): ToolPorts {
-    const { store, formatReply, keepFile, sessionDesk } = this.#options;
+  #ports(call: OpenCall, tools: TurnTools, signal: AbortSignal): ToolPorts {
+    const { store, formatReply, keepFile, keepVoice, sessionDesk } = this.#options;
     const scope = this.#scope;
     const { group, turn } = scope;
     return {
@@ -150,21 +167,32 @@ export class HostTools {
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
       keepFile: (path) => inWordsForModel(keepFile(workFolder(group), path)),
+      keepVoice: (said) => inWordsForModel(keepVoice(group.name, said)),
       keepImage: (content, name) => this.#keepImage(content, name),
+      giveFile: (content, extension) => this.#giveFile(content, extension),
       sessions: sessionDesk(scope, call.key),
+      otherTools: { find: (query) => tools.find(query) },
+      tellProgress: (text) => this.#options.saying(scope, text),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
       changeOutcome: async () => describeChange(call.name, await this.#options.changeOutcome(turn.id, call.id)),
     };
   }
 
-  async #keepImage(content: Uint8Array, name: string): Promise<BlobPart> {
+  async #keepImage(content: Uint8Array, name: string): Promise<Part> {
     const image = await this.#options.keepImage({
-      group: this.#scope.group.name,
+      group: this.#scope.group,
       name,
       copy: (target) => writeImage(target, content),
     });
     if (typeof image === "string") throw new ToolError(`The image ${name} cannot be shown: ${image}.`);
     return image;
+  }
+
+  async #giveFile(content: Uint8Array, extension: string): Promise<GivenFile> {
+    const container = this.#container();
+    if (!container) throw new ToolError("The container is gone.");
+    const name = await container.giveFile(content, extension);
+    return { name, path: `${containerPaths.toAgent}/${filesFolder}/${name}` };
   }
 
   async #send(said: Said, signal: AbortSignal): Promise<void> {
@@ -180,14 +208,32 @@ export class HostTools {
   }
 }
 
+interface ChangeWords {
+  readonly thing: string;
+  readonly written: string;
+}
+
+const instructionWords: ChangeWords = {
+  thing: "AGENTS.md",
+  written: "AGENTS.md has been changed, and applies from now on.",
+};
+
+const changeWords: Readonly<Record<string, ChangeWords>> = {
+  [skillProposal]: {
+    thing: "The skill",
+    written: "The skill is written. You have it from the next message on.",
+  },
+  [packageRequest]: {
+    thing: "The list of the group's packages",
+    written:
+      "It is allowed. The packages are being installed, which takes some minutes; you have them in a turn after that, and are told then. End this turn.",
+  },
+};
+
 /** For the model. */
 function describeChange(tool: string, outcome: ChangeOutcome): string {
-  const isSkill = tool === skillProposal;
-  const thing = isSkill ? "The skill" : "AGENTS.md";
-  if (outcome === "written")
-    return isSkill
-      ? "The skill is written. You have it from the next message on."
-      : "AGENTS.md has been changed, and applies from now on.";
+  const { thing, written } = changeWords[tool] ?? instructionWords;
+  if (outcome === "written") return written;
   if (outcome === "changed")
     throw new ToolError(
       `${thing} has changed since this was proposed: nothing was written. Look at it, and propose it again.`,
@@ -209,7 +255,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 async function writeImage(target: string, content: Uint8Array): Promise<HostileCopy> {
-  if (content.length > imageBytes) return { ok: false, reason: "too-large" };
+  if (content.length > originalBytes) return { ok: false, reason: "too-large" };
   await writeFile(target, content, { mode: 0o600, flag: "wx", flush: true });
   const sha256 = createHash("sha256").update(content).digest("hex");
   return { ok: true, bytes: content.length, sha256, head: Buffer.from(content.subarray(0, sniffedBytes)) };

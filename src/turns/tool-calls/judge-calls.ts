@@ -44,7 +44,7 @@ export async function judgeCalls(
     isGranted,
     futility,
   }: {
-    readonly isGranted: (call: ToolCall) => Promise<boolean>;
+    readonly isGranted: (judged: JudgedCall) => Promise<boolean>;
     readonly futility: (call: ToolCall) => Promise<string | undefined>;
   },
 ): Promise<JudgedCalls> {
@@ -55,7 +55,7 @@ export async function judgeCalls(
     const verdict = await tools.judge(call);
     const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
     if (reason !== undefined) denied.push({ call, verdict, reason });
-    else if (verdict.action === "allow" || (await isGranted(call))) allowed.push({ call, verdict });
+    else if (verdict.action === "allow" || (await isGranted({ call, verdict }))) allowed.push({ call, verdict });
     else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
     else {
       const why = await futility(call);

@@ -2,14 +2,21 @@ import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { ProviderSet } from "../../models/provider-set.ts";
 import type { GroupSkills } from "../../skills/group-skills.ts";
+import type { SkillSync } from "../../skills/sync/skill-sync.ts";
 import type { SideSessions } from "../../sessions/side-sessions.ts";
+import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
+import { noteInstalled } from "../installed.ts";
+import { createSkillSync } from "./skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
 import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-when-enabled.ts";
 import { createSideSessions } from "../turns/side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
+import { createSpeech } from "./speech.ts";
+import { createWeb } from "./web.ts";
 import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
+import type { Approvals } from "../people/approvals.ts";
 import { createToolPorts } from "./tool-ports.ts";
 import type { createTurns } from "../turns/turns.ts";
 
@@ -20,9 +27,10 @@ export interface Capabilities {
   readonly subAgents: SubAgents;
   readonly forTurns: Pick<
     Parameters<typeof createTurns>[2],
-    "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall"
+    "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall" | "extract"
   >;
   readonly tasks: Tasks;
+  readonly skillSync: SkillSync;
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
   /** Begins what they do by themselves, when everything is there. */
@@ -35,6 +43,8 @@ export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions"
   readonly tell: TellOperator;
   readonly skills: GroupSkills;
   readonly deliver: () => void;
+  readonly approvals: Pick<Approvals, "forms">;
+  readonly servers: Containers["servers"];
 }
 
 /** Each capability is made here, of what it needs; what none of them uses costs nothing. */
@@ -43,14 +53,18 @@ export function createCapabilities(
   stack: AsyncDisposableStack,
   options: CapabilityOptions,
 ): Capabilities {
+  let noting: Promise<void> | undefined;
+  stack.defer(() => noting);
   const memories = createMemoriesWhenEnabled(context, stack, options);
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
   const { scheduler } = tasks;
+  const skillSync = createSkillSync(context, stack, options);
   const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler });
   return {
     sideSessions,
     tasks,
+    skillSync,
     subAgents,
     memories,
     forTurns: {
@@ -60,8 +74,16 @@ export function createCapabilities(
         sideSessions.settled(session);
         subAgents.desk.turnsEnded();
       },
-      portsOf: createToolPorts(context, { ...options, tasks, subAgents, memories }),
+      portsOf: createToolPorts(context, {
+        ...options,
+        tasks,
+        subAgents,
+        memories,
+        web: createWeb(context),
+        speech: createSpeech(context, options),
+      }),
       agents: subAgents,
+      extract: memories.extract,
       recall: withNamedSkills(context, options.skills, memories.recall),
     },
     resume: async () => {
@@ -71,6 +93,8 @@ export function createCapabilities(
     start: () => {
       tasks.scheduler.start();
       tidySkills(context, options);
+      noting = noteInstalled(context);
+      void skillSync.changed();
     },
   };
 }

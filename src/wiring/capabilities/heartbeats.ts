@@ -4,7 +4,6 @@ import { timezoneOf } from "../../config/groups.ts";
 import { heartbeatOf } from "../../config/heartbeat.ts";
 import type { Group } from "../../domain/group.ts";
 import { heartbeatFile } from "../../domain/heartbeat.ts";
-import { mainSessionKey } from "../../domain/session.ts";
 import { totalUsdPerDay } from "../../domain/usage.ts";
 import { Heartbeats } from "../../heartbeat/heartbeats.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
@@ -13,6 +12,7 @@ import { HostileFolder, type HostileReading } from "../../lib/files/open-hostile
 import { utcDay } from "../../lib/time/utc-day.ts";
 import type { SideSessions } from "../../sessions/side-sessions.ts";
 import type { AppContext } from "../context.ts";
+import { isAtWork } from "../turns/group-work.ts";
 
 type HeartbeatContext = Pick<AppContext, "config" | "live" | "store" | "events" | "publish" | "clock" | "logger"> & {
   readonly home: { readonly paths: Pick<AppContext["home"]["paths"], "groups"> };
@@ -68,9 +68,7 @@ async function readFile(folder: string): Promise<HostileReading> {
 }
 
 async function isTalking({ store, clock }: HeartbeatContext, group: Group): Promise<boolean> {
-  if ((await store.messages.waitingCount(group)) > 0) return true;
-  const session = await store.sessions.find(mainSessionKey(group));
-  if (session && (await store.turns.runningIn(session.id))) return true;
+  if (await isAtWork({ store }, group)) return true;
   const filter = { types: ["message.received"], group: group.name } as const;
   const { events } = await store.events.before(Number.MAX_SAFE_INTEGER, filter, 1);
   const [newest] = events;

@@ -2,9 +2,9 @@ import type { Group } from "../../domain/group.ts";
 import type { Job } from "../../domain/job.ts";
 import { JobDesk } from "../../jobs/job-desk.ts";
 import type { JobOwner } from "../../jobs/job-work.ts";
-import { askerOf } from "../../people/asker-role.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { AppContext } from "../context.ts";
+import { principalOf } from "../turns/provenance.ts";
 
 interface JobOptions {
   readonly groups: { byName(name: string): Group | undefined };
@@ -42,8 +42,7 @@ export function jobLimits({ limits }: Pick<AppContext["config"], "limits">): {
 async function ownerOf({ store, roles }: AppContext, group: Group | undefined, job: Job): Promise<JobOwner> {
   const turn = await store.turns.get(job.turn);
   if (!group || !turn) return { origin: "guest", replyTo: { kind: "nowhere" } };
-  const { senders, work, origins } = await store.origins.provenance(turn.id);
-  const asked = { senders, work: turn.cause === "message" ? undefined : work };
-  const { role, requester } = askerOf(roles.roleOf, group, asked);
+  const options = { origins: store.origins, roleOf: roles.roleOf };
+  const { role, requester, origins } = await principalOf(options, group, turn);
   return { origin: role, origins, requester, replyTo: turn.replyTo };
 }

@@ -16,6 +16,7 @@ import { GroupSkills } from "../../skills/group-skills.ts";
 import { listAll, listForGroup } from "../../skills/list-skills.ts";
 import { listMatched, listSkills, showSkillFile } from "../../skills/show-skills.ts";
 import { readSkillMapping, skillsForTask, skillsNamedIn } from "../../skills/skill-mapping.ts";
+import { SkillToolSource } from "../../tools/skills/skill-tool-source.ts";
 import type { SkillPort } from "../../tools/skills/skill-port.ts";
 import type { TurnOptions, TurnScope, TurnSettings } from "../../turns/turn-options.ts";
 import { type AppContext, hostUid } from "../context.ts";
@@ -36,6 +37,11 @@ export function createSkills(context: AppContext, tell: TellOperator): GroupSkil
     tell: (text) => tell({ text }),
     logger,
   });
+}
+
+/** The tools that they bring. */
+export function skillTools({ skills }: { readonly skills: GroupSkills }): SkillToolSource {
+  return new SkillToolSource((group) => skills.inUse(group.name));
 }
 
 /** What the prompt of such a turn says of them. */

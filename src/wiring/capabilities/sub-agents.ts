@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { estimateStepTokens } from "../../context/tokens.ts";
 import type { Group } from "../../domain/group.ts";
 import { refusalOfRoute } from "../../models/narrower-route.ts";
-import { askerOf } from "../../people/asker-role.ts";
 import type { SideSessions } from "../../sessions/side-sessions.ts";
 import { handOver } from "../../sub-agents/hand-over.ts";
 import { Spawning } from "../../sub-agents/spawning.ts";
-import type { Principal } from "../../sub-agents/spawning.ts";
+import type { SpawningOptions } from "../../sub-agents/spawning.ts";
 import { SubAgentDesk } from "../../sub-agents/sub-agent-desk.ts";
 import { subAgentPort } from "../../sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../../queue/session-queue.ts";
@@ -22,6 +21,7 @@ import type { AppContext } from "../context.ts";
 import { roomInGroupFolder } from "../containers/files.ts";
 import { usableProfile } from "./profiles.ts";
 import { refusalOfSkills } from "./skill-narrowing.ts";
+import { principalOf } from "../turns/provenance.ts";
 import { createTurnEnded } from "../turns/turn-ended.ts";
 import type { TurnEndedOptions } from "../turns/turn-ended.ts";
 
@@ -48,7 +48,8 @@ export function createSubAgents(
   options: SubAgentsOptions,
 ): SubAgents {
   const { config, store, clock, publish } = context;
-  const principalOf = (group: Group, turn: string): Promise<Principal> => findPrincipal(context, group, turn);
+  const whoAsks = { origins: context.store.origins, roleOf: context.roles.roleOf };
+  const principal: SpawningOptions["principalOf"] = (group, turn) => principalOf(whoAsks, group, turn);
   const spawning = new Spawning({
     store,
     limits: () => config.limits.subAgents,
@@ -61,7 +62,7 @@ export function createSubAgents(
       const given = profile === undefined ? undefined : (await usableProfile(context, profile)).skills;
       return refusalOfSkills(options.skills.known(group.name), skills, [settings.skillNames, given]);
     },
-    principalOf,
+    principalOf: principal,
     publish,
     clock,
   });
@@ -70,7 +71,7 @@ export function createSubAgents(
   return {
     desk,
     spawning,
-    portFor: (scope) => subAgentPort({ store, desk, principalOf, workAdded, clock }, scope),
+    portFor: (scope) => subAgentPort({ store, desk, principalOf: principal, workAdded, clock }, scope),
     forTurns: {
       prepare: (scope, calls) => prepare(spawning, scope, calls),
       begun: () => {
@@ -98,12 +99,6 @@ const prepare = async (
   }
   return { spawns, denied };
 };
-
-/** Of those who asked in a turn, one with the least role; of work, whoever asked for it. */
-async function findPrincipal({ store, roles }: AppContext, group: Group, turn: string): Promise<Principal> {
-  const { senders, work } = await store.origins.provenance(turn);
-  return askerOf(roles.roleOf, group, { senders, work: senders.length > 0 ? undefined : work });
-}
 
 function createDesk(
   context: AppContext,

@@ -10,7 +10,7 @@ import { agentsOf } from "../../domain/session.ts";
 import { leastGapMs, type Task, type TaskGroup } from "../../domain/task.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { ZoneClock } from "../../lib/time/zone-clock.ts";
+import { zoneClock } from "../../lib/time/zone-clock.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { Scheduler } from "../../scheduler/scheduler.ts";
@@ -141,7 +141,7 @@ export function taskServices(
     },
     showTime: (time, { name }) => {
       const zone = timezoneOf(config, name);
-      return `${new ZoneClock(zone).at(time).slice(0, 16)} ${zone}`;
+      return `${zoneClock(zone).at(time).slice(0, 16)} ${zone}`;
     },
   };
 }

@@ -1,10 +1,14 @@
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { GroupSkills } from "../../skills/group-skills.ts";
+import { earlierResults } from "../../turns/conversation/earlier-results.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
+import type { Approvals } from "../people/approvals.ts";
 import type { Memories } from "../memory/memory.ts";
 import { skillPort } from "./skills.ts";
 import { taskPort, type Tasks } from "./tasks.ts";
+import type { createSpeech } from "./speech.ts";
+import type { createWeb } from "./web.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
 export interface ToolPortOptions {
@@ -13,6 +17,9 @@ export interface ToolPortOptions {
   readonly subAgents: SubAgents;
   readonly memories: Pick<Memories, "port">;
   readonly skills: GroupSkills;
+  readonly approvals: Pick<Approvals, "forms">;
+  readonly web: ReturnType<typeof createWeb>;
+  readonly speech: ReturnType<typeof createSpeech>;
 }
 
 /**
@@ -21,12 +28,19 @@ export interface ToolPortOptions {
  */
 export function createToolPorts(
   context: AppContext,
-  { groups, tasks, subAgents, memories, skills }: ToolPortOptions,
+  { groups, tasks, subAgents, memories, skills, approvals, web, speech }: ToolPortOptions,
 ): TurnOptions["portsOf"] {
-  return (scope) => ({
+  return (scope, signal) => ({
     tasks: taskPort(context, tasks, groups, scope),
     subAgents: subAgents.portFor(scope),
     memory: memories.port(scope),
+    results: earlierResults(context.store.turns, scope),
     skills: skillPort(context, skills, scope),
+    askForm: (form, until) => {
+      const { group, session, turn } = scope;
+      return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
+    },
+    ...web(scope, signal),
+    speech: speech(scope, signal),
   });
 }

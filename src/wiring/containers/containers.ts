@@ -1,22 +1,21 @@
-import { existsSync } from "node:fs";
-import { mkdir, readFile, statfs } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { ensureGlobalFolder, ensureGroupFolder, ensureProfilesFolder } from "../../config/home/group-folders.ts";
-import { configuredGroups, otherAgents } from "../../config/groups.ts";
+import { ensureGlobalFolder, ensureProfilesFolder } from "../../config/home/group-folders.ts";
+import { configuredGroups } from "../../config/groups.ts";
 import { findAgentImage } from "../../sandbox/images/agent-image.ts";
 import { openEngine } from "../../sandbox/engine/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../../sandbox/engine/versions.ts";
 import type { ContainerEngine } from "../../sandbox/engine/engine.ts";
-import { measureFolder } from "../../sandbox/workspace/folder-usage.ts";
 import { LateEngine } from "../../sandbox/engine/late-engine.ts";
 import { giveFolderTo } from "../../sandbox/workspace/folder-owner.ts";
 import { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
 import type { EgressProxies, EgressOverrides } from "../../sandbox/egress/egress-proxies.ts";
 import type { ImageFacts } from "../../sandbox/launch/spec.ts";
-import type { FolderUsage } from "../../domain/limit.ts";
-import { agentFolder, type GroupChat, workFolder } from "../../domain/group.ts";
+import type { EngineImage } from "../../sandbox/images/package-image.ts";
+import type { Servers } from "../../sandbox/servers/servers.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { freeSpace } from "../../lib/files/free-space.ts";
 import { memoize } from "../../lib/memoize.ts";
 import { HostMailbox } from "../../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../../sandbox/pool/mount-watch.ts";
@@ -27,6 +26,11 @@ import { hostUid } from "../context.ts";
 import type { AppContext } from "../context.ts";
 import { createJobs } from "../capabilities/jobs.ts";
 import { createEgress } from "./egress.ts";
+import { measureGroup } from "./files.ts";
+import { openGroupFolder } from "./group-folder.ts";
+import { createImages, type Images } from "./images.ts";
+import { createMcpContainers } from "./mcp-containers.ts";
+import { createUntilImage, type UntilImage } from "./until-image.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { JobDesk } from "../../jobs/job-desk.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
@@ -43,12 +47,16 @@ export interface Containers {
   readonly engine: ContainerEngine;
   /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
   readonly prepare: () => Promise<void>;
+  readonly images: Images;
+  readonly untilImage: UntilImage;
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
   readonly skills: GroupSkills;
   readonly jobs: JobDesk;
+  /** Containers of MCP servers. */
+  readonly servers: Servers;
 }
 
 /** The container engine, which is looked for when it is first asked: it may be away for now. */
@@ -84,18 +92,19 @@ export async function openContainers(
   await ensureProfilesFolder(home.paths.agents, environment.checkout);
   const { clock, logger, publish, store } = context;
   const egress = stack.use(createEgress(context, options.egress));
-  const instructions = new Instructions({
-    folders: { groups: home.paths.groups, copies: home.paths.instructions },
-    hostUid: hostUid(),
-    store: store.groups,
-    changes: store.events,
-    tell: (text) => options.tell({ text }),
-    publish,
-    clock,
-    logger,
-  });
+  const instructions = createInstructions(context, options.tell);
   const skills = createSkills(context, options.tell);
-  const launcher = createLauncher(context, { engine, image, egress, instructions, skills });
+  const images = createImages(context, stack, { engine, base: image, groups: options.groups, pool: () => pool });
+  const launcher: ContainerLauncher = createLauncher(context, {
+    engine,
+    image: images.imageOf,
+    egress,
+    instructions,
+    skills,
+    isOther: (name) => servers.has(name),
+  });
+  const parts = { engine, image, images, egress, instructions, launcher };
+  const servers: Servers = createMcpContainers(context, stack, parts);
   const jobs = createJobs(context, { ...options, pool: () => pool });
   const watch = stack.use(createWatch(context, () => pool, jobs));
   const mounts = new MountWatch({
@@ -110,9 +119,24 @@ export async function openContainers(
   stack.use(jobs);
   const prepare = async (): Promise<void> => {
     const { id } = await image();
+    await images.review();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool, mounts, instructions, skills, jobs };
+  const untilImage = createUntilImage(context, { images, deliver: options.deliver });
+  return { engine, prepare, images, untilImage, launcher, pool, mounts, instructions, skills, jobs, servers };
+}
+
+function createInstructions({ home, store, publish, clock, logger }: AppContext, tell: TellOperator): Instructions {
+  return new Instructions({
+    folders: { groups: home.paths.groups, copies: home.paths.instructions },
+    hostUid: hostUid(),
+    store: store.groups,
+    changes: store.events,
+    tell: (text) => tell({ text }),
+    publish,
+    clock,
+    logger,
+  });
 }
 
 /** Judges the mounts of the configured groups, and tells of those that are refused now and were not before. */
@@ -144,7 +168,7 @@ async function refuseUnfitEngine({ config, logger, publish }: AppContext, engine
   }
 }
 
-async function findImage(engine: ContainerEngine, checkout: string): Promise<ImageFacts> {
+async function findImage(engine: ContainerEngine, checkout: string): Promise<EngineImage> {
   const { id } = await findAgentImage(engine, checkout);
   const image = await engine.image(id);
   if (!image) throw new AppError("image_missing", `The agent's image ${id} is gone.`, { fix: "npm run setup" });
@@ -160,15 +184,15 @@ function createLauncher(
   context: AppContext,
   options: {
     readonly engine: ContainerEngine;
-    readonly image: () => Promise<ImageFacts>;
+    readonly image: (group: string) => Promise<ImageFacts>;
     readonly egress: EgressProxies;
     readonly instructions: Instructions;
     readonly skills: GroupSkills;
+    readonly isOther: (name: string) => boolean;
   },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
-  const { engine, image, egress, instructions, skills } = options;
-  const folders = { groups: home.paths.groups, checkout: environment.checkout };
+  const { engine, image, egress, instructions, skills, isOther } = options;
   return new ContainerLauncher({
     engine,
     image,
@@ -187,13 +211,7 @@ function createLauncher(
     get groups() {
       return configuredGroups(config);
     },
-    groupFolder: async (group, user) => {
-      const name = workFolder(group);
-      if (name !== group.name) await claimAgentFolder(store, { ...group, name });
-      const folder = await ensureGroupFolder(folders, { name, main: group.main && name === group.name }, user);
-      await giveFolderTo(folder, user, hostUid());
-      return folder;
-    },
+    groupFolder: (group, user) => openGroupFolder(context, group, user),
     scratchFolder: async (session, user) => {
       const folder = scratchFolderOf(home.paths.sessions, session);
       await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -210,33 +228,9 @@ function createLauncher(
     egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),
     output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
+    isOther,
     publish,
   });
-}
-
-/** What another chat's agent has left under the same names is not this one's. */
-async function claimAgentFolder({ groups }: AppContext["store"], { name, channel, chat }: GroupChat): Promise<void> {
-  const owner = await groups.folder(name);
-  if (owner?.channel === channel && owner.chat === chat) return;
-  if (!owner) return groups.claimFolder({ name, channel, chat });
-  throw new AppError(
-    "conflict",
-    `The folder ${name} belongs to an agent of the chat ${owner.chat} on ${owner.channel}.`,
-    {
-      fix: `move ${name} away from the folder groups of the home, or give it to that chat's group`,
-    },
-  );
-}
-
-/** A group's folder, those of its other agents, and those of the sub-agents that work for it: all of it counts in one quota. Undefined: too much to be counted. */
-async function measureAll(folders: readonly string[], signal: AbortSignal): Promise<FolderUsage | undefined> {
-  let [bytes, entries] = [0, 0];
-  for (const folder of folders) {
-    const usage = await measureFolder(folder, signal);
-    if (!usage) return undefined;
-    [bytes, entries] = [bytes + usage.bytes, entries + usage.entries];
-  }
-  return { bytes, entries };
 }
 
 /** `pool` is there by the time that the watch looks for the first time. */
@@ -253,14 +247,10 @@ function createWatch(
       const sessions = pool()
         .list()
         .filter((container) => container.group === group);
-      const scratch = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session)).filter(existsSync);
-      const others = otherAgents(config, group).map((agent) => join(home.paths.groups, agentFolder(group, agent)));
-      return measureAll([join(home.paths.groups, group), ...others.filter(existsSync), ...scratch], signal);
+      const more = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session));
+      return measureGroup({ config, home }, { group, more }, signal);
     },
-    free: async () => {
-      const { bavail, bsize, ffree } = await statfs(home.paths.groups);
-      return { bytes: bavail * bsize, entries: ffree };
-    },
+    free: () => freeSpace(home.paths.groups),
     hot: () =>
       pool()
         .list()

@@ -1,13 +1,17 @@
-import { statfs } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { hasTrait } from "../../config/adapters.ts";
 import { otherAgents } from "../../config/groups.ts";
 import { ensureGroupFolder } from "../../config/home/group-folders.ts";
-import { agentFolder } from "../../domain/group.ts";
+import { agentFolder, groupOfFolder } from "../../domain/group.ts";
+import type { FolderUsage } from "../../domain/limit.ts";
+import { freeSpace } from "../../lib/files/free-space.ts";
 import { measureFolder } from "../../sandbox/workspace/folder-usage.ts";
 import { Inbox } from "../../intake/inbox.ts";
 import { OutgoingFiles } from "../../delivery/outgoing-files.ts";
+import { createHearingOf } from "../capabilities/media.ts";
+import type { GroupBudgets } from "../capabilities/sound-calls.ts";
 import { hostUid } from "../context.ts";
 import type { AppContext } from "../context.ts";
 import { BlobFolder } from "../../blobs/blob-folder.ts";
@@ -16,7 +20,7 @@ import { mebibyte } from "../../lib/text/bytes.ts";
 const measureMs = 20_000;
 
 /** The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk. */
-export async function openInbox(context: AppContext): Promise<Inbox> {
+export async function openInbox(context: AppContext, registry: GroupBudgets): Promise<Inbox> {
   const { config, home, clock, logger } = context;
   const { groups, incoming } = home.paths;
   return Inbox.open({
@@ -37,14 +41,33 @@ export async function openInbox(context: AppContext): Promise<Inbox> {
     hostUid: hostUid(),
     clock,
     logger,
+    hear: createHearingOf(context, registry),
   });
 }
 
-/** Bytes that a group's folder may still take. */
-export function roomInGroupFolder({ config, home }: AppContext): (group: string) => Promise<number> {
+/** What the agents of a group hold in their folders together; undefined: too much to be counted in time. `more`: other folders of theirs. */
+export async function measureGroup(
+  { config, home }: Pick<AppContext, "config" | "home">,
+  { group, more = [] }: { readonly group: string; readonly more?: readonly string[] },
+  signal: AbortSignal,
+): Promise<FolderUsage | undefined> {
+  const names = [group, ...otherAgents(config, group).map((agent) => agentFolder(group, agent))];
+  const folders = [...names.map((name) => join(home.paths.groups, name)), ...more];
+  let [bytes, entries] = [0, 0];
+  for (const folder of folders.filter((path) => existsSync(path))) {
+    const usage = await measureFolder(folder, signal);
+    if (!usage) return undefined;
+    [bytes, entries] = [bytes + usage.bytes, entries + usage.entries];
+  }
+  return { bytes, entries };
+}
+
+/** Bytes that the folders of a group's agents may still take, given one of them. */
+export function roomInGroupFolder({ config, home }: AppContext): (folder: string) => Promise<number> {
   const { groups } = home.paths;
-  return async (group) => {
-    const usage = await measureFolder(join(groups, group), AbortSignal.timeout(measureMs));
+  return async (folder) => {
+    const group = groupOfFolder(folder);
+    const usage = await measureGroup({ config, home }, { group }, AbortSignal.timeout(measureMs));
     const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);
     return Math.min(left, await roomOnDisk(groups, config.intake.reserveMb));
   };
@@ -83,6 +106,5 @@ export function roomForBlobs({ config, home, store }: AppContext): (group: strin
 
 /** Bytes that may be written before what is kept free is touched. */
 async function roomOnDisk(folder: string, reserveMb: number): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize - reserveMb * mebibyte;
+  return (await freeSpace(folder)).bytes - reserveMb * mebibyte;
 }

@@ -1,14 +1,21 @@
-import type { AcceptMessage, ChannelState, TakeReaction } from "../../channels/channel.ts";
+import type { AcceptMessage, Channel, ChannelState, TakeReaction } from "../../channels/channel.ts";
 import type { HostConsole } from "../../channels/define-channel.ts";
+import { hasTrait } from "../../config/adapters.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../../operations/approvals/approval-routes.ts";
+import { addCostRoutes } from "../../operations/cost-http.ts";
+import { addContextRoutes } from "../../operations/context-http.ts";
+import { addMcpRoutes } from "../../operations/mcp/mcp-http.ts";
+import type { McpOperations } from "../../operations/mcp/mcp-view.ts";
 import { addSkillRoutes } from "../../operations/skill-http.ts";
 import { addMemoryRoutes, type MemoryHttpOptions } from "../../operations/memory-http.ts";
+import { addWatchRoutes, type WatchHttpOptions } from "../../operations/watching/watch-http.ts";
 import { addTaskRoutes, type TaskHttpOptions } from "../../operations/tasks/task-http.ts";
 import { toError } from "../../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../../intake/chats/chat-book.ts";
 import type { AppContext } from "../context.ts";
+import { createContextShow, type FirstPrompt } from "../capabilities/context-view.ts";
 import { createSkillList } from "../capabilities/skills.ts";
 import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from "./http-entrance.ts";
 
@@ -32,6 +39,8 @@ export async function buildEntrances(
     readonly desk: ApprovalRouteOptions["desk"];
     readonly taskDesk: TaskHttpOptions["taskDesk"];
     readonly memoryDesk: MemoryHttpOptions["memoryDesk"];
+    readonly mcpDesk: () => McpOperations | undefined;
+    readonly firstPrompt: () => FirstPrompt | undefined;
   },
 ): Promise<Entrances> {
   const http = createHttpEntrance(context, stack, options);
@@ -39,10 +48,36 @@ export async function buildEntrances(
   if (http.routes) addTaskRoutes(http.routes, { ...context, groups: options.groups, taskDesk: options.taskDesk });
   if (http.routes) addSkillRoutes(http.routes, createSkillList(context, options.groups));
   if (http.routes) addMemoryRoutes(http.routes, { groups: options.groups, memoryDesk: options.memoryDesk });
+  if (http.routes) addCostRoutes(http.routes, { ...context, groups: options.groups });
+  if (http.routes) addContextRoutes(http.routes, createContextShow(context, options));
+  if (http.routes) addMcpRoutes(http.routes, options.mcpDesk);
+  if (http.routes) addWatchRoutes(http.routes, watchOptions(context));
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: http.routes });
+  showDeltas(context, stack, running.channels);
   await http.listen();
   return { ...running, recordState, httpEntrance: http };
+}
+
+/** Where the operator alone talks, what turns do may be seen at once. */
+function showDeltas(context: AppContext, stack: AsyncDisposableStack, channels: readonly Channel[]): void {
+  for (const channel of channels.filter(({ name }) => hasTrait(context, name, "operatorOnly"))) {
+    const watching = context.deltas.watch({
+      wants: (place) => place.channel === channel.name && channel.showDelta !== undefined,
+      take: (delta) => channel.showDelta?.(delta),
+    });
+    stack.use(watching);
+  }
+}
+
+function watchOptions({ store, events, deltas, publish, logger }: AppContext): WatchHttpOptions {
+  return {
+    store: store.events,
+    next: (signal) => events.next(signal),
+    deltas,
+    publish,
+    onFault: (error) => logger.error({ err: error }, "events could not be told to a subscriber"),
+  };
 }
 
 /** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */

@@ -35,11 +35,11 @@ export interface IntakeOptions {
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
   readonly admissions: Pick<Admissions, "nameFor">;
-  readonly approvals: Pick<Approvals, "answerByReaction">;
+  readonly approvals: Pick<Approvals, "answerByReaction" | "forms">;
   readonly entrances: Entrances;
   readonly pace: TurnPace;
   readonly progress: Progress;
-  /** Told of what waits for the agent, before its turn begins. */
+  /** Told of what will wait for the agent, while it is stored. */
   readonly memories: Pick<LazyMemories, "foresee">;
 }
 
@@ -61,7 +61,7 @@ export async function createIntake(
 ): Promise<Taking> {
   const { config, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = options;
-  const inbox = stack.use(await openInbox(context));
+  const inbox = stack.use(await openInbox(context, options.groups));
   const timers = stack.use(new Timers());
   const accept = createRouter({
     registry: groups,
@@ -74,19 +74,21 @@ export async function createIntake(
     autoRegister: createRegistration(context, options),
     onStranger: createStrangers(context, options),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
+    hears: () => config.media.transcription !== "none",
     access: createAccessOf(context),
     pace: options.pace,
     wake: createWake(options, timers),
-    received: (group, message, agents) => {
-      options.progress.received(group, message);
+    coming: (group, message, agents) => {
       for (const folder of agents?.map((agent) => folderOf(group, agent)) ?? [group.name])
         options.memories.foresee(folder, message.text);
     },
+    received: (group, message) => options.progress.received(group, message),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf: (group) => commandsOf(group, config.memory.enabled),
     answerInReply: (message) => {
       const agent = groups.find(message.channel, message.chat)?.agent;
-      return answerInReply({ store, assistantName: agentNameOf(config, agent) }, message);
+      const formsAwaited = options.approvals.forms.areAwaited;
+      return answerInReply({ store, assistantName: agentNameOf(config, agent), formsAwaited }, message);
     },
     runCommands: (group) => runCommands(options, timers, group),
     notify: async (draft) => {

@@ -1,5 +1,6 @@
 import pino from "pino";
 
+import type { Adapters } from "../../config/adapters.ts";
 import type { Environment } from "../../config/environment.ts";
 import { prepareHome } from "../../config/home/home.ts";
 import { loadPartOfConfig } from "../../config/loading/part-of-config.ts";
@@ -14,10 +15,13 @@ import { createEraser } from "./erasure.ts";
 import { openFoundation } from "../foundation.ts";
 
 /** The same as a running host does, in a home where none runs: this process is the home's host meanwhile, which is on record. */
-export async function openOfflineErasure(environment: Environment): Promise<ErasureOperations & AsyncDisposable> {
+export async function openOfflineErasure(
+  environment: Environment,
+  adapters: Adapters,
+): Promise<ErasureOperations & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const home = await prepareHome(environment.crabpotHome);
-  const loaded = await loadPartOfConfig(home.paths.config, environment.variables, ["log"]);
+  const loaded = await loadPartOfConfig(home.paths.config, environment.variables, ["log"], adapters);
   opening.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const redaction = new Redaction(loaded.secrets);
   const logger = pino({ level: "silent" });

@@ -1,6 +1,8 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
+import type { Environment } from "../../config/environment.ts";
+import { groupTemplates } from "../../config/home/group-folders.ts";
 import { configuredPeople } from "../../config/people.ts";
 import type { Config } from "../../config/schema/config.ts";
 import type { HomePaths } from "../../config/home/home.ts";
@@ -10,9 +12,11 @@ import { PersonEraser } from "../../erasure/erase-person.ts";
 import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import { discountSaid, erasePerson, noteSaid } from "../../memory/file/erase-person.ts";
 import { globalNotes } from "../../memory/item.ts";
+import { memoryOfFile, memoryPath } from "../../memory/memory-path.ts";
 import type { Aliases } from "../../people/aliases.ts";
 import type { SessionQueue } from "../../queue/session-queue.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
+import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { AppContext } from "../context.ts";
 
 /** How long turns get to end that are at work in the person's groups. */
@@ -20,19 +24,20 @@ const turnsMs = 120_000;
 
 type ErasureContext = Pick<AppContext, "store" | "publish" | "fingerprint" | "clock"> & {
   readonly home: { readonly paths: HomePaths };
+  readonly environment: Pick<Environment, "checkout">;
   readonly config: Pick<Config, "people">;
   readonly aliases: Pick<Aliases, "keysOf">;
 };
 
 /** Erases people's words from a home. `quiet`: what has to be still meanwhile, where a host runs. */
 export function createEraser(
-  { store, home: { paths }, config, aliases, publish, fingerprint, clock }: ErasureContext,
+  { store, home: { paths }, environment, config, aliases, publish, fingerprint, clock }: ErasureContext,
   quiet?: (groups: readonly string[]) => Promise<AsyncDisposable>,
 ): PersonEraser {
   return new PersonEraser({
     store,
     memories: createMemories(paths.memory),
-    paths,
+    paths: { ...paths, templates: groupTemplates(environment.checkout) },
     idsOf: (who) => idsOf({ config, aliases }, who),
     digest: (key) => fingerprint(key).sha256,
     publish,
@@ -44,7 +49,15 @@ export function createEraser(
 /** With a host that runs: no turn of these groups begins, those that run end, and their containers go with what they remember. */
 export function quietGroups(
   { store }: Pick<AppContext, "store">,
-  { queue, pool }: { readonly queue: SessionQueue; readonly pool: Pick<SessionPool, "stop"> },
+  {
+    queue,
+    pool,
+    compactions,
+  }: {
+    readonly queue: SessionQueue;
+    readonly pool: Pick<SessionPool, "stop">;
+    readonly compactions: Pick<Compactions, "hold">;
+  },
 ): (groups: readonly string[]) => Promise<AsyncDisposable> {
   return async (groups) => {
     const late = new AppError(
@@ -59,6 +72,7 @@ export function quietGroups(
     try {
       using holding = new DisposableStack();
       holding.use(await queue.hold(groups, limit.signal));
+      holding.use(await compactions.hold(groups));
       // One that waits for people stays as it is: nothing is erased then.
       const isParked = (await store.erasure.unfinished(groups)).length > 0;
       for (const session of isParked ? [] : await store.erasure.sessions(groups))
@@ -87,16 +101,15 @@ function isIn(keys: readonly string[]): (key: string) => boolean {
   return (key) => keys.includes(key);
 }
 
-const ending = ".sqlite";
 const damaged = /^(.+)\.sqlite\.damaged-\d+(?:-wal|-shm|-journal)?$/;
 
 function createMemories(folder: string): ErasableMemories {
-  const pathOf = (name: string): string => join(folder, `${name}${ending}`);
+  const pathOf = (name: string): string => memoryPath(folder, name);
   const list = async (): Promise<string[]> => (await readdir(folder).catch(nothingIfMissing)) ?? [];
   return {
     names: async () => {
       const names = await list();
-      return names.flatMap((name) => (name.endsWith(ending) ? [name.slice(0, -ending.length)] : []));
+      return names.flatMap((name) => memoryOfFile(name) ?? []);
     },
     isForAll: (name) => name === globalNotes,
     noteSaid: (name, people, traces) => noteSaid(pathOf(name), { people }, traces),

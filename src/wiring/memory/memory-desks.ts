@@ -1,7 +1,7 @@
 import type { MemoryServices } from "../../commands/command.ts";
 import { ShownLists } from "../../commands/shown-lists.ts";
 import { memberActor } from "../../domain/actor.ts";
-import { groupOfFolder } from "../../domain/group.ts";
+import { agentNamedBy, groupOfFolder } from "../../domain/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../memory/thread/memory-desk.ts";
 import type { MemoryDesk } from "../../operations/memory-http.ts";
@@ -25,7 +25,8 @@ export function memoryServices(
     forget: async ({ group: { name: group }, pending: { message } }, { id, folder = group }) => {
       const memory = await of(folder);
       const actor = memberActor(message.sender.id);
-      await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "command" } });
+      const data = { ids: [id], why: "command", ...agentNamedBy(folder) };
+      await publish({ type: "memory.forgotten", group, actor, data });
       await memory.forget([id]);
     },
     lists: new ShownLists(),
@@ -58,7 +59,8 @@ export function createMemoryDesk(
       const memory = await existing(folder);
       if (!(await memory?.get(id))) return false;
       const group = groupOfFolder(folder);
-      await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "gateway" } });
+      const data = { ids: [id], why: "gateway", ...agentNamedBy(folder) };
+      await publish({ type: "memory.forgotten", group, actor, data });
       return ((await memory?.forget([id])) ?? 0) > 0;
     },
   };

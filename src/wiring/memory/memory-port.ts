@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 
+import { agentNamedBy, workFolder } from "../../domain/group.ts";
 import { memberKey } from "../../domain/person.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { globalNotes, originsOf, ownIds } from "../../memory/item.ts";
@@ -67,7 +68,7 @@ async function keep(
     type: "memory.stored",
     ...placeOf(scope),
     actor: "agent",
-    data: { id, category, chars: text.length },
+    data: { id, category, chars: text.length, ...(place === memory && agentNamedBy(workFolder(scope.group))) },
   });
   const made = { id, category, text, time: clock.now(), sender: about ?? "", sources: [] };
   await place.advance([{ ...made, origin: "agent", origins, people: senders.map(memberKey) }], { progress: {} });
@@ -104,7 +105,7 @@ async function forget(
     type: "memory.forgotten",
     ...placeOf(scope),
     actor: "agent",
-    data: { ids: [id], why: "tool" },
+    data: { ids: [id], why: "tool", ...(own && agentNamedBy(workFolder(scope.group))) },
   });
   await place.forget([id]);
 }

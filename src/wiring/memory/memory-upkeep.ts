@@ -1,24 +1,32 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 
 import { timezoneOf } from "../../config/groups.ts";
-import { LocalTime } from "../../context/time-zone.ts";
 import { type Group, workFolder } from "../../domain/group.ts";
-import { mainSessionKey } from "../../domain/session.ts";
-import { ZoneClock } from "../../lib/time/zone-clock.ts";
+import { type ZoneClock, zoneClock } from "../../lib/time/zone-clock.ts";
 import { DayNotes } from "../../memory/keeping/day-notes.ts";
 import { Extraction, type ExtractionOptions } from "../../memory/keeping/extraction.ts";
 import { globalNotes } from "../../memory/item.ts";
+import { memoryPath } from "../../memory/memory-path.ts";
 import { Hygiene, type HygieneSettings } from "../../memory/keeping/hygiene.ts";
 import type { MemoryAt } from "../../memory/thread/memory-desk.ts";
 import type { Standing } from "../../memory/thread/orders.ts";
 import type { ProviderSet } from "../../models/provider-set.ts";
 import type { AppContext } from "../context.ts";
+import { isAtWork } from "../turns/group-work.ts";
 import { createTurnSettings } from "../turns/turn-settings.ts";
+
+/** `2026-01-15 13:30` */
+const minutesChars = 16;
 
 interface UpkeepOptions {
   readonly providers: ProviderSet;
   readonly memoryOf: (folder: string) => MemoryAt;
+}
+
+/** `extract` draws facts at once, and never rejects. */
+export interface Upkeep {
+  readonly kept: (group: Group, standing: Standing) => void;
+  readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 }
 
 /** What is done with a group's memory when the group is quiet. To be called when something was kept, with how the memory stands. */
@@ -26,19 +34,19 @@ export function createUpkeep(
   context: AppContext,
   stack: AsyncDisposableStack,
   { providers, memoryOf }: UpkeepOptions,
-): (group: Group, standing: Standing) => void {
+): Upkeep {
   const { live, clock, publish, logger } = context;
   const everyMessages = (): number => (live.current.memory.enabled ? live.current.memory.extract.everyMessages : 0);
-  const at = (time: number): string => new LocalTime(live.current.timezone).at(time);
-  const shared = { memoryOf, isIdle: createIdleness(context), logger };
+  const at = (time: number): string => zoneClock(live.current.timezone).at(time).slice(0, minutesChars);
+  const shared = { memoryOf, isIdle: async (group: Group) => !(await isAtWork(context, group)), logger };
   const asking = { ...shared, ask: createAsking(context, providers), at, publish };
   const extraction = stack.use(new Extraction({ ...asking, everyMessages }));
-  const zoneOf = ({ name }: Group): ZoneClock => new ZoneClock(timezoneOf(live.current, name));
+  const zoneOf = ({ name }: Group): ZoneClock => zoneClock(timezoneOf(live.current, name));
   const dayNotes = stack.use(new DayNotes({ ...asking, isOn: () => everyMessages() > 0, zoneOf, clock }));
   const settings = (): HygieneSettings => hygieneOf(live.current.memory);
   const hygiene = stack.use(new Hygiene({ ...shared, settings, clock, publish }));
-  const hasNotes = (): boolean => existsSync(join(context.home.paths.memory, `${globalNotes}.sqlite`));
-  return (group, standing) => {
+  const hasNotes = (): boolean => existsSync(memoryPath(context.home.paths.memory, globalNotes));
+  const kept = (group: Group, standing: Standing): void => {
     extraction.stirred(group, standing);
     dayNotes.stirred(group, standing);
     hygiene.stirred(group, standing);
@@ -46,20 +54,12 @@ export function createUpkeep(
     if (group.main && workFolder(group) === group.name && hasNotes())
       hygiene.stirred({ ...group, name: globalNotes }, { cleaned: 0 });
   };
+  return { kept, extract: (group, signal) => extraction.now(group, signal) };
 }
 
 /** Nothing is removed where nothing is kept. */
 function hygieneOf({ enabled, hygiene }: AppContext["live"]["current"]["memory"]): HygieneSettings {
   return enabled ? hygiene : { ...hygiene, everyHours: 0 };
-}
-
-/** Nothing waits and nothing runs in the group. */
-function createIdleness({ store }: AppContext): (group: Group) => Promise<boolean> {
-  return async (group) => {
-    if ((await store.messages.waitingCount(group)) > 0) return false;
-    const session = await store.sessions.find(mainSessionKey(group));
-    return !session || (await store.turns.runningIn(session.id)) === undefined;
-  };
 }
 
 /** The model that draws from what was said. */

@@ -7,7 +7,7 @@ import type { AppContext } from "../context.ts";
 import type { Memories, MemoriesOptions } from "./memory.ts";
 
 /** What groups remember, loaded when it is first needed. */
-export interface LazyMemories extends Pick<Memories, "recall" | "port" | "foresee" | "resume"> {
+export interface LazyMemories extends Pick<Memories, "recall" | "port" | "foresee" | "resume" | "extract"> {
   /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
   readonly memoryOf: (folder: string) => Promise<MemoryAt | undefined>;
   /** What it remembered once, also where that is not enabled any more; undefined: nothing. */
@@ -47,6 +47,7 @@ export function createMemoriesWhenEnabled(
     memoryOf: async (group) => (await whenEnabled())?.memoryOf(group),
     existing: async (group) => (await loaded())?.existing(group),
     port: (scope) => (live.current.memory.enabled ? portOf(whenEnabled, scope) : undefined),
+    extract: async (group, signal) => (await whenEnabled())?.extract(group, signal),
     resume,
   };
 }

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 
 import { agentNameOf, groupWithAgent } from "../../config/agents.ts";
 import { embedderPlace } from "../../config/memory.ts";
 import { createMessageIds } from "../../context/message-ids.ts";
 import { workFolder } from "../../domain/group.ts";
 import { globalNotes } from "../../memory/item.ts";
+import { memoryPath } from "../../memory/memory-path.ts";
 import { modelFolder } from "../../memory/embedding/model-files.ts";
 import { MemoryFaults } from "../../memory/keeping/faults.ts";
 import { MemoryKeeper } from "../../memory/keeping/keeper.ts";
@@ -30,6 +30,8 @@ export interface Memories {
   /** A turn will ask for what fits this text: its vector is made meanwhile. */
   readonly foresee: (folder: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
+  /** Draws facts from what was said in the group so far, as far as that takes no longer than a while. Never rejects. */
+  readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
   /** Takes in what was said while nobody listened. */
   readonly resume: () => void;
 }
@@ -60,7 +62,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       roleOf: context.roles.roleOf,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
-      kept: upkeep,
+      kept: upkeep.kept,
       faults,
       publish,
       logger,
@@ -82,7 +84,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   });
   return {
     memoryOf,
-    existing: (group) => (existsSync(join(context.home.paths.memory, `${group}.sqlite`)) ? always(group) : undefined),
+    existing: (group) => (existsSync(memoryPath(context.home.paths.memory, group)) ? always(group) : undefined),
     // Each of several agents has a memory of its own, as it has a folder.
     recall: ({ group, session }, messages, at) =>
       recall.of({ group, memoryName: workFolder(group), session }, messages, at),
@@ -92,12 +94,17 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       const ownNotes = scope.group.main ? () => always(globalNotes) : undefined;
       return memory && createPort(context, { memory, notes: () => globalOf(scope.group), ownNotes }, scope);
     },
+    extract: async (group, signal) => {
+      await keeper.keep(group.name);
+      await upkeep.extract(group, signal);
+    },
     resume: () => keeper.all(),
   };
 }
 
 /** The desk that works with the settings of now; one that has others is closed when another one is needed. */
-function openDesk({ live, adapters, home }: AppContext, stack: AsyncDisposableStack): () => MemoryDesk {
+function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryDesk {
+  const onSlow = (slow: object): void => logger.warn(slow, "vectors of memories are compared more slowly");
   let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
   return () => {
     const { memory } = live.current;
@@ -105,7 +112,7 @@ function openDesk({ live, adapters, home }: AppContext, stack: AsyncDisposableSt
     const settings = JSON.stringify([place, memory.weights]);
     if (current?.settings === settings) return current.desk;
     const last = current?.desk;
-    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights }));
+    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights, onSlow }));
     current = { settings, desk };
     void last?.[Symbol.asyncDispose]();
     return desk;
@@ -113,7 +120,7 @@ function openDesk({ live, adapters, home }: AppContext, stack: AsyncDisposableSt
 }
 
 function memoryAt({ home }: AppContext, desk: MemoryDesk, group: string): MemoryAt {
-  return desk.at(join(home.paths.memory, `${group}.sqlite`));
+  return desk.at(memoryPath(home.paths.memory, group));
 }
 
 function createIds({ fingerprint }: AppContext): (row: string) => string {
@@ -130,7 +137,7 @@ function createGlobalNotes(
   { live, home }: AppContext,
   memoryOf: (name: string) => MemoryAt,
 ): (group: Pick<Group, "name" | "main">) => MemoryAt | undefined {
-  const path = join(home.paths.memory, `${globalNotes}.sqlite`);
+  const path = memoryPath(home.paths.memory, globalNotes);
   return ({ name, main }) => {
     const { enabled, global } = live.current.memory;
     const mayRead = main || global.read === "all" || (Array.isArray(global.read) && global.read.includes(name));

@@ -4,6 +4,8 @@ import { ApprovalDesk } from "../../approvals/approval-desk.ts";
 import { ProposedChanges, type ProposedChangesOptions } from "../../approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../../approvals/answer-by-reaction.ts";
 import { createAsk } from "../../approvals/asking.ts";
+import { Forms, type FormsOptions } from "../../approvals/forms/forms.ts";
+import type { ChangedDescriptions } from "../../approvals/changed-descriptions.ts";
 import { hasTrait } from "../../config/adapters.ts";
 import { configuredPeople, membersOf } from "../../config/people.ts";
 import type { Asker, ProposedChange } from "../../domain/approval.ts";
@@ -11,24 +13,40 @@ import { type Group, workFolder } from "../../domain/group.ts";
 import type { ToolCall } from "../../domain/model.ts";
 import { parseMemberKey } from "../../domain/person.ts";
 import { isAtLeast, type Role } from "../../domain/role.ts";
+import { packageRequest } from "../../domain/packages.ts";
 import { skillProposal } from "../../domain/skill.ts";
 import type { QueuedSession } from "../../queue/session-queue.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
 import type { Instructions } from "../../sandbox/workspace/instructions.ts";
 import { type ProposedSkill, SkillProposals } from "../../skills/skill-proposals.ts";
-import { ToolRegistry } from "../../tools/registry.ts";
+import type { HostTools } from "../capabilities/group-tools.ts";
+import type { Mcp } from "../capabilities/mcp.ts";
 import { proposeInstructions } from "../../tools/chat/propose-instructions.ts";
 import { proposeSkill } from "../../tools/skills/propose-skill.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
 import { folderOfSession } from "../as-agent.ts";
 import { type AppContext, hostUid } from "../context.ts";
 import { skillPlaces } from "../../skills/places.ts";
+import { createChangedDescriptions } from "./changed-descriptions.ts";
+import { PackageRequests } from "./package-requests.ts";
 import { createDeniedBy } from "./withdrawals.ts";
 
 export interface Approvals {
   readonly desk: ApprovalDesk;
+  readonly descriptions: ChangedDescriptions;
+  readonly forms: Forms;
   readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome" | "futility">;
   readonly answerByReaction: AnswerByReaction;
+}
+
+interface ApprovalsOptions {
+  readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
+  readonly deliver: () => void;
+  readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
+  readonly instructions: Pick<Instructions, "current" | "replace">;
+  readonly hostTools: HostTools;
+  readonly mcp: Pick<Mcp, "allow">;
+  readonly settings: ConstructorParameters<typeof PackageRequests>[1];
 }
 
 /** An id that no channel has: somebody of whom nothing is configured. */
@@ -38,61 +56,94 @@ const anybody = "\n";
 export function createApprovals(
   context: AppContext,
   stack: AsyncDisposableStack,
-  options: {
-    readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
-    readonly deliver: () => void;
-    readonly groups: { readonly byName: (name: string) => Group | undefined };
-    readonly instructions: Pick<Instructions, "current" | "replace">;
-  },
+  options: ApprovalsOptions,
 ): Approvals {
-  const { config, store, clock, forwardClock, publish, logger } = context;
+  const { config, store, clock, forwardClock, logger } = context;
   const { deliver, instructions, groups } = options;
-  const skills = createSkillProposals(context);
+  const proposable = createProposable(context, options);
+  const asked = (): void => desk.changed();
+  const descriptions = createChangedDescriptions(context, { ...options, asked, isThere: isThereIn(context, groups) });
+  const forms = createForms(context, { asked, deliver });
   const changes = new ProposedChanges({
     store: store.approvals,
-    write: createWrite(context, { instructions, skills, groups }),
+    write: createWrite(context, { ...proposable, instructions, groups, descriptions }),
     deliver,
     clock,
     logger,
   });
-  const desk = stack.use(
-    new ApprovalDesk({
-      store: store.approvals,
-      wake: async ({ session, group }) => {
-        const found = await store.sessions.get(session);
-        if (found) options.queue().wake({ session: found.key, group, awaited: true });
-      },
-      carryOut: (code) => changes.settle(code),
-      deniedBy: createDeniedBy(context, { registry: new ToolRegistry(context.adapters.tools), groups }),
-      deliver,
-      publish,
-      clock,
-      forwardClock,
-      logger,
-    }),
-  );
+  const desk = stack.use(createDesk(context, options, { changes, descriptions, forms }));
   context.live.onChange(() => desk.changed());
   const askPeople = createAsk({
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOf(context, group, turn),
     isThere: (group, role) => isThere(context, group, role),
-    changeOf: (group, call) => changeOf({ instructions, skills }, group, call),
+    changeOf: (group, call) => changeOf(proposable, group, call),
     byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
   });
-  const changeOutcome = (turn: string, call: string) => changes.outcomeOf(turn, call);
-  const answerByReaction = createAnswerByReaction({
-    store: store.approvals,
+  const answerByReaction = createAnswers(context, desk, deliver);
+  const changeOutcome = changes.outcomeOf.bind(changes);
+  return {
     desk,
-    standingOf: (group, who) => context.roles.standingOf(group, who),
+    descriptions,
+    forms,
+    answerByReaction,
+    forTurns: { askPeople, futility: (...call) => futilityOf(proposable, ...call), asked, changeOutcome },
+  };
+}
+
+function createDesk(
+  context: AppContext,
+  { queue, deliver, hostTools, groups }: ApprovalsOptions,
+  {
+    changes,
+    descriptions,
+    forms,
+  }: { readonly changes: ProposedChanges; readonly descriptions: ChangedDescriptions; readonly forms: Forms },
+): ApprovalDesk {
+  const { store, clock, forwardClock, publish, logger } = context;
+  return new ApprovalDesk({
+    store: store.approvals,
+    wake: async ({ session, group }) => {
+      const found = session === undefined ? undefined : await store.sessions.get(session);
+      if (found) queue().wake({ session: found.key, group, awaited: true });
+    },
+    carryOut: (code) => changes.settle(code),
+    forms,
+    isMoot: async (approval) =>
+      approval.about === "form" ? !forms.isAwaited(approval.code) : descriptions.isMoot(approval),
+    deniedBy: createDeniedBy(context, { ...hostTools, groups }),
+    deliver,
     publish,
-    deliver: options.deliver,
     clock,
+    forwardClock,
+    logger,
   });
-  const futility = (group: Group, call: ToolCall) => futilityOf({ instructions, skills }, group, call);
-  const forTurns = { askPeople, futility, asked: () => desk.changed(), changeOutcome };
-  return { desk, answerByReaction, forTurns };
+}
+
+/** What servers ask while they work on a call of a turn's is asked for whom the turn works for. */
+function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "deliver">): Forms {
+  const { config, store, publish, forwardClock } = context;
+  return new Forms({
+    store: store.approvals,
+    settings: () => config.approvals,
+    askerOf: (group, turn) => askerOf(context, group, turn),
+    publish,
+    randomBelow: randomInt,
+    clock: forwardClock,
+    ...told,
+  });
+}
+
+function createAnswers(
+  { store, roles, publish, clock }: AppContext,
+  desk: ApprovalDesk,
+  deliver: () => void,
+): AnswerByReaction {
+  const standingOf: Parameters<typeof createAnswerByReaction>[0]["standingOf"] = (group, who) =>
+    roles.standingOf(group, who);
+  return createAnswerByReaction({ store: store.approvals, desk, standingOf, publish, deliver, clock });
 }
 
 /** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
@@ -101,16 +152,23 @@ function createWrite(
   {
     instructions,
     skills,
+    packages,
     groups,
-  }: Pick<Parameters<typeof createApprovals>[2], "groups"> & {
+    descriptions,
+  }: Pick<ApprovalsOptions, "groups"> & {
     readonly instructions: Pick<Instructions, "replace">;
     readonly skills: SkillProposals;
+    readonly packages: PackageRequests;
+    readonly descriptions: Pick<ChangedDescriptions, "write">;
   },
 ): ProposedChangesOptions["write"] {
   return async ({ group: name, session, tool, ...change }) => {
+    if (change.about === "description") return descriptions.write({ group: name, session, tool, ...change });
     if (tool === skillProposal)
       return skills.write({ group: name, ...change, ...readProposal(JSON.parse(change.content)) });
-    const [group, found] = [groups.byName(name), await context.store.sessions.get(session)];
+    if (tool === packageRequest) return packages.write({ group: name, session, tool, ...change });
+    const found = session === undefined ? undefined : await context.store.sessions.get(session);
+    const group = groups.byName(name);
     return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
   };
 }
@@ -118,10 +176,16 @@ function createWrite(
 interface Proposable {
   readonly instructions: Pick<Instructions, "current">;
   readonly skills: Pick<SkillProposals, "changeOf" | "faultOf">;
+  readonly packages: Pick<PackageRequests, "changeOf" | "faultOf">;
 }
 
-function createSkillProposals({ home, environment, publish }: AppContext): SkillProposals {
-  return new SkillProposals({ places: skillPlaces(home.paths, environment.checkout), hostUid: hostUid(), publish });
+function createProposable(
+  context: AppContext,
+  { instructions, settings }: Pick<ApprovalsOptions, "instructions" | "settings">,
+) {
+  const places = skillPlaces(context.home.paths, context.environment.checkout);
+  const skills = new SkillProposals({ places, hostUid: hostUid(), publish: context.publish });
+  return { instructions, skills, packages: new PackageRequests(context, settings) };
 }
 
 function readProposal(input: unknown): ProposedSkill {
@@ -131,11 +195,12 @@ function readProposal(input: unknown): ProposedSkill {
 
 /** What a call of a tool that proposes something would change in what is in use. */
 async function changeOf(
-  { instructions, skills }: Proposable,
+  { instructions, skills, packages }: Proposable,
   group: Group,
   { name, input }: ToolCall,
 ): Promise<ProposedChange | undefined> {
   if (name === skillProposal) return skills.changeOf(group.name, readProposal(input));
+  if (name === packageRequest) return packages.changeOf(group.name, input);
   if (name !== proposeInstructions.name) return undefined;
   const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
   const { text, sha256 } = await instructions.current(workFolder(group));
@@ -145,6 +210,7 @@ async function changeOf(
 /** Why people need not be asked about a call: what it proposes holds already. */
 async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
   if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
+  if (call.name === packageRequest) return proposable.packages.faultOf(group.name, call.input);
   const change = await changeOf(proposable, group, call);
   return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
 }
@@ -170,6 +236,16 @@ async function askerOf({ store, roles }: AppContext, group: Group, turn: string)
   return cause === "api"
     ? { id: "operator", name: "the operator", role: "owner" }
     : { id: cause ?? "work", name: cause ?? "work", role: "member" };
+}
+
+function isThereIn(
+  context: AppContext,
+  groups: { readonly byName: (name: string) => Group | undefined },
+): (name: string, role: Role) => Promise<boolean> {
+  return async (name, role) => {
+    const group = groups.byName(name);
+    return group !== undefined && isThere(context, group, role);
+  };
 }
 
 /** Where nobody knows who is in the chat, whoever has the role on its channel may be. */

@@ -16,6 +16,7 @@ import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { ChatBook } from "../../intake/chats/chat-book.ts";
 import { reviewMounts } from "../containers/containers.ts";
+import type { Images } from "../containers/images.ts";
 import { type AppContext, hostUid } from "../context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "../groups.ts";
 import type { Interventions } from "../turns/interventions.ts";
@@ -29,6 +30,7 @@ export interface ReloadOptions extends Groups {
   readonly containers: {
     readonly pool: Pick<SessionPool, "endOutdated">;
     readonly launcher: Parameters<typeof reviewMounts>[1];
+    readonly images: Pick<Images, "review">;
   };
   readonly chats: Pick<ChatBook, "registered">;
   readonly interventions: Pick<Interventions, "catchUp">;
@@ -63,11 +65,12 @@ export function openReloader(context: AppContext, stack: AsyncDisposableStack, o
   return reloader;
 }
 
-/** Ends containers that are not what their group would get now, and tells of mounts that are refused. */
+/** Ends containers that are not what their group would get now, begins to build images that it will get, and tells of mounts that are refused. */
 export async function reviewContainers(
   context: Pick<AppContext, "logger">,
   { containers, groups }: Pick<ReloadOptions, "containers"> & { readonly groups: Pick<Groups["groups"], "byName"> },
 ): Promise<void> {
+  await containers.images.review();
   containers.pool.endOutdated((name) => groups.byName(name));
   await reviewMounts(context, containers.launcher);
 }

@@ -14,7 +14,7 @@ import type { Groups } from "../groups.ts";
 
 interface SettingsOptions extends Pick<Groups, "groups" | "unusable"> {
   readonly reloader: Pick<ConfigReloader, "edit" | "inTurn" | "state">;
-  readonly containers: Pick<Containers, "pool" | "launcher">;
+  readonly containers: Pick<Containers, "pool" | "launcher" | "images">;
 }
 
 /** Settings, read and changed while the host runs, by whoever may. */

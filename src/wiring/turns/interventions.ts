@@ -10,6 +10,7 @@ import type { Role } from "../../domain/role.ts";
 import { addresseeOf, mainSessionKey, mainSessionKeys } from "../../domain/session.ts";
 import { leftOf } from "../../domain/skill.ts";
 import { totalUsdPerDay } from "../../domain/usage.ts";
+import { allReferences, referencesOf } from "../../models/routes.ts";
 import { isPassing } from "../../lib/app-error.ts";
 import { PendingCheck } from "../../lib/pending-check.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
@@ -26,12 +27,14 @@ import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../../stores/store.ts";
 import type { GroupSkills } from "../../skills/group-skills.ts";
 import type { SideSessions } from "../../sessions/side-sessions.ts";
+import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Approvals } from "../people/approvals.ts";
 import { chatSettings, type GroupSettings } from "../settings/chat-settings.ts";
 import { memoryServices } from "../memory/memory-desks.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "../memory/memory-when-enabled.ts";
+import { createContextView, type FirstPrompt } from "../capabilities/context-view.ts";
 import { taskServices, type Tasks } from "../capabilities/tasks.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { isSessionOf } from "../../domain/session.ts";
@@ -44,11 +47,13 @@ const mostAsked = 20;
 
 export interface InterventionOptions {
   readonly runner: TurnRunner;
+  readonly compactions: Pick<Compactions, "resume" | "stopped" | "isAsked">;
+  readonly firstPrompt: FirstPrompt;
   readonly outbox: Outbox;
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
-  readonly approvals: Pick<Approvals, "desk">;
+  readonly approvals: Pick<Approvals, "desk" | "forms">;
   readonly jobs: Pick<JobDesk, "ofGroup" | "stop">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly skills: Pick<GroupSkills, "look">;
@@ -94,7 +99,12 @@ export function createInterventions(context: AppContext, options: InterventionOp
     refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
-    answered: () => options.approvals.desk.changed(),
+    answered: (answer) => {
+      const { desk, forms } = options.approvals;
+      if (answer?.values) forms.fill(answer.to.code, answer.values);
+      desk.changed();
+    },
+    compactions: options.compactions,
     services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
@@ -160,12 +170,22 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     sessionOf: (group, agent) => store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
     sessionsOf: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),
     describe: (group) => describe(context, options, group),
+    isAtWork: (group) => options.runner.isActive(group.name),
+    isCompactionAsked: (session) => options.compactions.isAsked(session),
+    contextOf: async (group, agent) =>
+      createContextView(context, () => options.firstPrompt)(
+        await store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
+        {
+          route: group.model,
+          listsEntries: false,
+        },
+      ),
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
     ...taskServices(context, options.tasks, options.nextHeartbeatOf),
     ...chatSettings(options.settings, options.launcher),
-    routesOf: (group) => ({ all: config.models.routes, inUse: group.model ?? config.models.default }),
+    routesOf: (group) => ({ all: allReferences(config.models.routes), inUse: group.model ?? config.models.default }),
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), skillsOfAgent(config, group)),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
     askersOf: async (turn) =>
@@ -179,6 +199,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       await options.approvals.desk.endIfOver(code);
       return store.approvals.get(code);
     },
+    forms: options.approvals.forms,
     subAgents: {
       running: (group, limit) => store.subAgents.list({ group, running: true, limit }),
       get: (id) => store.subAgents.get(id),
@@ -242,7 +263,7 @@ async function describe(
   return describeForChat({
     agents: group.agents && (await Promise.all(group.agents.map(describeAgent))),
     assistantName: agentNameOf(config, group.agent),
-    models: config.models.routes[group.model ?? config.models.default] ?? [],
+    models: referencesOf(config.models.routes, group.model ?? config.models.default),
     waiting: await store.messages.waitingCount(group),
     active: runner.isActive(group.name),
     // Its name says something to the operator only.

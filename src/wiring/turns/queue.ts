@@ -9,9 +9,11 @@ import { Timers } from "../../lib/time/timers.ts";
 import { DueWork } from "../../queue/due-work.ts";
 import { mainSessionsOf, SessionQueue } from "../../queue/session-queue.ts";
 import type { EngineWait } from "../../sandbox/engine/engine-wait.ts";
+import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
+import type { UntilImage } from "../containers/until-image.ts";
 import type { AppContext } from "../context.ts";
 import type { Interventions } from "./interventions.ts";
 
@@ -33,11 +35,13 @@ export function createWork(
     readonly groups: GroupRegistry;
     readonly runner: TurnRunner;
     readonly interventions: Interventions;
+    readonly compactions: Pick<Compactions, "giveWay">;
     readonly signs: SignsOfLife;
     readonly engineWait: EngineWait;
+    readonly untilImage: UntilImage;
   },
 ): WorkQueue {
-  const { groups, runner, interventions, signs, engineWait } = options;
+  const { groups, runner, interventions, signs, engineWait, untilImage, compactions } = options;
   const timers = stack.use(new Timers());
   const queue: SessionQueue = stack.use(
     new SessionQueue({
@@ -48,10 +52,12 @@ export function createWork(
         if (group && mainSessionKeys(group).includes(session)) signs.note(name, activity);
       },
       run: async (queued, signal, place) => {
+        using still = new DisposableStack();
+        still.use(await compactions.giveWay(queued));
         const group = groups.byName(queued.group);
         if (group) await interventions.runLeftCommands(group);
         await engineWait.ready(signal);
-        if (signal.aborted || !group) return;
+        if (!group || !(await untilImage(group, signal, place))) return;
         await interventions.giveUpLate(group);
         const more = await runner.run({ group, key: queued.session }, signal, place);
         if (more) queue.wake({ ...queued, awaited: more === "messages" });
@@ -80,7 +86,15 @@ function mayShare(agent: string, before: Group, now: Group): boolean {
 export async function resume(
   { store }: AppContext,
   groups: GroupRegistry,
-  { queue, dueWork, desk, subAgents }: WorkQueue & Pick<Approvals, "desk"> & Pick<Capabilities, "subAgents">,
+  {
+    queue,
+    dueWork,
+    desk,
+    subAgents,
+    compactions,
+  }: WorkQueue &
+    Pick<Approvals, "desk"> &
+    Pick<Capabilities, "subAgents"> & { readonly compactions: Pick<Compactions, "resume"> },
 ): Promise<void> {
   const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
   for (const turn of await store.turns.running()) {
@@ -95,6 +109,7 @@ export async function resume(
     const group = groups.byName(name);
     if (group) for (const queued of mainSessionsOf(group)) queue.wake(queued);
   }
+  await compactions.resume();
   dueWork.changed();
   desk.changed();
   subAgents.desk.changed();

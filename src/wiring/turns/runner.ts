@@ -6,9 +6,8 @@ import { createReplyFormats } from "../../delivery/reply-redaction.ts";
 import type { ReplyFormats } from "../../delivery/reply-redaction.ts";
 import type { IntakeGuard } from "../../intake/limits/intake-guard.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
-import { ToolRegistry } from "../../tools/registry.ts";
-import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
+import type { HostTools } from "../capabilities/group-tools.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
 import type { Approvals } from "../people/approvals.ts";
@@ -25,35 +24,31 @@ export async function openRunner(
       readonly approvals: Approvals;
       readonly providers: ReturnType<typeof openProviderSet>;
       readonly capabilities: Capabilities;
+      readonly hostTools: HostTools;
       readonly guard: IntakeGuard;
       readonly tell: TellOperator;
       readonly groups: GroupRegistry;
       readonly patient: AppContext;
     },
-): Promise<TurnRunner> {
+): Promise<ReturnType<typeof createTurns>> {
   const { approvals, capabilities, pace, progress, deliver, guard, patient } = options;
   const files = stack.use(await openOutgoingFiles(context));
-  return createTurns(patient, options, {
+  const turns = createTurns(patient, options, {
     ...approvals.forTurns,
     ...capabilities.forTurns,
     pace,
     progress,
     deliver,
     providers: options.providers,
-    keepFile: (group, path) => files.keep(group, path),
-    ...toolsOf(context, options.groups),
+    keepFile: (folder, path) => files.keep(folder, path),
+    keepVoice: (group, said) => files.keepVoice(group, said),
+    groups: options.groups,
+    tools: { ...options.hostTools, channelCan: (channel, ability) => hasTrait(context, channel, ability) },
     untilWritable: (until) => guard.untilWritable(until),
     ...createWords(context, options),
   });
-}
-
-/** The tools of turns, and the groups whose sessions they may look at. */
-function toolsOf(
-  context: AppContext,
-  groups: GroupRegistry,
-): Pick<Parameters<typeof createTurns>[2], "groups" | "tools"> {
-  const registry = new ToolRegistry(context.adapters.tools);
-  return { groups, tools: { registry, channelCan: (channel, ability) => hasTrait(context, channel, ability) } };
+  stack.use(turns.compactions);
+  return turns;
 }
 
 function createWords(

@@ -6,8 +6,7 @@ import type { Config } from "../../config/schema/config.ts";
 import { LocalTime } from "../../context/time-zone.ts";
 import { estimatePromptTokens } from "../../context/tokens.ts";
 import { callsTools } from "../../models/capabilities.ts";
-import { createModelCalls, type ModelCalls } from "../../models/model-calls.ts";
-import type { Provider } from "../../models/provider.ts";
+import { createModelCalls, type ModelCalls, type ModelCallsOptions } from "../../models/model-calls.ts";
 import { ProviderSet } from "../../models/provider-set.ts";
 import { openLateProvider } from "../../models/catalog.ts";
 import { sleep } from "../../lib/time/sleep.ts";
@@ -17,20 +16,24 @@ import type { TurnOptions } from "../../turns/turn-options.ts";
 import { jobLimits } from "../capabilities/jobs.ts";
 import { skillsOfAgent } from "../capabilities/skill-narrowing.ts";
 import type { AppContext } from "../context.ts";
+import { keepLearned } from "./learned-models.ts";
 
 /** The providers of the configuration, which follow its changes. */
-export function openProviderSet({ live, adapters, logger }: AppContext, stack: AsyncDisposableStack): ProviderSet {
+export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
+  const { live, adapters, logger, clock } = context;
   const providers = stack.use(
     new ProviderSet(
       {
         open: (name, settings, silenceMs) =>
           openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
         onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed in good order"),
+        now: () => clock.monotonic(),
       },
       live.current.models,
     ),
   );
   live.onChange(() => providers.configure(live.current.models));
+  keepLearned(context, stack, providers.calibration);
   return providers;
 }
 
@@ -41,17 +44,23 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
     const config = context.live.current;
     const held = providers.hold();
     const { sessions } = config;
+    const models = createModels(context, config, {
+      providers: held.byName,
+      breakers: providers.breakers,
+      calibration: providers.calibration,
+    });
     return {
       agentName: agentNameOf(config, agent),
       agentInstructions: agentOf(config, agent)?.instructions,
       skillNames: skillsOfAgent(config, { agent }),
       timeZone: timeZone(timezoneOf(config, name)),
-      models: createModels(context, config, held.byName),
+      models,
       groupFor: (group, kind) => {
         const route = kind === "heartbeat" ? heartbeatOf(config, group.name)?.route : undefined;
         return route === undefined ? group : { ...group, model: route };
       },
       callsTools: (route) => callsTools(config.models, route),
+      windowTokens: (route) => models.windowTokens(route),
       networkFor: (group) => networkOf(config, group.name).allow,
       sessionVisibility: (group) => sessionVisibilityOf(config, group),
       policyFor: (group) => policyOf(config, group.name, group.agent),
@@ -83,12 +92,14 @@ function rememberSome<T>(make: (key: string) => T): (key: string) => T {
 function createModels(
   { store, blobs, clock, logger, publish }: AppContext,
   { models, budgets }: Config,
-  providers: ReadonlyMap<string, Provider>,
+  { providers, breakers, calibration }: Pick<ModelCallsOptions, "providers" | "breakers" | "calibration">,
 ): ModelCalls {
   return createModelCalls({
     models,
     budgets,
     providers,
+    breakers,
+    calibration,
     usage: store.usage,
     readImage: (sha256) => blobs.read(sha256),
     estimateTokens: estimatePromptTokens,

@@ -1,41 +1,50 @@
+import { promptTexts } from "../../config/prompts/prompt-files.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
 import { agentNameOf } from "../../config/agents.ts";
-import { workFolder } from "../../domain/group.ts";
-import { skillsOf } from "../../config/groups.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
+import { TurnDeltas } from "../../events/deltas/turn-deltas.ts";
+import type { TurnDeltasOptions } from "../../events/deltas/turn-deltas.ts";
+import type { Config } from "../../config/schema/config.ts";
+import { hasBrowser, skillsOf } from "../../config/groups.ts";
+import { speaksFor } from "../../config/media.ts";
+import { webOf } from "../../config/web.ts";
+import { webAbilities } from "../../domain/web.ts";
 import { estimateStepTokens } from "../../context/tokens.ts";
 import { createMessageIds } from "../../context/message-ids.ts";
 import { renderMessages } from "../../context/render-messages.ts";
-import { keepImage } from "../../blobs/keep-image.ts";
-import { keepMemberImages } from "../../blobs/member-images.ts";
-import { seesImages } from "../../models/capabilities.ts";
 import type { ProviderSet } from "../../models/provider-set.ts";
+import { plainSentence } from "../../lib/text/plain-words.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { TurnPace } from "../../intake/limits/turn-pace.ts";
 import type { Progress } from "../../delivery/progress.ts";
+import type { ReplyFormats } from "../../delivery/reply-redaction.ts";
 import { describeActivity } from "../../tools/activity.ts";
 import { rightsOf } from "../../tools/sessions/session-rights.ts";
-import { ConversationTools } from "../../tools/conversation-tools.ts";
+import { ConversationTools, type TurnTools } from "../../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../../tools/conversation-tools.ts";
-import { createAskModel } from "../../turns/conversation/ask-model.ts";
 import { createSessionDesk } from "../../turns/sessions/session-desk.ts";
 import { ConversationPrompts, type PromptSources } from "../../turns/conversation/conversation-prompts.ts";
 import { readAgentNotes } from "../../sandbox/workspace/agent-notes.ts";
 import { SessionLeases } from "../../turns/session-leases.ts";
 import { TurnRunner } from "../../turns/turn-runner.ts";
-import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { ConversationScope, TurnOptions } from "../../turns/turn-options.ts";
 import type { Containers } from "../containers/containers.ts";
 import { asAgent } from "../as-agent.ts";
+import type { FirstPrompt } from "../capabilities/context-view.ts";
 import type { AppContext } from "../context.ts";
+import type { Compactions } from "../../turns/compaction/compactions.ts";
+import { createConversations } from "./compaction.ts";
 import { provenanceOf } from "./provenance.ts";
-import { roomForBlobs } from "../containers/files.ts";
 import { narrowSettings } from "../capabilities/profiles.ts";
 import { summariesOf } from "../capabilities/skills.ts";
+import { createPictures } from "../capabilities/pictures.ts";
+import { watchAnswer } from "./answer-watches.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import type { Turn } from "../../domain/turn.ts";
-import type { Session } from "../../domain/session.ts";
-import { stepsBefore } from "../../sub-agents/spawning.ts";
+import { agentOfSession, isSessionOf, type Session } from "../../domain/session.ts";
+import type { HostTools } from "../capabilities/group-tools.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 
@@ -50,80 +59,154 @@ type TurnWork = Pick<
   | "workAdded"
   | "untilWritable"
   | "keepFile"
+  | "keepVoice"
   | "portsOf"
   | "recall"
   | "formatReply"
   | "formatNotice"
   | "tellFailure"
 > & {
+  readonly piecesOf: TurnDeltasOptions["piecesOf"];
+  readonly beginningOf: ReplyFormats["beginningOf"];
   readonly pace: TurnPace;
   readonly progress: Progress;
-  readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
+  readonly tools: HostTools & Pick<ConversationToolsOptions, "channelCan">;
   readonly providers: ProviderSet;
   readonly agents: SubAgents;
   /** A turn of this session has ended. */
   readonly turnEndedIn: (session: Session, turn: Pick<Turn, "id" | "cause">) => void;
   readonly groups: Pick<GroupRegistry, "list">;
+  /** Facts are drawn from what was said in this group, before a summary stands for it. */
+  readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 };
+
+/** What the group has that tools need. */
+function abilitiesOf(config: Config, group: string) {
+  return {
+    remembers: config.memory.enabled,
+    hasSkills: skillsOf(config, group) !== "none",
+    hasBrowser: hasBrowser(config, group),
+    speaks: speaksFor(config, group),
+    web: webAbilities(webOf(config, group)),
+  };
+}
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts, instructions, jobs, skills }: Containers,
-  { pace, progress, tools, providers, groups, turnEndedIn, agents, ...work }: TurnWork,
-): TurnRunner {
-  const { config, store, clock, logger } = context;
-  const idOf = createMessageIds(context.fingerprint);
-  const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
+  { launcher, images, pool, mounts, instructions, jobs, skills }: Containers,
+  { pace, progress, tools, providers, groups, turnEndedIn, agents, piecesOf, beginningOf, extract, ...work }: TurnWork,
+): { readonly runner: TurnRunner; readonly compactions: Compactions; readonly firstPrompt: FirstPrompt } {
+  const { store, clock, logger } = context;
+  const pictures = createPictures(context, providers);
   const { roleOf } = context.roles;
-  const toolsOf: TurnOptions["toolsOf"] = async ({ group, session, turn, settings }) =>
-    conversationTools.of(group, turn, {
-      rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
-      can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
-      remembers: context.live.current.memory.enabled,
-      hasSkills: skillsOf(context.live.current, group.name) !== "none",
-      seesSessions: settings.sessionVisibility(group) !== undefined,
-      policy: settings.policyFor(group),
-      writersOfShared: settings.writersOfShared(group),
-      provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
-    });
-  const prompts = createPrompts(context, { launcher, instructions, skills, toolsOf });
-  const hasRoom = roomForBlobs(context);
+  const { toolsOf, toolsIfBegun } = createToolsOf(context, { tools, agents, pictures });
+  const prompts = createPrompts(context, { launcher, images, instructions, skills, toolsOf });
   const sessionDesk = createSessionDesks(context, { groups, workAdded: work.workAdded });
+  const deltas = new TurnDeltas({ bus: context.deltas, piecesOf, clock });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
-  return new TurnRunner({
+  const settingsOf = createTurnSettings(context, providers);
+  const { askModel, compactions } = createConversations(context, {
+    prompts,
+    toolsOf,
+    leases,
+    settings: settingsOf,
+    groups,
+    extract,
+    deliver: work.deliver,
+    captions: pictures.captions,
+    watchAnswer: (scope) => watchAnswer(scope, { deltas, progress, beginningOf }),
+  });
+  const runner = new TurnRunner({
     store,
     leases,
     pool,
-    askModel: createAskModel({ store, toolsOf, prompts, before: (session) => stepsBefore(store, session) }),
+    askModel,
     subAgents: agents.forTurns,
     changeSince: (scope) => prompts.changeSince(scope),
     roleOf,
     render: (messages, { settings: { agentName, timeZone }, ...more }) =>
-      renderMessages({ messages, ...more, agentName, timeZone, idOf }),
-    imagesOf: createImagesOf(context),
-    keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
+      renderMessages({ messages, ...more, agentName, timeZone, idOf: createMessageIds(context.fingerprint) }),
+    ...pictures.forTurns,
     estimateTokens: estimateStepTokens,
     toolsOf,
     takeJobNews: (session, id) => jobs.takeNews(session, id),
-    settings: createTurnSettings(context, providers),
+    settings: settingsOf,
     narrow: (session, settings) => narrowSettings(context, session, settings),
     sessionDesk,
     asAgent: (group, agent) => asAgent(context, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
-    ...createObservers({
-      mounts,
-      pace,
-      progress,
-      turnEndedIn,
-      agents,
-      formatReply: work.formatReply,
-      registry: tools.registry,
-    }),
+    ...createObservers({ mounts, pace, progress, deltas, turnEndedIn, agents, formatReply: work.formatReply, tools }),
     clock,
     logger,
   });
+  return {
+    runner,
+    compactions,
+    firstPrompt: createFirstPrompt(context, { groups, settingsOf, prompts, toolsIfBegun }),
+  };
+}
+
+/** What a turn may call, by what its conversation was offered. */
+function createToolsOf(
+  { live, store, roles: { roleOf } }: AppContext,
+  {
+    tools,
+    agents,
+    pictures,
+  }: Pick<TurnWork, "tools" | "agents"> & { readonly pictures: ReturnType<typeof createPictures> },
+): {
+  readonly toolsOf: (scope: ConversationScope) => Promise<TurnTools>;
+  readonly toolsIfBegun: (scope: ConversationScope) => ReturnType<ConversationTools["ifBegun"]>;
+} {
+  const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
+  const traitsOf = async ({ group, session, settings }: ConversationScope) => ({
+    rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
+    can: { callTools: settings.callsTools(group.model), seeImages: pictures.areOfUse(group) },
+    ...abilitiesOf(live.current, group.name),
+    skillNames: settings.skillNames,
+    seesSessions: settings.sessionVisibility(group) !== undefined,
+    policy: settings.policyFor(group),
+  });
+  return {
+    toolsOf: async (scope) => {
+      const { group, turn, settings } = scope;
+      return conversationTools.of(group, turn, {
+        ...(await traitsOf(scope)),
+        writersOfShared: settings.writersOfShared(group),
+        provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
+      });
+    },
+    toolsIfBegun: async (scope) => conversationTools.ifBegun(scope.group, await traitsOf(scope)),
+  };
+}
+
+/** What the first call of a session's conversation would have, if it began now. */
+function createFirstPrompt(
+  context: AppContext,
+  {
+    groups,
+    settingsOf,
+    prompts,
+    toolsIfBegun,
+  }: Pick<ReturnType<typeof createToolsOf>, "toolsIfBegun"> & {
+    readonly groups: Pick<GroupRegistry, "list">;
+    readonly settingsOf: TurnOptions["settings"];
+    readonly prompts: Pick<ConversationPrompts, "ifBegun">;
+  },
+): FirstPrompt {
+  return async (session) => {
+    const known = groups.list().find((one) => isSessionOf(session, one));
+    if (!known) return undefined;
+    const group = asAgent(context, known, agentOfSession(session));
+    using settings = settingsOf(group);
+    const { id, conversation } = session;
+    const turn = { id: "", session: id, group: group.name, conversation } as Turn;
+    const scope = { turn, group: settings.groupFor(group, session.kind), session, settings };
+    const tools = await toolsIfBegun(scope);
+    return { ...(await prompts.ifBegun(scope, tools)), tools: tools.definitions };
+  };
 }
 
 function createSessionDesks(
@@ -146,36 +229,48 @@ function createObservers({
   mounts,
   pace,
   progress,
+  deltas,
   turnEndedIn,
   agents,
   formatReply,
-  registry,
+  tools: { registry, warm },
 }: Pick<Containers, "mounts"> &
   Pick<TurnOptions, "formatReply"> &
-  Pick<ConversationToolsOptions, "registry"> &
-  Pick<TurnWork, "pace" | "progress" | "turnEndedIn" | "agents">): Pick<
+  Pick<TurnWork, "tools"> &
+  Pick<TurnWork, "pace" | "progress" | "turnEndedIn" | "agents"> & { readonly deltas: TurnDeltas }): Pick<
   TurnOptions,
-  "began" | "doing" | "ended" | "parked"
+  "began" | "doing" | "ended" | "parked" | "printing" | "saying"
 > {
   return {
     began: ({ group, session, turn }, messages) => {
       mounts.turnBegins(session.id, turn.id);
       pace.began(turn, messages);
+      warm(group);
       // Nobody waits in the chat for what was begun in another way.
       if (turn.cause === "message") progress.began(group, turn);
     },
     doing: (scope, calls) => {
-      progress.doing(scope.turn.id, () =>
-        describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) }),
-      );
+      const words = (): string => describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) });
+      progress.doing(scope.turn.id, words);
+      return calls.length > 0 && deltas.calls(scope, calls, words);
     },
-    parked: ({ turn }) => {
+    printing: (scope, piece) => deltas.output(scope, piece),
+    saying: (scope, text) => {
+      const words = (): string => plainSentence(formatReply(text, scope));
+      progress.doing(scope.turn.id, words);
+      deltas.doing(scope, words);
+    },
+    parked: (scope) => {
+      const { turn } = scope;
+      deltas.over(scope);
       const count = agents.desk.awaitedBy(turn.id).length;
       // Where people are asked, the line ends: it is their turn.
       if (count === 0) progress.ended(turn.id);
       else progress.doing(turn.id, () => (count === 1 ? "a sub-agent is at work" : `${count} sub-agents are at work`));
     },
-    ended: ({ turn, session }) => {
+    ended: (scope) => {
+      const { turn, session } = scope;
+      deltas.over(scope);
       pace.ended(turn);
       progress.ended(turn.id);
       turnEndedIn(session, turn);
@@ -185,13 +280,17 @@ function createObservers({
 
 function createPrompts(
   context: AppContext,
-  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions" | "skills">,
+  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "images" | "instructions" | "skills">,
 ): ConversationPrompts {
-  const { store, clock, home } = context;
+  const { store, clock, home, environment, logger } = context;
   const { instructions } = options;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {
+      textsOf: () =>
+        promptTexts(environment.checkout, home.paths.prompts, ({ file, faults }) =>
+          logger.warn({ file, reason: faults.join("; ") }, "a section of the prompt cannot be used"),
+        ),
       toolsOf: options.toolsOf,
       notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
       instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
@@ -201,20 +300,15 @@ function createPrompts(
         const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);
         return refused.map(({ target }) => `${containerPaths.extra}/${target}`);
       },
+      packagesOf: ({ group, session }) => {
+        const packages = options.launcher.packagesOf(session.id);
+        const lacksPackages = options.images.hasFailed(group.name);
+        return { ...(packages !== undefined && { packages }), ...(lacksPackages && { lacksPackages }) };
+      },
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
     },
     estimateTokens: estimateStepTokens,
     now: () => clock.now(),
     rewrites: () => store.erasure.rewrites(),
   });
-}
-
-/** None where no model of the group's route can see. */
-function createImagesOf(context: AppContext): TurnOptions["imagesOf"] {
-  const { config, blobs, home, logger } = context;
-  const hasRoom = roomForBlobs(context);
-  return async (group, messages) => {
-    if (!seesImages(config.models, group.model)) return new Map();
-    return keepMemberImages({ blobs, groupsFolder: home.paths.groups, hasRoom, logger }, group.name, messages);
-  };
 }

@@ -11,7 +11,7 @@ interface WireMessage {
   readonly content: readonly WireBlock[];
 }
 
-const format: WireFormat = {
+export const messagesFormat: WireFormat = {
   basePath: "",
   completionPath: "/v1/messages",
   modelsPath: "/v1/models",
@@ -33,7 +33,7 @@ const format: WireFormat = {
 
 /** A server that speaks the Messages format as Anthropic does, and answers as the script says. */
 export function startAnthropicServer(script: ModelScript): Promise<ModelServer> {
-  return startModelServer(format, script);
+  return startModelServer(messagesFormat, script);
 }
 
 /** Results of tools come in a user's message there, in front of what the user said. */

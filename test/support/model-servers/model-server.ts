@@ -22,6 +22,8 @@ export interface ScriptedAnswer {
   readonly stop?: "length" | "refusal";
   /** Characters of each piece of text and of tool input. Default 7. */
   readonly pieceChars?: number;
+  /** Awaited when its text has been sent, before the answer ends. */
+  readonly holds?: Promise<unknown>;
 }
 
 /** Something else than an answer. */
@@ -63,6 +65,8 @@ export interface ModelServerRequest {
   readonly tools: readonly string[];
   /** Counts from 0. */
   readonly index: number;
+  /** Why the server did not take it, and did not ask the script. */
+  readonly refused?: string | undefined;
 }
 
 /** What the server answers; called once for each request for a completion. */
@@ -86,6 +90,8 @@ export interface WireFormat {
   /** The pieces of the event stream. Without the end they are those of an answer that broke off. */
   readonly stream: (answer: ScriptedAnswer, request: ModelServerRequest) => { pieces: string[]; end: string[] };
   readonly error: (fault: { status: number; message: string; kind: string | undefined }) => unknown;
+  /** Looks at each request as the vendor does; left out: all are taken. */
+  readonly refuse?: (body: Readonly<Record<string, unknown>>) => { status: number; message: string } | undefined;
 }
 
 /** Starts a server on a free port of this machine. */
@@ -101,6 +107,11 @@ export async function startModelServer(format: WireFormat, script: ModelScript):
     if (incoming.url !== format.completionPath) return sendJson(response, 404, { error: { message: "no such path" } });
     const request = toRequest(incoming, body, requests.length);
     requests.push(request);
+    const refusal = format.refuse?.(request.body as Readonly<Record<string, unknown>>);
+    if (refusal) {
+      Object.assign(request, { refused: refusal.message });
+      return sendJson(response, refusal.status, format.error({ ...refusal, kind: undefined }));
+    }
     return sendReply(response, await script(request), request);
   }
 
@@ -127,7 +138,10 @@ export async function startModelServer(format: WireFormat, script: ModelScript):
   async function sendReply(response: ServerResponse, reply: ScriptedReply, request: ModelServerRequest): Promise<void> {
     if (!("fault" in reply)) {
       const { pieces, end } = format.stream(reply, request);
-      return sendStream(response, [...pieces, ...end]);
+      if (!reply.holds) return sendStream(response, [...pieces, ...end]);
+      await writeAll(response, pieces);
+      await reply.holds;
+      return void response.end(end.join(""));
     }
     if (reply.fault === "hang-up") return void response.socket?.destroy();
     if (reply.fault === "raw") return sendStream(response, [reply.body], reply.contentType);

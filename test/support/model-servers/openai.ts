@@ -7,7 +7,7 @@ interface WireMessage {
   readonly tool_calls?: readonly unknown[];
 }
 
-const format: WireFormat = {
+export const chatFormat: WireFormat = {
   basePath: "/v1",
   completionPath: "/v1/chat/completions",
   modelsPath: "/v1/models",
@@ -28,7 +28,7 @@ const format: WireFormat = {
 
 /** A server that speaks the Chat Completions format as OpenAI does, and answers as the script says. */
 export function startOpenAiServer(script: ModelScript): Promise<ModelServer> {
-  return startModelServer(format, script);
+  return startModelServer(chatFormat, script);
 }
 
 /** Images are named only: what they are is in the request's body. */

@@ -26,6 +26,8 @@ export interface AppRigOptions {
   readonly whatsapp?: object;
   readonly config?: object;
   readonly models?: object;
+  /** More of `models.providers`. */
+  readonly providers?: object;
   /** Somebody still has to link the account. */
   readonly unlinked?: boolean;
 }
@@ -89,6 +91,7 @@ export class AppRig implements AsyncDisposable {
           ...options.config,
         },
         ...(options.models && { models: options.models }),
+        ...(options.providers && { providers: options.providers }),
         variables: { NODE_EXTRA_CA_CERTS: whatsapp.caFile },
       }),
     );

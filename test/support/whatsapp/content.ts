@@ -24,7 +24,15 @@ export interface Content {
   readonly about: string | undefined;
   /** What it shows of the message that it answers, and whose it says that is. */
   readonly quoted?: { readonly text: string; readonly author: string };
-  readonly file: { readonly name: string | undefined; readonly mimeType: string } | undefined;
+  readonly file:
+    | {
+        readonly name: string | undefined;
+        readonly mimeType: string;
+        /** Of something to listen to. */
+        readonly seconds?: number;
+        readonly waveform?: readonly number[];
+      }
+    | undefined;
 }
 
 /** A file of a message, with what is needed to open it. */
@@ -64,20 +72,24 @@ export function fileOf(outer: proto.IMessage): FileContent | undefined {
 
 function fileOrOther(message: proto.IMessage): Content {
   const file = fileOf(message);
-  if (file) {
-    const about = file.message;
-    return {
-      ...nothing,
-      kind: file.kind,
-      text: ("caption" in about ? about.caption : undefined) ?? "",
-      file: { name: ("fileName" in about ? about.fileName : undefined) ?? undefined, mimeType: about.mimetype ?? "" },
-      ...contextOf(about.contextInfo),
-    };
-  }
+  if (file) return fileContent(file);
   if (message.locationMessage) return { ...nothing, kind: "location", text: message.locationMessage.name ?? "" };
   if (message.contactMessage) return { ...nothing, kind: "contact", text: message.contactMessage.displayName ?? "" };
   const kinds = Object.keys(message).filter((name) => name !== "messageContextInfo");
   return { ...nothing, kind: "other", text: kinds.join(" ") };
+}
+
+function fileContent({ kind, type, message: about }: FileContent): Content {
+  const name = ("fileName" in about ? about.fileName : undefined) ?? undefined;
+  const length = type === "audio" && "seconds" in about ? { seconds: about.seconds ?? 0 } : {};
+  const drawn = "waveform" in about ? { waveform: [...(about.waveform ?? [])] } : {};
+  return {
+    ...nothing,
+    kind,
+    text: ("caption" in about ? about.caption : undefined) ?? "",
+    file: { name, mimeType: about.mimetype ?? "", ...length, ...drawn },
+    ...contextOf(about.contextInfo),
+  };
 }
 
 function protocolContent(protocol: proto.Message.IProtocolMessage): Content {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 
+import { programPath } from "../programs.ts";
 import type { MemberChange } from "./administration.ts";
 import type { Extras } from "./compose.ts";
 import type { Faults } from "./faults.ts";
@@ -13,7 +13,7 @@ import type { PersonFacts } from "./person.ts";
 import type { Addressing } from "./stanza.ts";
 import type { InboxEntry } from "./world.ts";
 
-const program = join(import.meta.dirname, "main.ts");
+const program = programPath("fake-whatsapp");
 
 type Input<Name extends keyof Operations> = Parameters<Operations[Name]>[0];
 type Output<Name extends keyof Operations> = Awaited<ReturnType<Operations[Name]>>;
@@ -34,8 +34,11 @@ export interface FakeGroup {
 
 /** Starts a WhatsApp server of the test's own, as a process of its own. */
 export async function openFakeWhatsApp(): Promise<FakeWhatsApp> {
-  const { PATH } = process.env;
-  const child = spawn(process.execPath, [program], { env: { PATH }, stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [program], {
+    env: { PATH, NODE_COMPILE_CACHE },
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
   const lines = createInterface({ input: child.stdout ?? process.stdin });
   const [line] = (await Promise.race([
     once(lines, "line"),

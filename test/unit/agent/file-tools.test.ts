@@ -58,9 +58,12 @@ test("what is no text file is refused instead of read for ever", async () => {
   await mkdir(join(agent.workspace, "folder"));
   await writeFile(join(agent.workspace, "binary"), Buffer.from([1, 0, 2]));
   await writeFile(join(agent.workspace, "empty"), "");
+  const bitmap = Buffer.alloc(54);
+  bitmap.write("BM6");
+  await writeFile(join(agent.workspace, "shot.bmp"), bitmap);
 
   const results = await agent.useTools(
-    ...["pipe", "folder", "/dev/zero", "binary", "absent", "empty"].map((path) => ({
+    ...["pipe", "folder", "/dev/zero", "binary", "shot.bmp", "absent", "empty"].map((path) => ({
       name: "read_file",
       input: { path },
     })),
@@ -72,10 +75,26 @@ test("what is no text file is refused instead of read for ever", async () => {
     expect.stringContaining("folder is not a regular file"),
     expect.stringContaining("/dev/zero is not a regular file"),
     expect.stringContaining("binary is a binary file of 3 bytes."),
+    expect.stringContaining("shot.bmp is a picture in BMP of 54 bytes. Convert it to PNG to look at it."),
     expect.stringContaining("ENOENT"),
     "[the file is empty]",
     expect.stringContaining("write_file failed: ENXIO"),
   ]);
+});
+
+test("text that is not UTF-8 is converted where it says what it is, and otherwise told", async () => {
+  await using agent = await AgentProcess.start();
+  const text = "\ufeffKäse\nКраб";
+  await writeFile(join(agent.workspace, "le"), Buffer.from(text, "utf16le"));
+  await writeFile(join(agent.workspace, "be"), Buffer.from(text, "utf16le").swap16());
+  await writeFile(join(agent.workspace, "old"), Buffer.from("Käse", "latin1"));
+
+  const [le, be, old] = await agent.useTools(
+    ...["le", "be", "old"].map((path) => ({ name: "read_file", input: { path } })),
+  );
+
+  expect([le?.output, be?.output]).toEqual(Array(2).fill("     1\tKäse\n     2\tКраб"));
+  expect(old?.output).toMatch(/^ {5}1\tK\ufffdse\n\[some bytes are not UTF-8 .*iconv/);
 });
 
 test("text is replaced where it stands exactly once, or everywhere when asked", async () => {

@@ -29,6 +29,8 @@ async function openRig(more: Partial<NewApproval> = {}) {
     store: store.approvals,
     wake: async ({ turn }) => void log.push(`wake ${turn}`),
     carryOut: async () => undefined,
+    forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
+    isMoot: async () => false,
     deniedBy: async () => undefined,
     deliver: () => undefined,
     publish: async ({ type, actor, data }) =>

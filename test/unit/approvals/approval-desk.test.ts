@@ -30,8 +30,10 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
   const openDesk = (latest = 0) =>
     new ApprovalDesk({
       store: store.approvals,
-      wake: async ({ turn }) => void woken.push(turn),
+      wake: async ({ turn }) => void woken.push(turn ?? ""),
       carryOut: async (code) => void carriedOut.push(code),
+      forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
+      isMoot: async () => false,
       deniedBy: async () => rules[0],
       deliver: () => undefined,
       publish: async (event) => void told.push(event.type === "approval.decided" ? event.data.state : event.data.way),

@@ -6,9 +6,9 @@ import { pino } from "pino";
 import { AuditLog, type AuditLogOptions } from "../../../src/audit/log/log.ts";
 import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify/verify.ts";
 import type { Clock } from "../../../src/lib/time/clock.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import type { AuditIndex, Store } from "../../../src/stores/store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 /** A clock that goes on by a millisecond with each look, and can be set. */
 export class HandClock implements Clock {
@@ -64,7 +64,7 @@ export interface AuditHome extends AsyncDisposable {
 export async function auditHome(): Promise<AuditHome> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryFolder());
-  const store = stack.use(await openStore({ kind: "sqlite", path: join(path, "crabpot.sqlite") }));
+  const store = stack.use(await openStoreAt(join(path, "crabpot.sqlite")));
   const folder = join(path, "audit");
   const keyFolder = join(path, "keys");
   const clock = new HandClock("2026-01-15T12:00:00.000Z");

@@ -28,7 +28,7 @@ function entry(text: string): ReportEntry {
 
 function head(text: string): ReportHead {
   const calls = { calls: 1, inputTokens: 1, outputTokens: 1, usd: 1, unpricedCalls: 0 };
-  const sum = { key: text, name: text, ...calls };
+  const sum = { key: text, name: text, cachedInputTokens: 1, writtenInputTokens: 1, ...calls };
   const name = { record: 1, time: text };
   return {
     createdAt: text,

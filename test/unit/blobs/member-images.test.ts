@@ -2,18 +2,23 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../src/blobs/blob-folder.ts";
 import { keepMemberImages } from "../../../src/blobs/member-images.ts";
 import type { StoredAttachment } from "../../../src/domain/message.ts";
+import type { BlobPart } from "../../../src/domain/part.ts";
 import { storedMessage } from "../context/messages.ts";
+import { openMedia } from "../../support/open-media.ts";
+import { pngOf } from "../../support/picture-files.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-/** A group's inbox with images of these contents, as they came with one message each. */
-async function openRig(...contents: readonly string[]) {
-  const root = await temporaryFolder();
+/** A group's inbox with pictures of these colours, as they came with one message each. */
+async function openRig(...colours: readonly string[]) {
+  const contents = colours.map((colour) => pngOf(colour));
+  await using stack = new AsyncDisposableStack();
+  const media = stack.use(await openMedia());
+  const root = stack.use(await temporaryFolder());
   const [inbox, folder] = [join(root.path, "groups", "family", "inbox"), join(root.path, "blobs")];
   for (const path of [inbox, folder]) await mkdir(path, { recursive: true });
   const messages = contents.map((content, index) => {
@@ -27,17 +32,22 @@ async function openRig(...contents: readonly string[]) {
   });
   for (const [index, content] of contents.entries()) await writeFile(join(inbox, `${index}.png`), content);
   const blobs = await BlobFolder.open({ folder, clock: { now: () => Date.now() } });
+  const owned = stack.move();
   return {
     inbox,
     /** The names of those that are shown. */
     shown: async (hasRoom = true) => {
-      const parts = { blobs, groupsFolder: join(root.path, "groups"), hasRoom: async () => hasRoom };
-      const kept = await keepMemberImages({ ...parts, logger: pino({ level: "silent" }) }, "family", messages);
-      return messages.flatMap(({ attachments = [] }) => attachments.map((one) => kept.get(one)?.name));
+      const parts = { ...media, blobs, groupsFolder: join(root.path, "groups"), hasRoom: async () => hasRoom };
+      const kept = await keepMemberImages(parts, "family", messages);
+      return messages.flatMap(({ attachments = [] }) => attachments.map((one) => nameOf(kept.get(one))));
     },
     kept: () => readdir(folder),
-    [Symbol.asyncDispose]: () => root[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function nameOf(shown: BlobPart | string | undefined): string | undefined {
+  return typeof shown === "string" ? shown : shown?.name;
 }
 
 test("what came is shown; what the agent has changed, removed or replaced by a link meanwhile is not", async () => {
@@ -45,11 +55,24 @@ test("what came is shown; what the agent has changed, removed or replaced by a l
   await writeFile(join(rig.inbox, "1.png"), "a forgery");
   await rm(join(rig.inbox, "2.png"));
   await rm(join(rig.inbox, "3.png"));
-  await writeFile(join(rig.inbox, "other"), "a fish");
+  await writeFile(join(rig.inbox, "other"), pngOf("a fish"));
   await symlink("other", join(rig.inbox, "3.png"));
 
-  expect(await rig.shown()).toEqual(["0.png", undefined, undefined, undefined]);
+  expect(await rig.shown()).toEqual([
+    "0.png",
+    "cannot be shown: it is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF picture",
+    "cannot be shown: it could not be taken (missing)",
+    "cannot be shown: it could not be taken (link)",
+  ]);
   expect(await rig.kept()).toHaveLength(1);
+});
+
+test("another picture in the place of what came is not shown", async () => {
+  await using rig = await openRig("a cat");
+  await writeFile(join(rig.inbox, "0.png"), pngOf("a forgery"));
+
+  expect(await rig.shown()).toEqual(["cannot be shown: it is not what came any more"]);
+  expect(await rig.kept()).toEqual([]);
 });
 
 test("of many the newest 16 are shown, and none where there is no room", async () => {

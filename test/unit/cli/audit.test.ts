@@ -7,13 +7,13 @@ import { expect, test } from "vitest";
 import { AuditLog } from "../../../src/audit/log/log.ts";
 import { prepareHome } from "../../../src/config/home/home.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 /** Five records of a host that has ended in good order. */
 async function writeLog(root: string): Promise<void> {
   const { paths, instance } = await prepareHome(root);
-  await using store = await openStore({ kind: "sqlite", path: paths.database });
+  await using store = await openStoreAt(paths.database);
   await using log = await AuditLog.open({
     folder: paths.audit,
     keyFolder: paths.keys,

@@ -339,7 +339,9 @@ describe("with a running host", () => {
     expect(jsonLines(listed.stdout)).toMatchObject([
       { id: "t1", state: "failed", reason: "no answer", member: "Ann", question: "please \u001b[31mlook", usd: 0.007 },
     ]);
-    expect(table.stdout).toMatch(/^t1\tmain\tAnn\tfailed\t.*\t\$0\.007\tplease \\u\{1b\}\[31mlook \[no answer\]$/m);
+    expect(table.stdout).toMatch(
+      /^t1\tmain\tmain\tAnn\tfailed\t.*\t\$0\.007\tplease \\u\{1b\}\[31mlook \[no answer\]$/m,
+    );
     expect(shown.stdout).toContain("Ann: please \\u{1b}[31mlook");
     expect(shown.stdout).toMatch(/^\+250 ms {2}model {2}offline\/scripted, 100 in, 7 out$/m);
     expect(shown.stdout).toContain('→ shell {"command":"ls"}');

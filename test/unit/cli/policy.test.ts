@@ -147,7 +147,7 @@ test("explain says what the host does, whatever the policy, the call and the tur
         const audience = { policy, channelCan: () => true, modelCallsTools: true, modelSees: true };
         const text = JSON.stringify(input);
         const provenance = async () => ({ role: turn.role, origins: sortOrigins([turn.role, ...turn.read]) });
-        const host = new ConversationTools({ registry, sessions, channelCan: () => true });
+        const host = new ConversationTools({ registryOf: async () => registry, sessions, channelCan: () => true });
         const tools = await host.of(
           group,
           { session, conversation: 1 },
@@ -155,7 +155,7 @@ test("explain says what the host does, whatever the policy, the call and the tur
         );
 
         const told = await explainCall(
-          { group, audience },
+          { group, audience, registry },
           { tool, input: text },
           { role: turn.role, origin: turn.read },
         );

@@ -12,7 +12,12 @@ const config = stringify({
   policy: { tools: { send_file: "deny" } },
   groups: {
     family: { channel: "terminal", chat: "family", policy: { tools: { shell: "deny", send_file: "allow" } } },
-    quiet: { channel: "terminal", chat: "quiet", model: "small" },
+    quiet: {
+      channel: "terminal",
+      chat: "quiet",
+      model: "small",
+      policy: { rules: [{ tool: "*", action: "deny" }] },
+    },
   },
 });
 
@@ -27,6 +32,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "agent_cancel",
     "agent_message",
     "agent_status",
+    "browser",
     "cancel_task",
     "edit_file",
     "get_available_agents",
@@ -43,11 +49,14 @@ test("tools list says which tools there are and which are offered, without a hos
     "propose_skill",
     "react",
     "read_file",
+    "read_result",
+    "request_packages",
     "run_task",
     "schedule_task",
     "search_files",
     "send_file",
     "send_message",
+    "send_voice",
     "sessions_history",
     "sessions_list",
     "sessions_send",
@@ -56,6 +65,8 @@ test("tools list says which tools there are and which are offered, without a hos
     "spawn_agent",
     "update_task",
     "view_image",
+    "web_fetch",
+    "web_search",
     "write_file",
   ]);
   expect(listed).toContainEqual({
@@ -91,6 +102,6 @@ test("tools list --group goes by the group's own policy and models", async () =>
   expect(family.stdout).toMatch(/^shell\tcontainer\tby input\t3630\tno: the policy denies it\tdeny$/m);
   expect(family.stdout).toMatch(/^send_file\thost\tlow\t120\tyes\tallow$/m);
   const reasons = jsonLines(quiet.stdout).map(({ reason }) => reason);
-  expect(new Set(reasons)).toEqual(new Set(["the policy denies it", "no model of the route can call tools"]));
+  expect(new Set(reasons)).toEqual(new Set(["the policy denies it"]));
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("Did you mean family?") as string });
 });

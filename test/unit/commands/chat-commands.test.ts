@@ -53,10 +53,16 @@ async function openRig(): Promise<Rig> {
       askersOf: async () => [],
       stopJob: async () => undefined,
       isRequest: async () => true,
+      forms: { read: () => undefined },
       approvalOf: async () => undefined,
       subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "",
+      isAtWork: () => false,
+      isCompactionAsked: () => false,
+      contextOf: async () => {
+        throw new Error("nobody looks");
+      },
       usageSums: (...query) => store.usage.sums(...query),
       budgetsOf: () => ({ group: budget(0.5), total: budget(5) }),
       now: () => Date.parse("2026-01-15T12:00:00Z"),
@@ -74,6 +80,7 @@ async function openRig(): Promise<Rig> {
     announceAnswer: async () => undefined,
     refused: async () => undefined,
     turnEnded: async () => undefined,
+    compactions: { resume: async () => undefined, stopped: async () => undefined },
     conversationEnded: async () => undefined,
     answered: () => undefined,
     estimateTokens,
@@ -154,6 +161,8 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/new",
     "/status",
     "/usage",
+    "/context",
+    "/compact",
     "/model [ROUTE]",
     "/tasks [pause|resume|remove|run ID]",
     "/jobs [stop ID]",
@@ -164,6 +173,7 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/help",
     "/approve CODE [once|session|day|always]",
     "/deny CODE [reason]",
+    "/answer CODE name=value … | decline | cancel",
     expect.stringContaining("@crab"),
   ]);
   expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["/help"] });

@@ -25,6 +25,11 @@ async function openRig({ main = false } = {}) {
     store,
     services: {
       agentNameOf: () => "crab",
+      isAtWork: () => false,
+      isCompactionAsked: () => false,
+      contextOf: async () => {
+        throw new Error("nobody looks");
+      },
       memories: {
         isEnabled: () => false,
         newest: async () => [],
@@ -44,6 +49,7 @@ async function openRig({ main = false } = {}) {
       askersOf: async () => [],
       stopJob: async () => undefined,
       isRequest: async () => true,
+      forms: { read: () => undefined },
       approvalOf: async () => undefined,
       subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
@@ -65,6 +71,7 @@ async function openRig({ main = false } = {}) {
     announceAnswer: async () => undefined,
     refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),
     turnEnded: async () => undefined,
+    compactions: { resume: async () => undefined, stopped: async () => undefined },
     conversationEnded: async () => undefined,
     answered: () => undefined,
     estimateTokens: () => 1,
@@ -169,6 +176,8 @@ test("/help and /whoami list what the asker may give", async () => {
     "new",
     "status",
     "usage",
+    "context",
+    "compact",
     "model",
     "tasks",
     "jobs",
@@ -179,6 +188,7 @@ test("/help and /whoami list what the asker may give", async () => {
     "help",
     "approve",
     "deny",
+    "answer",
   ];
   expect(await listed("zoe")).toEqual(ofMembers);
   expect(await listed("ann")).toEqual([...ofMembers, "set", "settings"]);
@@ -186,7 +196,7 @@ test("/help and /whoami list what the asker may give", async () => {
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /model, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /context, /compact, /model, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /answer, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

@@ -104,3 +104,16 @@ test("where nothing has a price, the asker's share is that of the tokens", async
 
   expect(await ask(home.store, family)).toContain("Your share: today $0.00 (25 %), last 7 days $0.00 (25 %).");
 });
+
+test("where several agents have worked, each is told with what it has used", async () => {
+  await using home = await openTestStore();
+  await fill(home.store);
+  const { id: session } = await home.store.sessions.open("scout:terminal:chat", "family");
+  const about = { id: "t-scout", session, group: "family", conversation: 1, cause: "api", at: 1 } as const;
+  await home.store.turns.begin({ ...about, replyTo: { kind: "nowhere" } }, step("look"));
+  await call(home.store, "2026-01-15", "family", { turn: "t-scout", usd: 1 });
+
+  expect(await ask(home.store, family)).toContain(
+    "\nLast 7 days by agent: scout $1.00 (1 call), main $0.80 (3 calls).",
+  );
+});

@@ -9,9 +9,9 @@ import { networkOf, storedGroup } from "../../../src/config/groups.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 import type { StoredGroup } from "../../../src/domain/group.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { makeOlderStore } from "../../support/older-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 function configOf(input: ConfigInput) {
   return { config: configSchema(builtInAdapters).parse(input), adapters: builtInAdapters };
@@ -76,7 +76,7 @@ test("of what an earlier version copied into a group, only what differs from eve
   insert.run("strict", "http", "strict", JSON.stringify(strict));
   database.close();
 
-  await using store = await openStore({ kind: "sqlite", path });
+  await using store = await openStoreAt(path);
   const { config } = configOf({});
   const said = (await store.groups.list()).map(({ name, settings }) => [name, withoutCopies(config, settings)]);
 

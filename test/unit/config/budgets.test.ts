@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -22,7 +23,7 @@ async function saidOf(config: object): Promise<{ ok: boolean; said: string[]; fi
   };
   const groups = { main: { channel: "terminal", chat: "main", model: "paid" } };
   await writeFile(file, stringify({ models: { providers, routes }, groups, ...config }), { mode: 0o600 });
-  const check = await checkConfig(file, {});
+  const check = await checkConfig(file, {}, builtInAdapters);
   const found = check.ok ? check.loaded.warnings : check.faults;
   return { ok: check.ok, said: found.map(describeFault), fixes: found.map(({ fix }) => fix) };
 }

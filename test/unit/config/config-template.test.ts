@@ -21,11 +21,11 @@ test.for([
     const file = join(place.home, "config.yaml");
     const text = configTemplate(builtInAdapters, variables);
 
-    const without = await loadConfig(file, variables);
+    const without = await loadConfig(file, variables, builtInAdapters);
     await writeFile(file, text, { mode: 0o600 });
-    const asWritten = await loadConfig(file, variables);
+    const asWritten = await loadConfig(file, variables, builtInAdapters);
     await writeFile(file, text.replaceAll(/^# /gm, ""));
-    const uncommented = await loadConfig(file, variables);
+    const uncommented = await loadConfig(file, variables, builtInAdapters);
 
     expect(asWritten.config).toEqual(without.config);
     expect(uncommented.config).toEqual(without.config);

@@ -103,6 +103,16 @@ test("any sequence of edits gives the expected values, in order, and keeps what 
   );
 });
 
+test.each(["", "short", "two\nlines"])("a text of several lines makes way for %j", (shorter) => {
+  const text = "b: |2- # beside b.\n   x\n  y\n\n# at the end\n";
+
+  const next = editYaml(text, { path: ["b"], value: shorter });
+
+  expect(parse(next)).toEqual({ b: shorter });
+  expect(next).toContain("# beside b.");
+  expect(next).toContain("# at the end");
+});
+
 test("what is said at the top stays at the top when the keys below it are removed one by one", () => {
   const removals: SettingEdit[] = [
     { path: ["a"], value: 0 },

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { paceLimits } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { isGroupName } from "../../../src/domain/group.ts";
@@ -13,7 +14,7 @@ async function check(text: string) {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, text, { mode: 0o600 });
-  return await checkConfig(file, {});
+  return await checkConfig(file, {}, builtInAdapters);
 }
 
 async function configOf(text: string) {

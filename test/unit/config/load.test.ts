@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault, loadConfig } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -16,7 +17,7 @@ async function checkText(text: string, variables: Record<string, string> = {}) {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, text, { mode: 0o600 });
-  return await checkConfig(file, variables);
+  return await checkConfig(file, variables, builtInAdapters);
 }
 
 async function configOf(text: string, variables: Record<string, string> = {}) {
@@ -35,7 +36,7 @@ describe("without a file", () => {
   ] as const)("the key in %j decides which model answers, and the start says so", async ([variables, route, said]) => {
     await using folder = await temporaryFolder();
 
-    const loaded = await loadConfig(join(folder.path, "config.yaml"), variables);
+    const loaded = await loadConfig(join(folder.path, "config.yaml"), variables, builtInAdapters);
 
     expect(loaded.config.models.routes["main"]).toEqual(route);
     expect(loaded.announcements.join()).toMatch(said);
@@ -45,10 +46,14 @@ describe("without a file", () => {
   test("a base URL beside the key is used with it", async () => {
     await using folder = await temporaryFolder();
 
-    const { config } = await loadConfig(join(folder.path, "config.yaml"), {
-      OPENAI_API_KEY: "secret-key",
-      OPENAI_BASE_URL: "http://localhost:1234/v1",
-    });
+    const { config } = await loadConfig(
+      join(folder.path, "config.yaml"),
+      {
+        OPENAI_API_KEY: "secret-key",
+        OPENAI_BASE_URL: "http://localhost:1234/v1",
+      },
+      builtInAdapters,
+    );
 
     expect(config.models.providers["openai"]).toEqual({
       kind: "openai",
@@ -105,7 +110,7 @@ describe("faults name the path and what to write instead", () => {
     ],
     [
       "models: { providers: { b: { kind: opnai } } }",
-      'models.providers.b.kind: must be offline or anthropic or openai, not "opnai"; did you mean openai?',
+      'models.providers.b.kind: must be offline or anthropic or openai or gemini or deepseek or kimi or qwen or openrouter or mistral or groq or xai or ollama or vllm or llama.cpp, not "opnai"; did you mean openai?',
     ],
     [
       "models: { providers: { b: { kind: openai, apiKey: k, baseUrl: nope } } }",
@@ -266,7 +271,7 @@ test.for([
   await writeFile(join(folder.path, "config.yml"), "{}", { mode: 0o600 });
   if (isBeside) await writeFile(file, "{}", { mode: 0o600 });
 
-  await expect(loadConfig(file, {})).rejects.toThrow(said);
+  await expect(loadConfig(file, {}, builtInAdapters)).rejects.toThrow(said);
 });
 
 describe("a file that somebody else could have written is refused", () => {
@@ -276,7 +281,10 @@ describe("a file that somebody else could have written is refused", () => {
     await writeFile(file, "{}");
     await chmod(file, 0o620);
 
-    await expect(loadConfig(file, {})).rejects.toMatchObject({ code: "config_invalid", fix: `chmod go-w ${file}` });
+    await expect(loadConfig(file, {}, builtInAdapters)).rejects.toMatchObject({
+      code: "config_invalid",
+      fix: `chmod go-w ${file}`,
+    });
   });
 
   test("a symbolic link", async () => {
@@ -284,7 +292,7 @@ describe("a file that somebody else could have written is refused", () => {
     await writeFile(join(folder.path, "real.yaml"), "{}");
     await symlink(join(folder.path, "real.yaml"), join(folder.path, "config.yaml"));
 
-    await expect(loadConfig(join(folder.path, "config.yaml"), {})).rejects.toThrow(
+    await expect(loadConfig(join(folder.path, "config.yaml"), {}, builtInAdapters)).rejects.toThrow(
       /cannot be used: It is a symbolic link/,
     );
   });
@@ -295,7 +303,7 @@ describe("a file that somebody else could have written is refused", () => {
     await writeFile(file, "{}", { mode: 0o600 });
     await chown(file, 12_345, 12_345);
 
-    await expect(loadConfig(file, {})).rejects.toThrow(/belongs to another user \(uid 12345\)/);
+    await expect(loadConfig(file, {}, builtInAdapters)).rejects.toThrow(/belongs to another user \(uid 12345\)/);
   });
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { networkOf } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -11,7 +12,7 @@ async function check(text: string, variables: Record<string, string> = {}) {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, text, { mode: 0o600 });
-  return await checkConfig(file, variables);
+  return await checkConfig(file, variables, builtInAdapters);
 }
 
 /** A group that may reach `a.b:443`, with these secrets. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { deniedBy, membersOf, namedIds, triggerRole } from "../../../src/config/people.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -12,7 +13,7 @@ async function check(config: object) {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, stringify(config), { mode: 0o600 });
-  return await checkConfig(file, {});
+  return await checkConfig(file, {}, builtInAdapters);
 }
 
 async function faultsOf(config: object): Promise<string[]> {

@@ -26,7 +26,7 @@ test("a policy that names a tool which does not exist is refused, with the one t
   expect(faults).toEqual([
     "policy.tools.Shell: unknown tool Shell; did you mean shell?",
     "groups.main.policy.tools.wrte_file: unknown tool wrte_file; did you mean write_file?",
-    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, cancel_task, edit_file, get_available_agents, get_available_skills, get_skill_content, get_skills_for_task, jobs, list_files, list_tasks, memory_forget, memory_search, memory_store, propose_instructions, propose_skill, react, read_file, run_task, schedule_task, search_files, send_file, send_message, sessions_history, sessions_list, sessions_send, sessions_spawn, shell, spawn_agent, update_task, view_image, write_file",
+    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, browser, call_tool, cancel_task, edit_file, find_tools, get_available_agents, get_available_skills, get_skill_content, get_skills_for_task, jobs, list_files, list_tasks, mcp_prompt, mcp_read, memory_forget, memory_search, memory_store, propose_instructions, propose_skill, react, read_file, read_result, request_packages, run_task, schedule_task, search_files, send_file, send_message, send_voice, sessions_history, sessions_list, sessions_send, sessions_spawn, shell, spawn_agent, update_task, view_image, web_fetch, web_search, write_file",
   ]);
 });
 
@@ -39,4 +39,36 @@ test("a tool is found by what other programs call it", async () => {
 
 test("a program that embeds the host can name its own tools", async () => {
   expect(await faultsOf({ policy: { tools: { roll_dice: "deny" } } }, [rollDice])).toEqual([]);
+});
+
+test("a rule may name tools of a server that is configured, or all of them, and of no other server", async () => {
+  const mcp = { servers: { files: { command: "npx" } } };
+  const rules = ["files__read", "files__*", "fils__read", "files__", "files__a*"].map((tool) => ({
+    tool,
+    action: "deny",
+  }));
+
+  const faults = await faultsOf({ mcp, policy: { rules } });
+
+  expect(faults).toEqual([
+    "policy.rules[2].tool: unknown tool fils__read: no MCP server is called fils; did you mean files__read?",
+    "policy.rules[3].tool: files__ names no tool of the server files; all are files__*",
+    "policy.rules[4].tool: files__a* names no tool of the server files; all are files__*",
+  ]);
+});
+
+test("what is wrong inside a server is said with its key, by what such a server may have", async () => {
+  const servers = {
+    a: { command: "npx", argz: [] },
+    b: { url: "http://wiki.example/mcp", heders: {} },
+    c: { command: "npx", risk: "hig" },
+  };
+
+  const faults = await faultsOf({ mcp: { servers } });
+
+  expect(faults).toEqual([
+    "mcp.servers.a.argz: unknown key; did you mean args?",
+    "mcp.servers.b.heders: unknown key; did you mean headers?",
+    'mcp.servers.c.risk: must be low or medium or high or a list of keys and values, not "hig"; did you mean high?',
+  ]);
 });

@@ -18,7 +18,8 @@ import { crabpot, newHome } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../../..");
-const names = namesFor({ models: { routes: { main: [], cheap: [] } } as never }, builtInAdapters);
+const mcp = { servers: {}, idleMinutes: 30, maxTools: 128 };
+const names = namesFor({ models: { routes: { main: [], cheap: [] } } as never, mcp }, builtInAdapters);
 
 function parsed(text: string) {
   const check = parseProfile("scout", text, names);
@@ -138,7 +139,7 @@ test("a file that others can write to, or a link, is no profile; what cannot be 
 
 test("the profiles that come with crabpot can be used", async () => {
   const folder = join(checkout, "agents");
-  const all = namesFor({ models: { routes: { main: [] } } as never }, builtInAdapters);
+  const all = namesFor({ models: { routes: { main: [] } } as never, mcp }, builtInAdapters);
   await using copy = await temporaryFolder();
   for (const name of await readdir(folder)) {
     await writeFile(join(copy.path, name), await readFile(join(folder, name)), { mode: 0o600 });

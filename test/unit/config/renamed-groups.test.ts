@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { homePaths } from "../../../src/config/home/home.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const file =
   "groups: { home2: { channel: terminal, chat: main, main: true }, other: { channel: terminal, chat: other } }";
@@ -13,7 +13,7 @@ const file =
 test("a group that was renamed in config.yaml is a warning with the command that moves its folder", async () => {
   await using place = await newHome({ "config.yaml": file });
   const { database, groups } = homePaths(place.home);
-  await using store = await openStore({ kind: "sqlite", path: database });
+  await using store = await openStoreAt(database);
   await store.groups.claimFolder({ name: "home", channel: "terminal", chat: "main" });
   await store.groups.claimFolder({ name: "gone", channel: "terminal", chat: "other" });
   await mkdir(join(groups, "home"), { recursive: true });

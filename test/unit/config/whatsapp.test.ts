@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -10,7 +11,7 @@ async function check(whatsapp: object, groups: object = {}): Promise<unknown> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, JSON.stringify({ channels: { whatsapp }, groups }), { mode: 0o600 });
-  const checked = await checkConfig(file, {});
+  const checked = await checkConfig(file, {}, builtInAdapters);
   return checked.ok ? checked.loaded.config.channels["whatsapp"] : checked.faults.map(describeFault);
 }
 

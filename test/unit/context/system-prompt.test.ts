@@ -1,8 +1,11 @@
+import { join } from "node:path";
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { systemPrompt } from "../../../src/context/system-prompt.ts";
-import type { PromptFacts } from "../../../src/context/system-prompt.ts";
+import { bundledPrompts } from "../../../src/config/prompts/prompt-files.ts";
+import { systemPrompt as systemPromptOf } from "../../../src/context/prompt/system-prompt.ts";
+import type { PromptFacts } from "../../../src/context/prompt/system-prompt.ts";
 import { LocalTime } from "../../../src/context/time-zone.ts";
 
 const place: PromptFacts = {
@@ -17,6 +20,9 @@ const place: PromptFacts = {
   timeZone: new LocalTime("Europe/Berlin"),
   startedAt: Date.UTC(2026, 0, 15, 23, 30),
 };
+
+const texts = bundledPrompts(join(import.meta.dirname, "../../.."));
+const systemPrompt = (facts: PromptFacts): readonly string[] => systemPromptOf(facts, texts);
 
 test("the model learns who and where it is, and what the group wants from it", () => {
   const [stable, conversation] = systemPrompt(place);

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 
 import { toModelMessages } from "../../../src/context/model-messages.ts";
 import { estimatePromptTokens, estimateStepTokens } from "../../../src/context/tokens.ts";
-import { planWindow } from "../../../src/context/window.ts";
+import { planEviction, tokensOf } from "../../../src/context/compaction/cut.ts";
+import { shortenOutputs } from "../../../src/context/window.ts";
 import type { ModelMessage, ToolCall } from "../../../src/domain/model.ts";
 import type { Step, StepBody } from "../../../src/domain/turn.ts";
 
@@ -12,6 +13,22 @@ function history(...turns: readonly (readonly StepBody[])[]): Step[] {
   return turns
     .flatMap((bodies, turn) => bodies.map((body) => ({ body, turn: `turn${turn}` })))
     .map(({ body, turn }, index) => ({ seq: index + 1, turn, at: index, tokens: estimateStepTokens(body), body }));
+}
+
+/** What a turn is shown where no summary is to be had. */
+function planWindow({
+  steps,
+  windowStart,
+  budgetTokens,
+}: {
+  readonly steps: readonly Step[];
+  readonly windowStart: number;
+  readonly budgetTokens: number;
+}): { readonly steps: readonly Step[]; readonly windowStart: number } {
+  const visible = steps.filter(({ seq }) => seq >= windowStart);
+  if (tokensOf(visible) <= budgetTokens) return { steps: visible, windowStart };
+  const kept = visible.slice(planEviction(visible, budgetTokens / 2));
+  return { steps: shortenOutputs(kept, budgetTokens), windowStart: kept[0]?.seq ?? windowStart };
 }
 
 function user(text: string): StepBody {
@@ -113,7 +130,9 @@ test("a turn that alone is too large keeps its shape and shortens its oldest out
   const window = planWindow({ steps, windowStart: 1, budgetTokens: 8_000 });
 
   const outputs = window.steps.flatMap(({ body }) => (body.kind === "tools" ? body.results.map((r) => r.output) : []));
-  expect(outputs[0]).toMatch(/^z+\n\[8800 characters of this older output were left out to save space\]\nz+$/);
+  expect(outputs[0]).toMatch(
+    /^z+\n\[8800 characters of this older output were left out to save space; read_result \{"id": "turn0-[0-9a-f]{8}"\} shows all of it\]\nz+$/,
+  );
   expect(outputs[1]).not.toBe(output);
   expect(outputs[2]).toBe(output);
   expect(window.steps.map((step) => step.seq)).toEqual(steps.map((step) => step.seq));

@@ -200,5 +200,7 @@ test("an agent cannot fill the host's disk by sending", async () => {
   }
 
   await expect(rig.files.keep("family", "/workspace/group/file")).rejects.toThrow("480 MB of files are waiting");
+  // Of all its agents together.
+  await expect(rig.files.keep("family@cook", "/workspace/group/file")).rejects.toThrow("480 MB of files are waiting");
   await expect(full.files.keep("family", "/workspace/group/file")).rejects.toThrow("nearly full");
 });

@@ -15,7 +15,7 @@ function openRig(
   const shown: string[] = [];
   const log = (text: string): void => void shown.push(`${time.clock.now() / 1000} ${text}`);
   const progress = new Progress({
-    settingsOf: () => ({ afterSeconds: 10, reactions: true, isAsked: false, ...settings }),
+    settingsOf: () => ({ afterSeconds: 10, reactions: true, answers: false, isAsked: false, ...settings }),
     channelOf: () => ({
       edits,
       channel: {
@@ -121,4 +121,46 @@ test("its end leaves no timer", async () => {
   await time.settle();
 
   expect(time.sleepers).toBe(0);
+});
+
+test("where it is wanted the line shows the answer while it is written, every two seconds if there is more of it", async () => {
+  const { time, shown, progress } = openRig({ answers: true, afterSeconds: 2 });
+  let said = "";
+
+  progress.began(family, turn);
+  progress.doing("t", () => "thinking");
+  await time.advance(2_000);
+  progress.answering("t", () => said);
+  said = "The first words";
+  await time.advance(2_000);
+  await time.advance(4_000);
+  said = "The first words, and more";
+  await time.advance(2_000);
+  progress.doing("t", () => "running a command (npm test)");
+  await time.advance(12_000);
+  progress.ended("t");
+  await time.advance(10_000);
+
+  expect(shown).toEqual([
+    "2 family t Working for 2 s: thinking",
+    "4 family t The first words …",
+    "10 family t The first words, and more …",
+    "20 family t Working for 20 s: running a command (npm test)",
+    "22 family t Worked for 22 s. (over)",
+  ]);
+});
+
+test("of a long answer the end is shown, and an answer is wanted only where lines can be replaced and the group says so", async () => {
+  const { time, shown, progress } = openRig({ answers: true, afterSeconds: 2 });
+  const silent = openRig({ answers: false });
+  const unable = openRig({ answers: true, edits: false, isAsked: true });
+
+  for (const rig of [{ progress }, silent, unable]) rig.progress.began(family, turn);
+  progress.answering("t", () => `${"x".repeat(5_000)}end`);
+  await time.advance(2_000);
+  const wanted = [progress, silent.progress, unable.progress].map((one) => one.showsAnswer("t"));
+  for (const rig of [{ progress }, silent, unable]) rig.progress[Symbol.dispose]();
+
+  expect(wanted).toEqual([true, false, false]);
+  expect(shown[0]).toMatch(/^2 family t …x{1997}end …$/);
 });

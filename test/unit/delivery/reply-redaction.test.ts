@@ -1,6 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import type { OperatorNotice } from "../../../src/delivery/operator-notices.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import { secretsOf } from "../../../src/config/loading/secrets.ts";
@@ -32,7 +33,7 @@ groups:
 async function formats(now: () => number = () => 0) {
   await using place = await newHome({ "config.yaml": config });
   const home = await prepareHome(place.home);
-  const checked = await checkConfig(home.paths.config, {});
+  const checked = await checkConfig(home.paths.config, {}, builtInAdapters);
   if (!checked.ok) throw new Error(JSON.stringify(checked.faults));
   const records: NewEvent[] = [];
   const notices: OperatorNotice[] = [];
@@ -44,7 +45,7 @@ async function formats(now: () => number = () => 0) {
   const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
   const { config: read, adapters } = checked.loaded;
-  const { formatReply, formatNotice } = createReplyFormats({
+  const { formatReply, formatNotice, beginningOf } = createReplyFormats({
     secrets: () => secretsOf(read, adapters),
     onChange: () => undefined,
     homeFolder: home.paths.root,
@@ -57,6 +58,7 @@ async function formats(now: () => number = () => 0) {
   return {
     say: (text: string) => formatReply(text, scope),
     notice: (text: string) => formatNotice(text, scope),
+    beginning: (text: string) => beginningOf(text, "family"),
     root: home.paths.root,
     records,
     notices,
@@ -114,4 +116,26 @@ test("in the host's own words nothing secret is left", async () => {
   );
   // In an agent's words, that would tell where it is.
   expect(say(`${root}/x`)).toBe(`${root}/x`);
+});
+
+test("of an answer that is being written a chat sees nothing of a secret, thoughts or tags, and how much it sees does not depend on what stands at its end", async () => {
+  const { beginning } = await formats();
+  const start = "word ".repeat(200);
+  const forms = [secrets.family, Buffer.from(secrets.family).toString("hex"), Array.from(secrets.family).join(" ")];
+
+  for (const form of forms) {
+    const whole = `${start}<internal>hidden</internal>${form}${" and so on".repeat(40)}`;
+    for (let end = start.length; end <= whole.length; end += 1) {
+      const shown = beginning(whole.slice(0, end));
+      expect(shown).not.toContain("hidden");
+      expect(shown).not.toContain("<int");
+      // What replies lose is lost here too; what is not whole yet is held back.
+      expect(shown).not.toContain(form.slice(0, 8));
+    }
+    expect(beginning(whole)).toContain("[redacted] and");
+  }
+  const guess = beginning(`${start}${secrets.family.slice(0, 20)}`);
+  const other = beginning(`${start}${"?".repeat(20)}`);
+  expect(guess).toBe(other);
+  expect(beginning("NO_REPLY")).toBe("");
 });

@@ -1,11 +1,13 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { groupTemplates } from "../../../src/config/home/group-folders.ts";
 import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
 import type { NewMemory } from "../../../src/memory/item.ts";
+import { checkoutFolder } from "../../support/engine.ts";
 import { nameOf, openErasableHome, putFile } from "../../support/erasable-home.ts";
 
 const ann = { channel: "fake", id: "ann" };
@@ -168,6 +170,19 @@ test("a group's other agents, notes for all and damaged memories hold nothing of
   });
   // Another one has spoken of the picnic, though only the other agent has heard it.
   expect(kept).toEqual([["note-1"], ["note-2", "said-2"], ["note-2"]]);
+});
+
+test("what a folder was copied with is listed only where it was changed", async () => {
+  await using home = await openErasableHome();
+  const [, template] = groupTemplates(checkoutFolder);
+  const untouched = await readFile(join(template, "AGENTS.md"), "utf8");
+  await putFile(home.paths, "family", { name: "AGENTS.md", text: untouched });
+  await putFile(home.paths, "family@helper", { name: "AGENTS.md", text: `${untouched}And more.` });
+  // Three words in a row of it.
+  await home.hear({ who: "ann", text: "these are the instructions that you mean" });
+
+  const { files } = await home.eraser.erase({ channel: "fake", id: "ann" }, "operator");
+  expect(files).toEqual([join("groups", "family@helper", "AGENTS.md")]);
 });
 
 test("by one id of a channel that knows people by two, what came by the other goes as well", async () => {

@@ -10,6 +10,9 @@ import { createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import type { Store } from "../../../src/stores/store.ts";
+import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
+import { memoryPath } from "../../../src/memory/memory-path.ts";
+import { hasMemories } from "../../../src/wiring/memory/has-memories.ts";
 import { say } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
@@ -19,6 +22,8 @@ interface Rig extends AsyncDisposable {
   readonly store: Store;
   readonly folders: GroupFolders;
   readonly place: string;
+  /** Where memories are. */
+  readonly memory: string;
   readonly adopted: string[];
   /** As at a start of the host. */
   registry(configured?: readonly Group[]): Promise<GroupRegistry>;
@@ -35,6 +40,7 @@ async function openRig(): Promise<Rig> {
 
     exists: async (name) => existsSync(join(place, name)),
     make: async ({ name }) => void (await mkdir(join(place, name), { recursive: true })),
+    hasMemories: (name) => hasMemories(join(path, "memory"), name),
     adopting: async ({ name, chat }, from) => void adopted.push(`${name}: ${from?.chat ?? "unknown"} to ${chat}`),
   });
   const owned = stack.move();
@@ -42,6 +48,7 @@ async function openRig(): Promise<Rig> {
     store,
     folders,
     place,
+    memory: join(path, "memory"),
     adopted,
     registry: (configured = []) =>
       openGroupRegistry({
@@ -182,3 +189,25 @@ test("two chats that want one name at the same moment: one gets it", async () =>
   expect(added.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   expect(await rig.store.groups.folder("family")).toMatchObject({ chat: "1203@g.us" });
 });
+
+test.for(["family", "family@owl"])(
+  "what %s remembers of one chat does not come to another one with the folder",
+  async (name) => {
+    await using rig = await openRig();
+    const registry = await rig.registry();
+    await registry.add(family);
+    await registry.remove("family");
+    using memory = MemoryFile.open(memoryPath(rig.memory, name));
+    const said = { category: "conversation", sender: "Ann", origin: "member", time: 0, sources: [] } as const;
+    memory.put([{ ...said, id: "one", text: "the word is SNORKEL" }]);
+
+    await expect(registry.add(stranger, { adopt: true })).rejects.toMatchObject({
+      code: "conflict",
+      message: 'The folder of "family" cannot be handed over: its memory holds what was said in the other chat.',
+    });
+    expect(rig.adopted).toEqual([]);
+    memory.clear();
+    await registry.add(stranger, { adopt: true });
+    expect(rig.adopted).toEqual(["family: 1203@g.us to lobby"]);
+  },
+);

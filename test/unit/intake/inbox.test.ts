@@ -82,6 +82,26 @@ test("a file of a member lies in the group's inbox under a name of ours, of the 
   expect(await readdir(rig.incoming)).toEqual([]);
 });
 
+test("sounds and pictures are known by their first bytes, whatever kind of file they are kept in", async () => {
+  await using rig = await openRig();
+  const heads: Readonly<Record<string, string>> = {
+    "audio/mpeg": "\xff\xf3\x80\xc4",
+    "audio/aac": "\xff\xf9\x50\x80",
+    "audio/aiff": "FORM\0\0\0\x2eAIFFCOMM",
+    "audio/x-caf": "caff\0\x01\0\0desc",
+    "image/heic": "\0\0\0\x18ftypmsf1\0\0\0\0mif1hevc",
+    "image/avif": "\0\0\0\x18ftypmif1\0\0\0\0miafavif",
+    "video/mp4": "\0\0\0\x18ftypisom\0\0\0\0mp41avc1",
+  };
+
+  const fetched = await rig.inbox.fetchAll(
+    "family",
+    Object.values(heads).map((head) => file(Buffer.from(head, "latin1"))),
+  );
+
+  expect(fetched.map((one) => one.file?.mimeType)).toEqual(Object.keys(heads));
+});
+
 test("the names of files tell a group nothing of how many files others get", async () => {
   await using rig = await openRig();
   await mkdir(join(rig.group, "../others"));
@@ -220,4 +240,14 @@ test("files have at most what members may still send today, whatever they say of
     "it is larger than 50 bytes",
     undefined,
   ]);
+});
+
+test("a file of which each of several agents gets a copy has to have room as often", async () => {
+  await using rig = await openRig({ roomFor: async () => 500, otherFolders: async () => ["family@scout"] });
+  await mkdir(`${rig.group}@scout`);
+
+  const [fits, tight] = await rig.inbox.fetchAll("family", [file("x".repeat(250)), file("x".repeat(251))]);
+
+  expect(fits?.failure).toBeUndefined();
+  expect(tight?.failure).toBe("it is larger than 250 bytes");
 });

@@ -309,6 +309,16 @@ test("characters that break programs are cleaned out of whatever a stranger can 
   expect(kept?.quote).toMatchObject({ id: "q", author: "\ufffdBert", text: "q".repeat(4095) });
 });
 
+test("what will be answered is told of before anybody is woken for it, what is only context is not", async () => {
+  const told: string[] = [];
+  const coming: RouterOptions["coming"] = ({ name }, { text }) => told.push(`${name}: ${text}`);
+  await using rig = await openRig({ coming, wake: () => told.push("woken") });
+  await rig.accept(said("for nobody"));
+  await rig.accept(said("@crab hello"));
+
+  expect(told).toEqual(["family: @crab hello", "woken"]);
+});
+
 test("a message whose record fails is reported as not received, yet is not lost: the agent is woken for it", async () => {
   await using rig = await openRig({ publish: () => Promise.reject(new Error("the log is full")) });
 

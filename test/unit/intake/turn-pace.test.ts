@@ -26,8 +26,8 @@ interface Rig {
   readonly records: Parameters<RouterOptions["publish"]>[0][];
   /** Says something; what came of it is its state in the store. */
   say(by: string, more?: Partial<IncomingMessage>): Promise<string | undefined>;
-  /** A turn that takes what waits, and lasts a second. False when nothing waits. */
-  turn(): Promise<boolean>;
+  /** A turn that takes what waits, and lasts a second besides what happens meanwhile. False when nothing waits. */
+  turn(meanwhile?: () => Promise<void>): Promise<boolean>;
   pass(ms: number): void;
 }
 
@@ -65,7 +65,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
   const pass = (ms: number): void => {
     nowMs += ms;
   };
-  const turn = async (): Promise<boolean> => {
+  const turn = async (meanwhile?: () => Promise<void>): Promise<boolean> => {
     const waiting = await store.messages.waiting(family, 200);
     const last = waiting.at(-1);
     if (!last) return false;
@@ -75,6 +75,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     const begins = { id: randomUUID(), session, group: "family", conversation: 1, ...byMessage, at: nowMs };
     const begun = await store.turns.begin(begins, { ...step, takes });
     pace.began(begun.turn, waiting);
+    await meanwhile?.();
     pass(second);
     await store.turns.finish(begun.turn.id, { state: "done", at: nowMs, steps: [], outgoing: [] });
     pace.ended(begun.turn);
@@ -154,6 +155,27 @@ test("a flood that never lets a turn end without a new message is a loop as well
   }
 
   expect(turns).toBe(5);
+});
+
+test.each([
+  // The sixth turn was asked for before the fifth was over.
+  ["a bot that never waits for the answer is stopped", 0, 6],
+  ["people who say what is next in the middle of long turns are not", 6 * second, 20],
+])("%s", async (_title, untilEndMs, answered) => {
+  await using opened = await openTestStore();
+  const rig = await start(opened.store, loop);
+  await rig.say("a");
+
+  let turns = 0;
+  for (let round = 0; round < 20; round += 1) {
+    const meanwhile = async (): Promise<void> => {
+      await rig.say("a");
+      rig.pass(untilEndMs);
+    };
+    if (await rig.turn(meanwhile)) turns += 1;
+  }
+
+  expect(turns).toBe(answered);
 });
 
 test("people who take their time, and a lively chat of many, are never stopped", async () => {

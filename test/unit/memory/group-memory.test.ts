@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { AppError } from "../../../src/lib/app-error.ts";
+import { Lull } from "../../../src/lib/time/lull.ts";
 import { GroupMemory, type GroupMemoryOptions } from "../../../src/memory/group-memory.ts";
 import type { NewMemory } from "../../../src/memory/item.ts";
 import { LetterEmbedder } from "../../support/letter-embedder.ts";
@@ -117,6 +118,39 @@ test("a query whose vector does not come is answered by words", async () => {
 
   expect(await ids(memory, "Who said: bicycle")).toEqual(["1"]);
   gate.resolve();
+});
+
+test("while queries come, no vectors of memories are made; what was added meanwhile has its vector after them", async () => {
+  await using folder = await temporaryFolder();
+  const embedder = new LetterEmbedder();
+  const lull = new Lull({ quietMs: 50, longestMs: 60_000 });
+  await using memory = open(folder.path, { embedder, lull });
+  memory.add([said("1", "the red bicycle")]);
+  await memory.flush();
+  await memory.foresee("bicycle");
+  memory.add([said("2", "a blue boat")]);
+  const before = memory.stats().embedded;
+  expect(await ids(memory, "a boat")).toContain("2");
+  await memory.flush();
+
+  expect([before, memory.stats().embedded]).toEqual([1, 2]);
+  expect(embedder.asked).toEqual(["Ann: the red bicycle", "bicycle", "a boat", "Ann: a blue boat"]);
+});
+
+test("vectors that another process made count for the next query that is foreseen", async () => {
+  await using folder = await temporaryFolder();
+  const embedder = new LetterEmbedder();
+  await using memory = open(folder.path, { embedder });
+  expect(await ids(memory, "bicycle")).toEqual([]);
+  {
+    await using other = open(folder.path, { embedder });
+    other.add([said("1", "the red bicycle")]);
+    await other.flush();
+  }
+  embedder.asked.length = 0;
+  await memory.foresee("red");
+
+  expect(embedder.asked).toEqual(["red"]);
 });
 
 test("what was foreseen is embedded once, and what is in sight does not take the place of the rest", async () => {

@@ -7,11 +7,11 @@ import { agentFolder, type Group, workFolder } from "../../../src/domain/group.t
 import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
 import { MemoryKeeper } from "../../../src/memory/keeping/keeper.ts";
 import { MemoryDesk } from "../../../src/memory/thread/memory-desk.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { draft, say, step } from "../../contracts/store-setup.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const place = { channel: "terminal", chat: "chat" };
 const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "scout"] });
@@ -20,10 +20,11 @@ const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "s
 async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
-  const store: Store = stack.use(await openStore({ kind: "sqlite", path: join(folder.path, "store") }));
+  const store: Store = stack.use(await openStoreAt(join(folder.path, "store")));
   const desk = stack.use(new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
   const pathOf = (name: string): string => join(folder.path, `${name}.sqlite`);
   const failed: string[] = [];
+  const told: unknown[] = [];
   const keep = async (group: Group, isGone: (folder: string) => boolean = () => false): Promise<void> => {
     const agents = group.agents ?? [];
     const acting = agents.map((agent, index) => {
@@ -31,8 +32,8 @@ async function openRig() {
       return { ...group, agent, acting: { name: agent, folder: own } };
     });
     const everyone = agents.length === 0 ? [group] : acting;
-    const told = everyone.map((one) => [workFolder(one), Promise.withResolvers<void>()] as const);
-    const tell = (name: string): void => told.find(([known]) => known === name)?.[1].resolve();
+    const ended = everyone.map((one) => [workFolder(one), Promise.withResolvers<void>()] as const);
+    const tell = (name: string): void => ended.find(([known]) => known === name)?.[1].resolve();
     await using keeper = new MemoryKeeper({
       store,
       groups: () => [group],
@@ -43,17 +44,18 @@ async function openRig() {
       idOf: (row) => row.replace(" ", "-"),
       kept: (one) => tell(workFolder(one)),
       faults: { failed: (name) => (failed.push(name), tell(name)), worked: () => undefined },
-      publish: async () => undefined,
+      publish: async ({ type, group: of, data }) => void told.push({ type, group: of, ...data }),
       logger: pino({ level: "silent" }),
     });
     keeper.all();
-    await Promise.all(told.map(([, { promise }]) => promise));
+    await Promise.all(ended.map(([, { promise }]) => promise));
   };
   const owned = stack.move();
   return {
     store,
     keep,
     failed,
+    told,
     kept: (name: string): string[] => {
       using file = MemoryFile.open(pathOf(name));
       return file
@@ -95,6 +97,11 @@ test("each of two agents remembers what was for it and its own answers; what was
     "Ann: to scout",
     "Ann: to scout again",
     "scout: scout-answers",
+  ]);
+  expect(rig.told).toEqual([
+    { type: "memory.kept", group: "family", count: 4 },
+    { type: "memory.kept", group: "family", count: 3, agent: "scout" },
+    { type: "memory.kept", group: "family", count: 1, agent: "scout" },
   ]);
 });
 

@@ -39,6 +39,22 @@ function lines<T = Answer>(text: string): T[] {
 const first = { op: "add", id: "a", sender: "Ann", time: "2023-05-08T13:56:00Z", text: "I adopted a kitten" };
 const second = { op: "add", id: "b", sender: "Bob", time: "2023-06-08T13:56:00+02:00", text: "The budget is due" };
 
+test("memory pipe takes times as programs write them, and goes on after a line without an end", async () => {
+  await using home = await newHome();
+  const forms = ["2023-05-08 13:56:00", "2023-05-08T21:56:00+0800", "2023-05-08 21:56:00+08:00"];
+  const answers = await pipe(home.home, [
+    `{"op":"add","text":"${"x".repeat(9 * 1024 * 1024)}"}`,
+    ...forms.map((time, at) => ({ ...first, id: `t${at}`, time, text: "kitten" })),
+    { ...first, time: "2023-02-30" },
+    { op: "search", query: "kitten", limit: 5 },
+  ]);
+
+  expect(answers[0]?.error).toMatch(/^The line has more than 8388608 characters: {"op":"add"/);
+  expect(answers.slice(1, 4)).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
+  expect(answers[4]).toEqual({ error: "time: must be ISO 8601, such as 2026-01-31T12:00:00Z" });
+  expect(new Set(answers[5]?.results?.map(({ time }) => time))).toEqual(new Set(["2023-05-08T13:56:00.000Z"]));
+});
+
 test("memory pipe answers each line in its order, and goes on after a line that it cannot read", async () => {
   await using home = await newHome();
   const answers = await pipe(home.home, [

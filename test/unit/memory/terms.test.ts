@@ -101,3 +101,18 @@ test("any text with such runs in it gives terms of at most 40 characters, of its
     }),
   );
 });
+
+test.for([
+  ["3月5日发生了什么", ["march", "5"]],
+  ["三月五号我们去哪了", ["march", "5"]],
+  ["十二月二十五日", ["decemb", "25"]],
+  ["５月份的旅行", ["mai"]],
+  ["二十一月", []],
+  ["what was on 2026-03-05?", ["march", "5"]],
+  ["2026/13/05", ["05"]],
+] as const)("a query for a day looks for it as it stands before memories: %s", ([query, terms]) => {
+  const months = /^(?:januari|februari|march|april|mai|june|juli|august|septemb|octob|novemb|decemb)$/;
+  const found = queryTermsOf(query);
+  expect(found).toEqual(expect.arrayContaining([...terms]));
+  expect(found.some((term) => months.test(term))).toBe(terms.some((term) => months.test(term)));
+});

@@ -34,7 +34,7 @@ function event(type: string, data: object = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 }
 
-test("roles alternate, results come first, and the cache is marked behind what stays and at the end", async () => {
+test("roles alternate, results come first, and the cache is marked behind what stays and at the ends of the last two messages", async () => {
   await using opened = await open(() => ({ text: "hi" }));
   const mark = { cache_control: { type: "ephemeral" } };
 
@@ -53,7 +53,7 @@ test("roles alternate, results come first, and the cache is marked behind what s
         role: "user",
         content: [
           { type: "text", text: "one" },
-          { type: "text", text: "two" },
+          { type: "text", text: "two", ...mark },
         ],
       },
       {
@@ -71,7 +71,7 @@ test("roles alternate, results come first, and the cache is marked behind what s
         ],
       },
     ],
-    tools: [{ name: "shell", description: "Runs.", input_schema: { type: "object", properties: {} } }],
+    tools: [{ name: "shell", description: "Runs.", input_schema: { type: "object", properties: {} }, ...mark }],
   });
 });
 
@@ -116,7 +116,12 @@ test("what was written to the cache and what was read from it is part of the inp
 
   const { usage: counted } = await opened.provider.complete(request, options);
 
-  expect(counted).toEqual({ inputTokens: 1_105, cachedInputTokens: 1_000, outputTokens: 2 });
+  expect(counted).toEqual({
+    inputTokens: 1_105,
+    cachedInputTokens: 1_000,
+    writtenInputTokens: 100,
+    outputTokens: 2,
+  });
 });
 
 test("an error in the middle of the stream is what the vendor calls it", async () => {

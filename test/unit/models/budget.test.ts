@@ -43,7 +43,7 @@ test("an aborted call ends with the reason for it, costs what had come, and is n
   const stop = new AbortController();
   const reason = new Error("stopped");
 
-  const promise = opened.models.complete(modelCall({ signal: stop.signal, onDelta: () => stop.abort(reason) }));
+  const promise = opened.models.complete(modelCall({ signal: stop.signal, onTry: () => () => stop.abort(reason) }));
 
   await expect(promise).rejects.toBe(reason);
   const [row] = await opened.usage.ofDay(day);

@@ -32,9 +32,23 @@ test("cached input has its own price, and without one that of other input", () =
 });
 
 test("every built-in model leaves room for a prompt and has prices that make sense", () => {
-  for (const capability of Object.values(models).flatMap((ofKind) => Object.values(ofKind))) {
+  const names = Object.entries(models).flatMap(([kind, ofKind]) => Object.keys(ofKind).map((name) => [kind, name]));
+
+  expect(names.length).toBeGreaterThan(30);
+  for (const [kind = "", name = ""] of names) {
+    const capability = capabilityOf(kind, name);
+    const { inputUsd, outputUsd } = capability;
     expect(outputTokensOf(capability)).toBeLessThanOrEqual(capability.contextTokens / 2);
-    expect(capability.cachedInputUsd).toBeLessThanOrEqual(capability.inputUsd);
-    expect(capability.inputUsd).toBeLessThanOrEqual(capability.outputUsd);
+    expect([inputUsd, outputUsd]).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(capability.cachedInputUsd ?? inputUsd).toBeLessThanOrEqual(inputUsd ?? -1);
+    expect(inputUsd).toBeLessThanOrEqual(outputUsd ?? -1);
   }
+});
+
+test("where the price of what comes from the cache is not known, it costs as much as the rest; a model without a price has no cost", () => {
+  const usage = { inputTokens: 1_000_000, cachedInputTokens: 500_000, outputTokens: 0 };
+
+  expect(capabilityOf("gemini", "gemini-2.5-pro")).toMatchObject({ vision: true, cachedInputUsd: undefined });
+  expect(costUsd(capabilityOf("gemini", "gemini-2.5-pro"), usage)).toBe(1.25);
+  expect(costUsd(capabilityOf("qwen", "qwen3.7-max"), usage)).toBeUndefined();
 });

@@ -33,11 +33,15 @@ function image(hex: string, mimeType: string, name: string): BlobPart {
 }
 
 /** The conversation as it arrives at a vendor's server. */
-async function sent(kind: "anthropic" | "openai", images: ReadonlyMap<string, Uint8Array> | undefined) {
+async function sent(
+  kind: "anthropic" | "openai",
+  images: ReadonlyMap<string, Uint8Array> | undefined,
+  said: readonly ModelMessage[] = messages,
+) {
   const start = kind === "anthropic" ? startAnthropicServer : startOpenAiServer;
   await using server = await start(() => ({ text: "hi" }));
   const provider = await openProvider("vendor", { kind, apiKey: "none", baseUrl: server.url });
-  const request = { model: "some-model", system: [], messages, tools: [], maxOutputTokens: 100, images };
+  const request = { model: "some-model", system: [], messages: said, tools: [], maxOutputTokens: 100, images };
   await provider.complete(request, { signal: new AbortController().signal });
   const body = server.requests[0]?.body as { messages: unknown } | undefined;
   return body?.messages;
@@ -51,6 +55,20 @@ function url(type: string, data: string): object {
   return { type: "image_url", image_url: { url: `data:${type};base64,${data}` } };
 }
 
+test("of a picture that is not alone in its file, a model is told so behind it", async () => {
+  const moving: readonly ModelMessage[] = [{ role: "user", parts: [{ ...cat, frames: 3 }] }];
+
+  expect(await sent("openai", bytes, moving)).toEqual([
+    {
+      role: "user",
+      content: [
+        url("image/png", catBase64),
+        { type: "text", text: "[a picture, one of 3 frames or pictures of the file]" },
+      ],
+    },
+  ]);
+});
+
 test("Anthropic gets images between the texts that name them, and in the results that they are of", async () => {
   expect(await sent("anthropic", bytes)).toEqual([
     {
@@ -59,7 +77,7 @@ test("Anthropic gets images between the texts that name them, and in the results
         { type: "text", text: "here:" },
         source("image/png", catBase64),
         { type: "text", text: "and:" },
-        source("image/jpeg", dogBase64),
+        { ...source("image/jpeg", dogBase64), cache_control: { type: "ephemeral" } },
       ],
     },
     { role: "assistant", content: [{ type: "tool_use", id: "a", name: "view_image", input: {} }] },

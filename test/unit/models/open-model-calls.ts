@@ -6,17 +6,20 @@ import { estimatePromptTokens } from "../../../src/context/tokens.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import type { Clock } from "../../../src/lib/time/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
+import { TokenCalibration } from "../../../src/models/calibration.ts";
+import { CircuitBreakers } from "../../../src/models/breaker.ts";
+import type { RouteEntry } from "../../../src/models/routes.ts";
 import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
 import type { ModelCall, ModelCalls, ModelCallsOptions } from "../../../src/models/model-calls.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import type { Sleep } from "../../../src/lib/time/sleep.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import type { UsageStore } from "../../../src/stores/usage-store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
 import type { ModelScript, ModelServer } from "../../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../../support/model-servers/openai.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const noLimits = { tokensPerDay: undefined, usdPerDay: undefined };
 const halfPastSix = Date.UTC(2026, 0, 15, 18, 30);
@@ -25,7 +28,9 @@ const clock: Clock = { now: () => halfPastSix, monotonic: () => 0 };
 interface Setting {
   readonly first?: ModelScript;
   readonly second?: ModelScript;
-  readonly route?: readonly string[];
+  readonly route?: readonly (string | RouteEntry)[];
+  /** Of the breakers. */
+  readonly now?: () => number;
   readonly attempts?: number;
   readonly capabilities?: Readonly<Record<string, CapabilityOverride>>;
   readonly budgets?: { perGroup?: Limits; total?: Limits };
@@ -54,7 +59,7 @@ export const day = "2026-01-15";
 export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
-  const store = stack.use(await openStore({ kind: "sqlite", path: join(folder.path, "crabpot.sqlite") }));
+  const store = stack.use(await openStoreAt(join(folder.path, "crabpot.sqlite")));
   const first = stack.use(await startAnthropicServer(setting.first ?? (() => ({ text: "first" }))));
   const second = stack.use(await startOpenAiServer(setting.second ?? (() => ({ text: "second" }))));
   const models = {
@@ -73,6 +78,8 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
   const records: NewEvent[] = [];
   const calls = createModelCalls({
     models,
+    calibration: new TokenCalibration(),
+    breakers: breakersBy(setting),
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {}, warnAtPercent: 80 },
     providers: new Map(
       Object.entries(models.providers).map(([name, settings]) => [
@@ -130,4 +137,8 @@ export async function codeAndText(promise: Promise<unknown>): Promise<{ code: st
   const error = await promise.catch((caught: unknown) => caught);
   if (!(error instanceof AppError)) throw error;
   return { code: error.code, message: error.message };
+}
+
+function breakersBy({ now = () => 0 }: Setting): CircuitBreakers {
+  return new CircuitBreakers(now);
 }

@@ -22,7 +22,7 @@ function openSet() {
     };
   };
   const onFault = (error: unknown): void => void events.push(String(error));
-  return { events, set: new ProviderSet({ open, onFault }, settingsOf("one")) };
+  return { events, set: new ProviderSet({ open, onFault, now: () => 0 }, settingsOf("one")) };
 }
 
 const one = 'gpt {"kind":"openai","key":"one"}';

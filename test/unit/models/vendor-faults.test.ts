@@ -5,6 +5,7 @@ import type { Provider, ProviderRequest } from "../../../src/models/provider.ts"
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
 import type { ModelScript, ModelServer, ScriptedReply } from "../../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../../support/model-servers/openai.ts";
+import { startResponsesServer } from "../../support/model-servers/responses.ts";
 
 const key = "live.0123456789abcdef";
 const request: ProviderRequest = {
@@ -21,8 +22,9 @@ interface Opened extends AsyncDisposable {
 }
 
 const vendors = {
-  anthropic: startAnthropicServer,
-  openai: startOpenAiServer,
+  anthropic: { settings: { kind: "anthropic" }, start: startAnthropicServer },
+  openai: { settings: { kind: "openai" }, start: startOpenAiServer },
+  responses: { settings: { kind: "openai", api: "responses" }, start: startResponsesServer },
 } as const;
 
 async function open(
@@ -30,8 +32,9 @@ async function open(
   script: ModelScript | ScriptedReply,
   silenceMs = 20_000,
 ): Promise<Opened> {
-  const server = await vendors[kind](typeof script === "function" ? script : () => script);
-  const provider = await openProvider("vendor", { kind, apiKey: key, baseUrl: server.url }, { silenceMs });
+  const { settings, start } = vendors[kind];
+  const server = await start(typeof script === "function" ? script : () => script);
+  const provider = await openProvider("vendor", { ...settings, apiKey: key, baseUrl: server.url }, { silenceMs });
   return { provider, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
@@ -39,7 +42,25 @@ function complete(provider: Provider, signal = new AbortController().signal): Re
   return provider.complete(request, { signal });
 }
 
-describe.each(["anthropic", "openai"] as const)("a call to %s", (kind) => {
+// All of them wait at the same time.
+test.concurrent.each(["anthropic", "openai", "responses"] as const)(
+  "a call to %s that falls silent in the middle ends, and tells what it has cost",
+  async (kind) => {
+    // So long that the beginning is not late, however slow the machine is.
+    await using opened = await open(kind, { fault: "silence", answer: { text: "so far so good" } }, 5_000);
+    const counts: unknown[] = [];
+
+    const call = opened.provider.complete(request, {
+      signal: new AbortController().signal,
+      onUsage: (usage) => counts.push(usage),
+    });
+
+    await expect(call).rejects.toMatchObject({ failure: "unavailable" });
+    expect(counts).toEqual([expect.objectContaining({ outputTokens: expect.toSatisfy((count: number) => count > 3) })]);
+  },
+);
+
+describe.each(["anthropic", "openai", "responses"] as const)("a call to %s", (kind) => {
   test.each([
     ["is told to slow down", { status: 429, headers: { "retry-after": "7" } }, "rate-limited", 7_000],
     ["is told the wait in milliseconds", { status: 429, headers: { "retry-after-ms": "250" } }, "rate-limited", 250],
@@ -104,20 +125,6 @@ describe.each(["anthropic", "openai"] as const)("a call to %s", (kind) => {
     });
   });
 
-  test("that falls silent in the middle ends, and tells what it has cost", async () => {
-    // So long that the beginning is not late, however slow the machine is.
-    await using opened = await open(kind, { fault: "silence", answer: { text: "so far so good" } }, 5_000);
-    const counts: unknown[] = [];
-
-    const call = opened.provider.complete(request, {
-      signal: new AbortController().signal,
-      onUsage: (usage) => counts.push(usage),
-    });
-
-    await expect(call).rejects.toMatchObject({ failure: "unavailable" });
-    expect(counts).toEqual([expect.objectContaining({ outputTokens: expect.toSatisfy((count: number) => count > 3) })]);
-  });
-
   test("that nobody listens to fails as unavailable", async () => {
     const opened = await open(kind, { text: "hello" });
     await opened[Symbol.asyncDispose]();
@@ -148,7 +155,7 @@ describe.each(["anthropic", "openai"] as const)("a call to %s", (kind) => {
   });
 
   test("that has used up the account's money is not tried again", async () => {
-    const kindOfError = kind === "openai" ? "insufficient_quota" : "billing_error";
+    const kindOfError = kind === "anthropic" ? "billing_error" : "insufficient_quota";
     await using opened = await open(kind, { fault: "status", status: 429, kind: kindOfError, message: "no credit" });
 
     await expect(complete(opened.provider)).rejects.toMatchObject({ failure: "auth" });
@@ -230,7 +237,7 @@ describe.each(["anthropic", "openai"] as const)("a call to %s", (kind) => {
     expect(sent?.system).toBe("Be \ufffd brief.");
     expect(sent?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool"]);
     expect(sent?.messages[2]?.text).toBe("(no output)");
-    const ids = [...text.matchAll(/"(?:tool_use_id|tool_call_id|id)":"([^"]*)"/g)].map(([, id]) => id);
+    const ids = [...text.matchAll(/"(?:tool_use_id|tool_call_id|call_id|id)":"([^"]*)"/g)].map(([, id]) => id);
     expect(ids).toEqual(["functions_shell_0", "functions_shell_0", "functions_shell_0_2", "functions_shell_0_2"]);
   });
 
@@ -247,37 +254,76 @@ describe.each(["anthropic", "openai"] as const)("a call to %s", (kind) => {
   });
 });
 
-describe.each(["anthropic", "openai"] as const)("the environment of the process does not reach %s", (kind) => {
-  const names = [
-    "OPENAI_API_KEY",
-    "OPENAI_ORG_ID",
-    "OPENAI_PROJECT_ID",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-  ] as const;
-  const headers = "X-Planted: planted-value\nAuthorization: Bearer planted-value\nX-Api-Key: planted-value";
+describe.each(["anthropic", "openai", "responses"] as const)(
+  "the environment of the process does not reach %s",
+  (kind) => {
+    const names = [
+      "OPENAI_API_KEY",
+      "OPENAI_ORG_ID",
+      "OPENAI_PROJECT_ID",
+      "ANTHROPIC_API_KEY",
+      "ANTHROPIC_AUTH_TOKEN",
+    ] as const;
+    const headers = "X-Planted: planted-value\nAuthorization: Bearer planted-value\nX-Api-Key: planted-value";
 
-  beforeEach(() => {
-    for (const name of names) process.env[name] = "planted-value";
-    for (const vendor of ["OPENAI", "ANTHROPIC"]) {
-      process.env[`${vendor}_BASE_URL`] = "http://127.0.0.1:1/planted";
-      process.env[`${vendor}_CUSTOM_HEADERS`] = headers;
-    }
-  });
+    beforeEach(() => {
+      for (const name of names) process.env[name] = "planted-value";
+      for (const vendor of ["OPENAI", "ANTHROPIC"]) {
+        process.env[`${vendor}_BASE_URL`] = "http://127.0.0.1:1/planted";
+        process.env[`${vendor}_CUSTOM_HEADERS`] = headers;
+      }
+    });
 
-  afterEach(() => {
-    for (const name of Object.keys(process.env)) if (/^(OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];
-  });
+    afterEach(() => {
+      for (const name of Object.keys(process.env)) if (/^(OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];
+    });
 
-  test("only our own headers are sent", async () => {
-    await using opened = await open(kind, { text: "hello" });
+    test("only our own headers are sent", async () => {
+      await using opened = await open(kind, { text: "hello" });
 
-    await complete(opened.provider);
+      await complete(opened.provider);
 
-    const sent = opened.server.requests[0]?.headers ?? {};
-    expect(JSON.stringify(sent)).not.toContain("planted");
-    expect(kind === "openai" ? sent["authorization"] : sent["x-api-key"]).toContain(key);
-    const own = Object.keys(sent).filter((name) => !/^(host|connection|accept|content-|user-agent)/.test(name));
-    expect(own.toSorted()).toEqual(kind === "openai" ? ["authorization"] : ["anthropic-version", "x-api-key"]);
-  });
-});
+      const sent = opened.server.requests[0]?.headers ?? {};
+      expect(JSON.stringify(sent)).not.toContain("planted");
+      expect(kind === "anthropic" ? sent["x-api-key"] : sent["authorization"]).toContain(key);
+      const own = Object.keys(sent).filter((name) => !/^(host|connection|accept|content-|user-agent)/.test(name));
+      expect(own.toSorted()).toEqual(kind === "anthropic" ? ["anthropic-version", "x-api-key"] : ["authorization"]);
+    });
+  },
+);
+
+test.each([
+  [
+    400,
+    "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in the messages, 1000 in the completion).",
+  ],
+  [
+    400,
+    "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 8192 tokens and your request has 7000 input tokens (2000 > 8192 - 7000).",
+  ],
+  [400, "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it"],
+  [
+    422,
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000 `inputs` tokens and 100 `max_new_tokens`",
+  ],
+  [400, "Prompt contains 9000 tokens and 0 draft tokens, too large for model with 8192 maximum context length"],
+  [400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."],
+  [400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 8192]"],
+  [400, "However, the model is loaded with context length of only 8192 tokens, which is not enough."],
+  [400, "Invalid request: Your request exceeded model token limit: 8192"],
+  [400, "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."],
+  [400, "This model's maximum prompt length is 8192 but the request contains 9000 tokens."],
+  [400, "prompt is too long: 9000 tokens > 8192 maximum"],
+  [
+    400,
+    "input length and `max_tokens` exceed context limit: 8000 + 1000 > 8192, decrease input length or `max_tokens` and try again",
+  ],
+  [413, "Request too large for model on tokens per minute (TPM): Limit 8192, Requested 9000, please reduce it"],
+])(
+  "a refusal (%s) in its vendor's words says that a prompt is too long, and how large the window is: %s",
+  async (status, message) => {
+    await using opened = await open("openai", { fault: "status", status, message });
+
+    await expect(complete(opened.provider)).rejects.toMatchObject({ failure: "too-long", windowTokens: 8_192 });
+  },
+);

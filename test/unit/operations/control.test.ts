@@ -191,7 +191,10 @@ test("a failed turn can be read step by step and retried, a finished one cannot"
 
   const report = await client.showTurn("t1", 100);
 
-  expect(report).toMatchObject({ elapsedMs: 2_000, usage: { inputTokens: 100, outputTokens: 7 } });
+  expect(report).toMatchObject({
+    elapsedMs: 2_000,
+    usage: { cached: 40, uncached: 60, written: 0, output: 7, usd: 0.007 },
+  });
   expect(report.steps.map((step) => [step.kind, step.afterMs])).toEqual([
     ["user", 0],
     ["model", 250],

@@ -48,7 +48,7 @@ async function answer(store: Store, group: string): Promise<boolean> {
   };
   const settings = { agentName: "crab", timeZone: utc };
   const intake = await collectIntake(parts, settings, {
-    group: { ...chatOf(group), model: undefined, main: false },
+    group: someGroup(group, chatOf(group)),
     hears: { except: [] },
     openSession: () => session,
   });

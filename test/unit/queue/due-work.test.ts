@@ -8,11 +8,15 @@ import { openTestStore } from "../../support/open-test-store.ts";
 
 const logger = pino({ level: "silent" });
 
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+
 test("a session is woken when its work is due, now or later, and nothing ticks without work", async () => {
   await using opened = await openTestStore();
   const { store } = opened;
   const woken: QueuedSession[] = [];
   using due = new DueWork({ work: store.work, wake: (queued) => woken.push(queued), clock: systemClock, logger });
+  // Files that ran before in this process may have left some that end by themselves.
+  const before = timers();
   const key = "main:terminal:chat";
   const { id: session } = await store.sessions.open(key, "family");
   const add = (id: string, dueAt: number) =>
@@ -45,7 +49,7 @@ test("a session is woken when its work is due, now or later, and nothing ticks w
       { session: key, group: "family" },
     ]);
   await store.work.drop("soon", "done");
-  expect(process.getActiveResourcesInfo().filter((kind) => kind === "Timeout")).toHaveLength(0);
+  expect(timers()).toBeLessThanOrEqual(before);
 });
 
 test("a store that fails for a moment delays work and loses none", async () => {

@@ -8,8 +8,8 @@ import type { Task } from "../../../src/domain/task.ts";
 import type { HostEvent } from "../../../src/events/event.ts";
 import { Scheduler } from "../../../src/scheduler/scheduler.ts";
 import { TaskBook, type TaskMaker, type WantedTask } from "../../../src/scheduler/task-book.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const minute = 60_000;
 const begin = 1_767_225_600_000;
@@ -25,7 +25,7 @@ const ann: TaskMaker = {
 async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
-  const store = stack.use(await openStore({ kind: "sqlite", path: join(folder.path, "store") }));
+  const store = stack.use(await openStoreAt(join(folder.path, "store")));
   const time = { now: begin, ran: 0 };
   const clock = { now: () => time.now, monotonic: () => time.ran };
   let turns = 0;
@@ -252,7 +252,8 @@ test("a clock that is set back or forward while the host is down costs no due ti
         // Due times that were claimed before the clock was set back are not run again.
         let soonest = next;
         while (known.has(soonest - 7 * minute) && soonest > now) soonest -= 7 * minute;
-        expect(soonest - now).toBeLessThanOrEqual(7 * minute);
+        // No task is due before it was made, wherever the clock is.
+        expect(soonest - Math.max(now, begin)).toBeLessThanOrEqual(7 * minute);
       }
       const work = (await rig.store.work.list({ limit: 1_000 })).map(({ dedupe }) => dedupe);
       expect(new Set(work).size).toBe(work.length);
@@ -305,9 +306,10 @@ test("what somebody with more rights has made is not changed by somebody with fe
 test("10,000 tasks of 500 groups that are due in one minute are claimed once each", { timeout: 120_000 }, async () => {
   await using rig = await openRig();
   const groups = Array.from({ length: 500 }, (_, index) => `group-${index}`);
+  const modes = Array.from({ length: 20 }, (_, made) => (made % 2 ? "group" : "isolated"));
   for (const name of groups) {
-    for (let made = 0; made < 20; made += 1)
-      await rig.make({ every: "1m", mode: made % 2 ? "group" : "isolated" }, ann, name);
+    // Written together: one after the other, each is a transaction on disk.
+    await Promise.all(modes.map((mode) => rig.make({ every: "1m", mode }, ann, name)));
   }
   const before = process.memoryUsage().heapUsed;
 

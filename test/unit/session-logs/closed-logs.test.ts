@@ -12,8 +12,8 @@ import type { NewEvent } from "../../../src/events/event.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { ClosedLogs } from "../../../src/session-logs/closed-logs.ts";
 import { SessionLogs } from "../../../src/session-logs/session-log.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const kilobyte = 1_024;
 const logger = pino({ level: "silent" });
@@ -22,7 +22,7 @@ const logger = pino({ level: "silent" });
 async function startLogs(home: string) {
   await using stack = new AsyncDisposableStack();
   const paths = homePaths(home);
-  const store = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
+  const store = stack.use(await openStoreAt(paths.database));
   const parts = { index: store.audit, clock: systemClock, instance: "0123abcd", logger };
   const audit = stack.use(await AuditLog.open({ folder: paths.audit, keyFolder: paths.keys, ...parts }));
   const publish = async (event: NewEvent): Promise<void> => {

@@ -14,6 +14,11 @@ function faultsOf(text: string, folder = "tea"): string[] {
   return check.ok ? [] : check.faults.map(describeSkillFault);
 }
 
+function facts(text: string): unknown {
+  const check = parseSkill("tea", `---\nname: tea\n${text}\n---\nBoil.`);
+  return check.ok ? check.facts : check.faults.map(describeSkillFault);
+}
+
 const head = "name: tea\ndescription: Makes tea.";
 
 test("front matter says what a skill is; texts stay as they were written", () => {
@@ -29,8 +34,26 @@ test("front matter says what a skill is; texts stay as they were written", () =>
       compatibility: "Needs a kettle",
       metadata: { version: "1.0" },
       allowedTools: ["Bash(git:*)", "Read"],
+      unknownKeys: [],
     },
   });
+});
+
+test("what other programs write besides is passed over, and texts without the quotes that they need are read", () => {
+  const foreign = 'description: x\nuser-invocable: true\nmetadata: {"other":{"bins":["ipfs"]}}\nhooks: [a]';
+  const tools = "allowed-tools: Bash(git add *), Read";
+
+  expect(facts(foreign)).toMatchObject({
+    unknownKeys: ["user-invocable", "hooks"],
+    metadata: { other: '{"bins":["ipfs"]}' },
+  });
+  expect(facts(`description: x\n${tools}`)).toMatchObject({ allowedTools: ["Bash(git add *)", "Read"] });
+  expect(facts("description: x\nallowed-tools: [Read, 'Bash(a b)']")).toMatchObject({
+    allowedTools: ["Read", "Bash(a b)"],
+  });
+  expect(facts('description: Use it for: "tea"')).toMatchObject({ description: 'Use it for: "tea"' });
+  expect(facts("description: >-\r\n  Makes\r\n  tea: green\r")).toMatchObject({ description: "Makes tea: green" });
+  expect(facts(`description: ${"x".repeat(1_025)}`)).toEqual([expect.stringContaining("at most 1,024 characters")]);
 });
 
 test("what is wrong is named with its place, its value and what to do", () => {
@@ -38,7 +61,6 @@ test("what is wrong is named with its place, its value and what to do", () => {
   expect(faultsOf(`---\n${head}\n`)).toEqual(["line 1: has no line of --- that ends the front matter"]);
   expect(faultsOf(`---\n${head}\n---\n \n`)).toEqual(["says nothing behind its front matter: how is it done?"]);
   expect(faultsOf("---\nname: tea\n---\nx")).toEqual(["description: is missing"]);
-  expect(faultsOf(`---\n${head}\nlicence: MIT\n---\nx`)).toEqual(["licence: unknown key; did you mean license?"]);
   expect(faultsOf(`---\n${head}\n---\nx`, "coffee")).toEqual([
     'name: is "tea", and its folder is called "coffee": give both one name',
   ]);

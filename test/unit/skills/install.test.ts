@@ -116,6 +116,31 @@ test("archives that lead out, link, hold devices or too much are refused, and le
   expect(existsSync("/tmp/evil")).toBe(false);
 });
 
+test("of a source with more than 100 skills one is installed by its name, and looked after, whatever its folder is called", async () => {
+  await using rig = await makeRig();
+  const { installer, at, places } = rig;
+  for (let index = 0; index < 101; index += 1) {
+    const folder = await writeSkill(at(`many/skills/a${index}`));
+    await writeFile(join(folder, "SKILL.md"), `---\nname: a${index}\ndescription: Another one.\n---\n`);
+  }
+  await writeSkill(at("many/skills/leaves"));
+
+  const all = installer.plan(at("many"));
+  await expect(all).rejects.toMatchObject({
+    message: expect.stringContaining("holds 102 skills; at most 100 are installed at once"),
+    fix: expect.stringContaining("--skill"),
+  });
+  const plan = await installer.plan(at("many"), "tea");
+  await installer.install(plan);
+  const [tea] = await installer.compare([{ name: "tea", from: plan.from, sha256: plan.skills[0]?.sha256 ?? "" }]);
+  const none = installer.plan(at("many"), "coffee");
+
+  await expect(none).rejects.toThrow('holds no skill "coffee"');
+  expect(plan.skills.map(({ name }) => name)).toEqual(["tea"]);
+  expect(await readdir(places.installed)).toContain("tea");
+  expect(tea).toMatchObject({ name: "tea", state: "current" });
+});
+
 test("folders with links, too many files or too many bytes are refused", async () => {
   await using rig = await makeRig();
   const { installer, at } = rig;
@@ -145,9 +170,7 @@ test("folders with links, too many files or too many bytes are refused", async (
   expect(await attempt((folder) => mkdir(join(folder, "a/b/c/d/e/f/g/h/i"), { recursive: true }))).toContain(
     "folders deep",
   );
-  expect(await attempt((folder) => writeFile(join(folder, "SKILL.toml"), ""))).toContain(
-    "tools of skills are not supported",
-  );
+  expect(await attempt((folder) => writeFile(join(folder, "SKILL.toml"), "tools = 1"))).toContain("SKILL.toml: tools");
   expect(await attempt((folder) => rename(join(folder, "SKILL.md"), join(folder, "skill.md")))).toContain(
     "holds no skill",
   );
@@ -227,7 +250,7 @@ test("two commands do not change the lock file at once; one that was killed does
   await using rig = await makeRig();
   const { lock } = rig.places;
   await withSkillLock(lock, async () => {
-    await expect(withSkillLock(lock, async () => undefined)).rejects.toThrow("Another command is changing the skills");
+    await expect(withSkillLock(lock, async () => undefined)).rejects.toThrow("is changing the skills of this home");
   });
   await writeFile(`${lock}.busy`, "999999999");
 

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 
 import type { MessageState } from "../../../src/domain/message.ts";
 import type { TurnState } from "../../../src/domain/turn.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import {
   byMessage,
   draft,
@@ -15,6 +14,7 @@ import {
   stopping,
   inChat,
 } from "../../contracts/store-setup.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 const groups = ["family", "work"] as const;
 
@@ -221,7 +221,7 @@ async function compare({ store }: Restartable, model: Model): Promise<void> {
 test("whatever happens in whatever order, no message, step or reply is lost, doubled or in two states", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
-      await using home = await restartableStore((path) => openStore({ kind: "sqlite", path }));
+      await using home = await restartableStore(openStoreAt);
       const model = new Model();
       for (const act of actions) {
         await act(home, model);

@@ -38,6 +38,7 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
     send: async ({ type }: { type: string }) => done.push(type),
     setFrozen: () => undefined,
     takeFile: async () => ({ ok: false, reason: "missing" }) as const,
+    giveFile: async () => "1.html",
     removeFiles: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };

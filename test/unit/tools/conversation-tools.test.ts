@@ -28,7 +28,7 @@ function host(
   can: { reactions?: boolean } = {},
 ): ConversationTools {
   return new ConversationTools({
-    registry: new ToolRegistry(tools),
+    registryOf: async () => new ToolRegistry(tools),
     sessions,
     channelCan: () => can.reactions ?? true,
   });

@@ -15,8 +15,10 @@ const exposure = (...names: string[]) =>
 test("whatever runs in the container may read the group's folder, and what changes anything may write to it", () => {
   for (const { name, ...tool } of builtInTools) {
     const writes = tool.runs === "container" && !tool.readsOnly;
-    const expected = { origins: [], readsFolder: true, writesFolder: writes };
-    expect([name, exposure(name)]).toEqual([name, tool.runs === "host" ? undefined : expected]);
+    const expected = { origins: name === "browser" ? ["web"] : [], readsFolder: true, writesFolder: writes };
+    const ofWeb = { origins: ["web"], readsFolder: false, writesFolder: true };
+    const ofHost = name.startsWith("web_") ? ofWeb : undefined;
+    expect([name, exposure(name)]).toEqual([name, tool.runs === "host" ? ofHost : expected]);
   }
   expect(exposure("read_file", "shell")).toMatchObject({ readsFolder: true, writesFolder: true });
   expect(exposure("read_file", "list_files")).toMatchObject({ readsFolder: true, writesFolder: false });

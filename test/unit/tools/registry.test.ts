@@ -32,6 +32,7 @@ test("a tool that is denied whatever it is called with is not offered", () => {
   expect(namesFor({ policy: { rules: [{ name: "reading", tools: ["read_file"], action: "allow" }] } })).toEqual([
     "propose_instructions",
     "read_file",
+    "request_packages",
   ]);
 });
 
@@ -39,6 +40,10 @@ test("reactions are offered only where the channel has them, and models that can
   expect(namesFor({}).filter((name) => !namesFor(plainChannel).includes(name))).toEqual(["react"]);
   expect(namesFor({ modelCallsTools: false })).toEqual([]);
   expect(namesFor({ modelSees: false })).toEqual(namesFor({}).filter((name) => name !== "view_image"));
+});
+
+test("a browser is offered only where the group's image has one", () => {
+  expect(namesFor({ hasBrowser: true }).filter((name) => !namesFor({}).includes(name))).toEqual(["browser"]);
 });
 
 test("two tools of one name are refused, and so is one that no agent could be told of", () => {
@@ -75,6 +80,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     redact: (text: string) => text,
     send: async () => undefined,
     keepFile: async () => Promise.reject(new Error("not asked for")),
+    keepVoice: async () => Promise.reject(new Error("not asked for")),
     keepImage: async () => Promise.reject(new Error("not asked for")),
     sessions: {
       list: async () => [],
@@ -82,6 +88,9 @@ test("a tool gets what it says it needs, and nothing else", async () => {
       send: async () => undefined,
       begin: async () => "",
     },
+    otherTools: { find: () => "" },
+    tellProgress: () => undefined,
+    giveFile: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,
     changeOutcome: async () => Promise.reject(new Error("not asked for")),
     subAgents: { status: async () => "", message: async () => "", cancel: async () => "" },

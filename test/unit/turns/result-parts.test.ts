@@ -1,17 +1,19 @@
-import { createHash } from "node:crypto";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../src/blobs/blob-folder.ts";
-import { keepImage } from "../../../src/blobs/keep-image.ts";
+import { keepImage } from "../../../src/blobs/keep-picture.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
 import { takeResultParts } from "../../../src/turns/steps/result-parts.ts";
+import { openMedia } from "../../support/open-media.ts";
 import { openMailbox } from "../../support/mailbox-under-test.ts";
+import { pngOf } from "../../support/picture-files.ts";
+import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest", "latin1");
+const png = pngOf("a plot");
 
 /** A mailbox with these files of the agent, and what the host makes of results. */
 async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) {
@@ -20,20 +22,29 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
   const home = stack.use(await temporaryFolder());
   await mkdir(join(box.toHost, "files"));
   for (const [name, content] of Object.entries(files)) await writeFile(join(box.toHost, "files", name), content);
+  const media = stack.use(await openMedia());
   const blobs = await BlobFolder.open({ folder: home.path, clock: { now: () => Date.now() } });
   const owned = stack.move();
   return {
     take: (results: readonly AgentToolResult[]) =>
       takeResultParts(results, {
-        group: "family",
+        group: someGroup("family"),
         container: box.mailbox,
         shownBy: () => [],
-        keepImage: (image) => keepImage({ blobs, hasRoom: async () => hasRoom }, image),
+        keepImage: (image) =>
+          keepImage({ ...media, blobs, hasRoom: async () => hasRoom }, { ...image, group: image.group.name }),
       }),
     left: () => readdir(join(box.toHost, "files")),
     kept: () => readdir(home.path),
+    /** The hashes of what is kept. */
+    blobs: async () => (await readdir(home.path, { recursive: true })).map((path) => basename(path)).filter(isHash),
+    read: (blob: string) => readFile(join(home.path, blob.slice(0, 2), blob)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function isHash(name: string): boolean {
+  return /^[0-9a-f]{64}$/.test(name);
 }
 
 function result(callId: string, ...files: readonly string[]): AgentToolResult {
@@ -46,14 +57,15 @@ test("a result of text stays as it is; an image is kept under its hash, by a nam
 
   const taken = await rig.take([result("a"), result("b", "plot")]);
 
-  const blob = createHash("sha256").update(png).digest("hex");
+  const [blob = ""] = await rig.blobs();
+  const { length: bytes } = await rig.read(blob);
   expect(taken).toEqual([
     { callId: "a", output: "output of a", isError: false },
     {
       callId: "b",
       parts: [
         { kind: "text", text: "output of b" },
-        { kind: "image", blob, mimeType: "image/png", bytes: png.length, name: "plot__.png" },
+        { kind: "image", blob, mimeType: "image/png", bytes, name: "plot__.png" },
       ],
       isError: false,
     },
@@ -71,16 +83,14 @@ test("what is not there, is no image or has no room is told in words, and nothin
   ]);
 
   expect(taken).toContain("[an image cannot be shown: it could not be taken (missing)]");
-  expect(taken).toContain("[an image cannot be shown: it is no JPEG, PNG, GIF or WebP image]");
+  expect(taken).toContain("[an image cannot be shown: it is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF picture]");
   expect(taken).toContain("[an image cannot be shown: there is no room for more images of this group]");
   expect([await rig.kept(), await full.kept()]).toEqual([[], []]);
 });
 
 test("one step has at most 16 images, over all of its results", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `plot-${index}`);
-  await using rig = await openRig(
-    Object.fromEntries(names.map((name) => [name, Buffer.concat([png, Buffer.from(name)])])),
-  );
+  await using rig = await openRig(Object.fromEntries(names.map((name) => [name, pngOf(name)])));
 
   const taken = await rig.take([result("a", ...names.slice(0, 10)), result("b", ...names.slice(10))]);
 

@@ -23,6 +23,7 @@ function sessionOf(group: Group, id: string, more: Partial<Session> = {}): Sessi
     generation: 0,
     contextCursor: 0,
     windowStart: 0,
+    clearedBefore: 0,
     ...more,
   };
 }

@@ -6,15 +6,15 @@ import { expect, test } from "vitest";
 
 import { prepareHome } from "../../../src/config/home/home.ts";
 import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
-import { openStore } from "../../../src/stores/catalog.ts";
 import { takeFolders } from "../../../src/wiring/groups.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openStoreAt } from "../../support/open-store-at.ts";
 
 test("a start with a renamed group says once where the folder of its chat is", async () => {
   await using folder = await temporaryFolder();
   const home = await prepareHome(join(folder.path, "home"));
-  await using store = await openStore({ kind: "sqlite", path: home.paths.database });
+  await using store = await openStoreAt(home.paths.database);
   const place = (name: string): string => join(home.paths.groups, name);
   const lines: string[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(line) });
@@ -22,6 +22,7 @@ test("a start with a renamed group says once where the folder of its chat is", a
     store: store.groups,
     exists: () => Promise.resolve(false),
     make: async ({ name }) => void (await mkdir(place(name), { recursive: true })),
+    hasMemories: () => Promise.resolve(false),
     adopting: () => Promise.resolve(),
   });
   const start = (name: string) => takeFolders({ store, home, logger }, folders, [someGroup(name, { chat: "main" })]);

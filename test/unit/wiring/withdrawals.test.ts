@@ -14,17 +14,27 @@ import { someGroup } from "../../support/some-group.ts";
 const web = { tool: "shell", origin: "web", action: "deny" } as const;
 
 /** Which rule denies the call by now that was asked when its turn had read these; its turn has read the web since. */
-async function deniedBy(policy: object, origins: readonly Origin[] | undefined): Promise<string | undefined> {
+async function deniedBy(
+  policy: object,
+  origins: readonly Origin[] | undefined,
+  more: { readonly agents?: object; readonly groups?: object; readonly agent?: string } = {},
+): Promise<string | undefined> {
   await using home = await openTestStore();
   const { store } = home;
   const exposure = { origins: ["web"] as const, readsFolder: false, writesFolder: false };
-  await askIn(store, [question({ askedAt: 1, origins })], { exposure });
-  const config = configSchema(builtInAdapters).parse({ policy });
+  await askIn(store, [question({ askedAt: 1, origins })], { exposure, agent: more.agent });
+  const config = configSchema(builtInAdapters).parse({
+    policy,
+    ...(more.agents && { agents: more.agents, groups: more.groups }),
+  });
   const roles = createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => false });
   const group = someGroup("family", {});
   const look = createDeniedBy(
     { config, store, roles },
-    { registry: new ToolRegistry(builtInTools), groups: { byName: (name) => (name === "family" ? group : undefined) } },
+    {
+      registryOf: async () => new ToolRegistry(builtInTools),
+      groups: { byName: (name) => (name === "family" ? group : undefined) },
+    },
   );
   const kept = await store.approvals.get("AAAAAA");
   return kept && (await look(kept));
@@ -36,4 +46,13 @@ test("a call is denied by the rule that holds by now, by what its turn had read 
   expect(await deniedBy({ rules: [web], tools: { shell: "ask" } }, ["member", "web"])).toBe("rules[0]");
   expect(await deniedBy({ rules: [web], tools: { shell: "ask" } }, ["member"])).toBeUndefined();
   expect(await deniedBy({ rules: [web], tools: { shell: "ask" } }, undefined)).toBe("rules[0]");
+});
+
+test("a question of one of several agents is denied by what that one may not do, and by nothing that holds for another", async () => {
+  const agents = { scout: { permissions: [{ tool: "shell", action: "deny" }] } };
+  const groups = { family: { channel: "terminal", chat: "chat", agents: ["main", "scout"] } };
+  const ask = { tools: { shell: "ask" } };
+
+  expect(await deniedBy(ask, ["member"], { agents, groups, agent: "scout" })).toBe("permissions[0] of agent scout");
+  expect(await deniedBy(ask, ["member"], { agents, groups, agent: "main" })).toBeUndefined();
 });

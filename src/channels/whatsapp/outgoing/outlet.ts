@@ -181,6 +181,8 @@ function partsOf(message: OutgoingMessage): Content[] {
 
 function unquotedPartsOf({ text, file, reaction }: OutgoingMessage): Content[] {
   if (reaction) return [{ kind: "reaction", ...reaction }];
+  // Who hears it need not read it.
+  if (file?.voice) return [{ kind: "file", file, caption: "", mentions: [] }];
   const said = toWhatsApp(text);
   const fits = file !== undefined && said.length <= captionChars && !file.mimeType.startsWith("audio/");
   const texts = said === "" || fits ? [] : splitText(said);

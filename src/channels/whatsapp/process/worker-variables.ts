@@ -1,15 +1,12 @@
-/** Variables that say how to reach the network and what to trust; nothing else of ours gets to the worker. */
+import { proxyVariables } from "../../../lib/process/proxy-variables.ts";
+
+/** Variables that say how to reach the network, what to trust and where compiled code is kept; nothing else of ours gets to the worker. */
 export const workerVariables = [
+  "NODE_COMPILE_CACHE",
   "NODE_EXTRA_CA_CERTS",
   "NODE_OPTIONS",
   "TZ",
   "LANG",
   "TMPDIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "NODE_USE_ENV_PROXY",
+  ...proxyVariables,
 ] as const;

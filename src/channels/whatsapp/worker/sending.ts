@@ -1,6 +1,7 @@
 import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@whiskeysockets/baileys";
 import type { AnyMessageContent, BinaryNode, WAMessage, WASocket } from "@whiskeysockets/baileys";
 
+import type { OutgoingFile } from "../../../domain/message.ts";
 import { isGroupChat } from "../arrival.ts";
 import type { SendOrder, SendOutcome } from "../process/calls.ts";
 import type { Groups } from "./groups.ts";
@@ -166,6 +167,14 @@ function fileContent({ file, caption, mentions }: FileOrder): AnyMessageContent 
   const isShown = file.bytes <= (shownBytes[file.mimeType] ?? -1);
   if (isShown && file.mimeType.startsWith("image/")) return { image: media, jpegThumbnail: "", ...said };
   if (isShown) return { video: media, jpegThumbnail: "", ...said };
+  if (file.voice) return voiceContent(file);
   if (file.mimeType.startsWith("audio/")) return { audio: media, seconds: 0, mimetype: file.mimeType };
   return { document: media, fileName: file.name, ...said };
+}
+
+/** What apps play in the chat, as if somebody had spoken into a phone. The picture of its loudness is always given, and flat where nobody knows it. */
+function voiceContent({ path, voice: { seconds = 0, waveform = [] } = {} }: OutgoingFile): AnyMessageContent {
+  const loudness = Uint8Array.from({ length: 64 }, (_, at) => waveform[at] ?? 0);
+  const sound = { audio: { url: path }, ptt: true, mimetype: "audio/ogg; codecs=opus", waveform: loudness };
+  return { ...sound, seconds: Math.round(seconds) };
 }

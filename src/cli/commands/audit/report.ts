@@ -11,8 +11,6 @@ import { markdownReport } from "../../../audit/report/markdown-report.ts";
 import { parseRange, type ReportRange } from "../../../audit/report/range.ts";
 import { auditReport } from "../../../audit/report/report.ts";
 import type { ReportFormat, UsageRows } from "../../../audit/report/report-format.ts";
-import { builtInAdapters } from "../../../config/adapters.ts";
-import { checkConfig } from "../../../config/loading/load.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { visibleLines } from "../../../lib/text/visible.ts";
 import { utcDay } from "../../../lib/time/utc-day.ts";
@@ -79,8 +77,9 @@ function formatOf({ format, texts = false }: ReportCommandOptions): ReportFormat
 }
 
 /** A configuration that cannot be used, for want of a variable say, must not keep anybody from reading the log. */
-async function readZone({ paths, environment, streams }: CommandContext): Promise<ZoneClock> {
-  const check = await checkConfig(paths.config, environment.variables, builtInAdapters);
+async function readZone(context: CommandContext): Promise<ZoneClock> {
+  const { paths, streams } = context;
+  const check = await context.checkConfig();
   if (check.ok) return new ZoneClock(check.loaded.config.timezone);
   streams.stderr.write(`crabpot: ${visibleLines(paths.config)} cannot be used: days and times are in UTC\n`);
   return new ZoneClock("UTC");

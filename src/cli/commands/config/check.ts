@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 
 import type { ConfigFault } from "../../../config/faults.ts";
 import { configuredGroups } from "../../../config/groups.ts";
-import { checkConfig, describeFault, type LoadedConfig } from "../../../config/loading/load.ts";
+import { describeFault, type LoadedConfig } from "../../../config/loading/load.ts";
 import { findRenamedGroups } from "../../../config/checks/renamed-groups.ts";
 import { openStoreReader } from "../../../stores/catalog.ts";
 import type { CommandContext } from "../../context.ts";
@@ -11,7 +11,7 @@ import type { Output } from "../../output.ts";
 /** Says what is wrong with config.yaml, or what to think about in one that can be used. */
 export async function tellConfigCheck(context: CommandContext, output: Output): Promise<void> {
   const file = context.paths.config;
-  const check = await checkConfig(file, context.environment.variables);
+  const check = await context.checkConfig();
   if (!check.ok) {
     context.exitCode = 1;
     output.line(`${file} cannot be used:`, "bad");

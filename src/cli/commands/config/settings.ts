@@ -1,20 +1,19 @@
 import type { Command } from "commander";
 import { stringify } from "yaml";
 
-import { builtInAdapters } from "../../../config/adapters.ts";
 import { editConfig } from "../../../config/editing/edit-config.ts";
 import { readValue } from "../../../config/editing/read-value.ts";
 import { parsePath } from "../../../config/editing/setting-path.ts";
 import { settingInEffect } from "../../../config/explain/setting-in-effect.ts";
 import { formatPath } from "../../../config/faults.ts";
 import { configuredGroups } from "../../../config/groups.ts";
-import { checkConfigText, loadConfig } from "../../../config/loading/load.ts";
+import { checkConfigText } from "../../../config/loading/load.ts";
 import type { ReloadReport } from "../../../domain/config-state.ts";
 import type { SettingChange, SettingEdit } from "../../../domain/setting.ts";
 import type { SettingView } from "../../../operations/operations.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { isWithoutHost } from "../../control-client.ts";
+import { isWithoutHost } from "../../control-socket.ts";
 import type { Output } from "../../output.ts";
 
 /** `get`, `set` and `unset`: with a host through it, as it knows the variables; without one on the file itself. */
@@ -55,7 +54,7 @@ async function getSetting(context: CommandContext, text: string): Promise<Settin
   } catch (error) {
     if (!isWithoutHost(error)) throw error;
   }
-  const loaded = await loadConfig(context.paths.config, context.environment.variables);
+  const loaded = await context.loadConfig();
   return { path: formatPath(path), value: settingInEffect(loaded, configuredGroups(loaded.config), path) };
 }
 
@@ -77,9 +76,11 @@ export async function changeConfig(
   }
 }
 
-async function changeFile({ paths, environment: { variables } }: CommandContext, edits: readonly SettingEdit[]) {
-  const check = (text: string) => checkConfigText(text, variables, builtInAdapters);
-  await editConfig(paths.config, edits, { variables, adapters: builtInAdapters, check });
+async function changeFile(context: CommandContext, edits: readonly SettingEdit[]) {
+  const { variables } = context.environment;
+  const adapters = await context.adapters();
+  const check = (text: string) => checkConfigText(text, variables, adapters);
+  await editConfig(context.paths.config, edits, { variables, adapters, check });
 }
 
 /** What became of the files of the configuration: exit code 1 where one cannot be used. */

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 
 import { readTrustedFile } from "../../../config/loading/config-file.ts";
 import { configValues } from "../../../config/explain/config-values.ts";
-import { loadConfig } from "../../../config/loading/load.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 
@@ -10,7 +9,7 @@ export function addConfigShow(config: Command, context: CommandContext): void {
   addLeaf(config, "show", "every setting with its value and where that comes from; secrets are masked").action(
     async (_options: object, command: Command) => {
       const { paths, environment } = context;
-      const loaded = await loadConfig(paths.config, environment.variables);
+      const loaded = await context.loadConfig();
       const text = await readTrustedFile(paths.config);
       context.outputOf(command).items(
         configValues(loaded, text, environment.variables),

@@ -2,14 +2,22 @@ import type { CommandContext } from "../../context.ts";
 import type { Check, CheckResult } from "./check.ts";
 import { runChecks } from "./check.ts";
 import { checkConfiguration, checkProviders } from "./configuration.ts";
+import { checkBrowsers } from "./browser.ts";
 import { checkAudit, checkDatabase } from "./data.ts";
 import { checkByAttacks } from "./attacks.ts";
 import { checkEngine } from "./engine.ts";
 import { checkGroupFolders, checkHost } from "./host.ts";
+import { checkMedia } from "./media.ts";
+import { checkVoice } from "./voice.ts";
 import { checkMemory } from "./memory.ts";
+import { checkMcpContainers } from "./mcp-containers.ts";
 import { checkMounts } from "./mounts.ts";
 import { checkAgentProfiles } from "./profiles.ts";
+import { checkOwnPrompts } from "./prompts.ts";
 import { checkSkills } from "./skills.ts";
+import { checkPackages } from "./packages.ts";
+import { checkPlugins } from "./plugins.ts";
+import { checkWeb } from "./web.ts";
 import { checkPeople } from "./people.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
 
@@ -23,14 +31,22 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "config", run: () => checkConfiguration(context) },
     { name: "mounts", run: () => checkMounts(context) },
     { name: "profiles", run: () => checkAgentProfiles(context) },
+    { name: "voice", run: () => checkVoice(context) },
+    { name: "prompts", run: () => checkOwnPrompts(context) },
     { name: "skills", run: () => checkSkills(context) },
+    { name: "plugins", run: () => checkPlugins(context) },
     { name: "people", run: () => checkPeople(context) },
     { name: "groups", run: () => checkGroupFolders(context) },
     { name: "database", run: () => checkDatabase(context.paths) },
     { name: "audit", run: () => checkAudit(context.paths) },
     { name: "engine", run: () => checkEngine(context) },
+    { name: "packages", run: () => checkPackages(context) },
+    { name: "browser", run: () => checkBrowsers(context) },
     { name: "provider", run: () => checkProviders(context) },
     { name: "memory", run: () => checkMemory(context) },
+    { name: "media", run: () => checkMedia() },
+    { name: "mcp-containers", run: () => checkMcpContainers(context) },
+    { name: "web", run: () => checkWeb(context) },
     { name: "host", run: () => checkHost(context) },
     ...(deep ? [{ name: "redteam", run: () => checkByAttacks(context) }] : []),
   ];

@@ -1,5 +1,6 @@
 import { providerOf } from "../../../config/checks/cross-checks.ts";
-import { checkConfig, describeFault, loadConfig } from "../../../config/loading/load.ts";
+import { describeFault } from "../../../config/loading/load.ts";
+import { referencesOf } from "../../../models/routes.ts";
 import { openProvider } from "../../../models/catalog.ts";
 import type { CommandContext } from "../../context.ts";
 import type { CheckResult } from "./check.ts";
@@ -11,7 +12,7 @@ const shortToken = 16;
 
 export async function checkConfiguration(context: CommandContext): Promise<CheckResult[]> {
   const file = context.paths.config;
-  const check = await checkConfig(file, context.environment.variables);
+  const check = await context.checkConfig();
   if (!check.ok) return check.faults.map((fault) => bad("config", describeFault(fault), fault.fix ?? `Edit ${file}.`));
   const { announcements, warnings, fromFile, config } = check.loaded;
   const results = [good("config", [fromFile ? `${file} is valid.` : "", ...announcements].join(" ").trim())];
@@ -37,8 +38,9 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
 
 /** Every vendor that a route uses: is it there, does it take the key? Costs no tokens. */
 export async function checkProviders(context: CommandContext): Promise<CheckResult[]> {
-  const { config, adapters, fromFile } = await loadConfig(context.paths.config, context.environment.variables);
-  const used = new Set(Object.values(config.models.routes).flatMap((route) => route.map(providerOf)));
+  const { config, adapters, fromFile } = await context.loadConfig();
+  const { routes } = config.models;
+  const used = new Set(Object.keys(routes).flatMap((route) => referencesOf(routes, route).map(providerOf)));
   const results: CheckResult[] = [];
   for (const [name, settings] of Object.entries(config.models.providers)) {
     if (!used.has(name)) continue;

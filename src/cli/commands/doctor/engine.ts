@@ -1,4 +1,3 @@
-import { checkConfig } from "../../../config/loading/load.ts";
 import { findAgentImage } from "../../../sandbox/images/agent-image.ts";
 import { openEngine } from "../../../sandbox/engine/catalog.ts";
 import type { EngineFacts } from "../../../sandbox/engine/engine.ts";
@@ -18,7 +17,7 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   const facts = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
   const results = [good("engine", `${facts.kind} ${facts.version} at ${facts.address}`)];
   results.push(...checkVersions(facts));
-  const read = await checkConfig(paths.config, environment.variables);
+  const read = await context.checkConfig();
   if (!read.ok) return results;
   const { config } = read.loaded;
   const [missing] = judgeRuntime(facts, config.sandbox.runtime);

@@ -2,7 +2,7 @@ import { access, constants, lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configuredGroups } from "../../../config/groups.ts";
-import { describeFault, loadConfig } from "../../../config/loading/load.ts";
+import { describeFault } from "../../../config/loading/load.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { shellQuoted } from "../../../lib/files/paths.ts";
 import type { ChannelView, HostStatus } from "../../../operations/operations.ts";
@@ -14,7 +14,7 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {
-  const loaded = await loadConfig(context.paths.config, context.environment.variables);
+  const loaded = await context.loadConfig();
   const { config } = loaded;
   const { groups, global } = context.paths;
   const renamed = await renamedGroups(context, loaded);

@@ -1,7 +1,6 @@
 import { lstat } from "node:fs/promises";
 
 import { configuredGroups } from "../../../config/groups.ts";
-import { loadConfig } from "../../../config/loading/load.ts";
 import type { Group } from "../../../domain/group.ts";
 import { readAllowlist } from "../../../sandbox/mounts/allowlist.ts";
 import type { MountDenial } from "../../../sandbox/mounts/rules.ts";
@@ -13,7 +12,7 @@ import { bad, good } from "./check.ts";
 
 /** The allowlist, and what each configured group would get by it. */
 export async function checkMounts(context: CommandContext): Promise<CheckResult[]> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const { config } = await context.loadConfig();
   const groups = configuredGroups(config);
   const results: CheckResult[] = [];
   const unlisted: Unlisted[] = [];

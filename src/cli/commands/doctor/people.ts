@@ -1,14 +1,13 @@
 import { stat } from "node:fs/promises";
 
-import { loadConfig } from "../../../config/loading/load.ts";
 import type { CommandContext } from "../../context.ts";
 import type { CheckResult } from "./check.ts";
 import { good, warning } from "./check.ts";
 
 /** Does what the configuration says of somebody hold, whichever of their ids a message comes with? */
 export async function checkPeople(context: CommandContext): Promise<CheckResult> {
-  const { paths, environment } = context;
-  const loaded = await loadConfig(paths.config, environment.variables);
+  const { paths } = context;
+  const loaded = await context.loadConfig();
   const isThere = (await stat(paths.database).catch(() => undefined)) !== undefined;
   const { readHalfKnownKeys } = await import("../../../wiring/stopped-host.ts");
   const keys = isThere ? await readHalfKnownKeys(paths, loaded) : [];

@@ -1,4 +1,3 @@
-import { loadConfig } from "../../../config/loading/load.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { listAll, type ListedSkill } from "../../../skills/list-skills.ts";
 import { readSkillMapping } from "../../../skills/skill-mapping.ts";
@@ -21,7 +20,7 @@ export async function checkSkills(context: CommandContext): Promise<CheckResult[
 
 /** Names in the configuration that stand for no skill: the host says so only when a group's turn begins. */
 async function checkNames(context: CommandContext, found: readonly ListedSkill[]): Promise<CheckResult[]> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const { config } = await context.loadConfig();
   const choices = [
     { path: "skills", group: undefined, choice: config.skills },
     ...Object.entries(config.groups).map(([group, { skills }]) => ({

@@ -3,12 +3,11 @@ import type { Command } from "commander";
 import { requireSetting } from "../../../config/editing/edit-group.ts";
 import { readValue } from "../../../config/editing/read-value.ts";
 import { parsePath } from "../../../config/editing/setting-path.ts";
-import { loadConfig } from "../../../config/loading/load.ts";
 import type { SettingPath } from "../../../domain/setting.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { isWithoutHost } from "../../control-client.ts";
+import { isWithoutHost } from "../../control-socket.ts";
 import { changeConfig, showValue } from "../config/settings.ts";
 
 export function addGroupSettings(groups: Command, context: CommandContext): void {
@@ -62,8 +61,8 @@ async function change(context: CommandContext, command: Command, { name, path, v
   });
 }
 
-async function requireConfigured({ paths, environment }: CommandContext, name: string): Promise<void> {
-  const { config } = await loadConfig(paths.config, environment.variables);
+async function requireConfigured(context: CommandContext, name: string): Promise<void> {
+  const { config } = await context.loadConfig();
   if (Object.hasOwn(config.groups, name)) return;
   const names = Object.keys(config.groups).join(", ") || "none";
   throw new AppError(

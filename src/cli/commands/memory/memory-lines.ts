@@ -3,11 +3,18 @@ import * as z from "zod";
 import { origins } from "../../../domain/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { NewMemory } from "../../../memory/item.ts";
+import { longestLine } from "./read-lines.ts";
 
-const time = z.union([
-  z.iso.datetime({ offset: true, local: true, error: "must be ISO 8601, such as 2026-01-31T12:00:00Z" }),
-  z.iso.date(),
-]);
+/** Programs also put a blank before the time, and no colon into the offset. */
+const time = z.preprocess(
+  (value) =>
+    typeof value === "string"
+      ? value.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T").replace(/(T.*[+-]\d{2})(\d{2})$/, "$1:$2")
+      : value,
+  z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
+    error: "must be ISO 8601, such as 2026-01-31T12:00:00Z",
+  }),
+);
 
 /** A memory as programs write it. Times without an offset are in UTC. */
 export const memoryFields = {
@@ -35,6 +42,8 @@ export function parseTime(text: string): number {
 
 /** One line of JSON as its schema reads it. Throws AppError `bad_input`. */
 export function parseLine<Output>(line: string, schema: z.ZodType<Output>): Output {
+  if (line.length > longestLine)
+    throw new AppError("too_large", `The line has more than ${longestLine} characters: ${line.slice(0, 80)}`);
   let value: unknown;
   try {
     value = JSON.parse(line);

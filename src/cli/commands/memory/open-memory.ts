@@ -1,9 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 
 import { embedderPlace } from "../../../config/memory.ts";
 import type { LoadedConfig } from "../../../config/loading/load.ts";
-import { loadPartOfConfig } from "../../../config/loading/part-of-config.ts";
 import { agentFolder, groupNameFault, groupOfFolder } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "../../../memory/embedding/embedder.ts";
@@ -11,13 +9,14 @@ import { modelFolder } from "../../../memory/embedding/model-files.ts";
 import { openEmbedder } from "../../../memory/embedding/open-embedder.ts";
 import { globalNotes } from "../../../memory/item.ts";
 import { GroupMemory } from "../../../memory/group-memory.ts";
+import { memoryOfFile, memoryPath } from "../../../memory/memory-path.ts";
 import type { CommandContext } from "../../context.ts";
 
 /** Where the memory of a group is, that of another agent of it (`group@agent`), or the global notes. Throws AppError `bad_input` for what is no name of a group. */
-export function memoryPath(context: CommandContext, group: string): string {
+export function pathOfMemory(context: CommandContext, group: string): string {
   const fault = group === globalNotes ? undefined : groupNameFault(groupOfFolder(group));
   if (fault !== undefined) throw new AppError("bad_input", `"${group}" ${fault}.`);
-  return join(context.paths.memory, `${group}.sqlite`);
+  return memoryPath(context.paths.memory, group);
 }
 
 /**
@@ -29,7 +28,7 @@ export function memoryName(context: CommandContext, group: string, agent: string
   if (agent === undefined) return group;
   const wanted = agentFolder(group, agent);
   const files = existsSync(context.paths.memory) ? readdirSync(context.paths.memory) : [];
-  if (files.includes(`${wanted}.sqlite`)) return wanted;
+  if (files.some((file) => memoryOfFile(file) === wanted)) return wanted;
   throw new AppError("not_found", `Group ${group} has no memory of an agent "${agent}" beside its first one.`, {
     fix: "leave out --agent for the memory of the first one; others have one from when they remember something",
   });
@@ -44,8 +43,9 @@ export async function withMemory<T>(
   group: string,
   use: (memory: GroupMemory) => Promise<T>,
 ): Promise<T> {
-  const path = memoryPath(context, group);
-  const loaded = await loadPartOfConfig(context.paths.config, context.environment.variables, ["memory", "models"]);
+  const path = pathOfMemory(context, group);
+  const sections = ["memory", "models"] as const;
+  const loaded = await context.loadPartOfConfig(sections);
   await using owned = new AsyncDisposableStack();
   const embedder = await embedderOf(context, loaded);
   if (embedder !== undefined) owned.use(embedder);
@@ -59,7 +59,7 @@ export async function withExistingMemory<T>(
   group: string,
   use: (memory: GroupMemory) => Promise<T>,
 ): Promise<T | undefined> {
-  return existsSync(memoryPath(context, group)) ? withMemory(context, group, use) : undefined;
+  return existsSync(pathOfMemory(context, group)) ? withMemory(context, group, use) : undefined;
 }
 
 function embedderOf(context: CommandContext, { config, adapters }: LoadedConfig): Promise<Embedder | undefined> {

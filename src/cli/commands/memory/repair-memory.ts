@@ -5,12 +5,12 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 import { faultOfFile, repairFile, type Salvaged } from "../../../memory/file/repair.ts";
 import { memoryOptions } from "../../../memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
-import { isWithoutHost } from "../../control-client.ts";
-import { memoryPath } from "./open-memory.ts";
+import { isWithoutHost } from "../../control-socket.ts";
+import { pathOfMemory } from "./open-memory.ts";
 
 /** Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a host runs. */
 export async function repairIfDamaged(context: CommandContext, group: string): Promise<Salvaged | undefined> {
-  const path = memoryPath(context, group);
+  const path = pathOfMemory(context, group);
   if (!existsSync(path)) return undefined;
   const fault = faultOfFile(path);
   if (fault === undefined) return undefined;

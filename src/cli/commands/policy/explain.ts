@@ -3,10 +3,9 @@ import { sortOrigins } from "../../../domain/origin.ts";
 import type { Verdict } from "../../../domain/policy.ts";
 import type { Role } from "../../../domain/role.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import { builtInTools } from "../../../tools/catalog.ts";
 import { judgeToolCall } from "../../../tools/judge-tool-call.ts";
 import type { JudgedToolCall } from "../../../tools/judge-tool-call.ts";
-import { ToolRegistry } from "../../../tools/registry.ts";
+import type { ToolRegistry } from "../../../tools/registry.ts";
 import type { Output } from "../../output.ts";
 import type { GroupAudience } from "./find-audience.ts";
 
@@ -16,15 +15,14 @@ export interface ExplainOptions {
   readonly origin: readonly Origin[];
 }
 
-/** Judges a call as the host would, in a turn of somebody of this role that has read their words and what else is said. */
+/** `brought`: tools of the group's skills. Judges a call as the host would, in a turn of somebody of this role that has read their words and what else is said. */
 export async function explainCall(
-  { group, audience }: GroupAudience,
+  { group, audience, registry }: GroupAudience & { readonly registry: ToolRegistry },
   { tool, input }: { readonly tool: string; readonly input: string | undefined },
   { role, origin }: ExplainOptions,
 ): Promise<JudgedToolCall> {
   const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
   const provenance = { role, origins: sortOrigins([role, ...origin]) };
-  const registry = new ToolRegistry(builtInTools);
   return judgeToolCall({ name: tool, input: parseInput(input) }, { registry, audience, place, provenance });
 }
 

@@ -1,8 +1,11 @@
 import type { Adapters } from "../../../config/adapters.ts";
 import { hasTrait } from "../../../config/adapters.ts";
-import { configuredGroups, sessionVisibilityOf, skillsOf } from "../../../config/groups.ts";
+import { configuredGroups, hasBrowser, sessionVisibilityOf, skillsOf } from "../../../config/groups.ts";
+import { speaksFor } from "../../../config/media.ts";
 import { policyOf } from "../../../config/policy.ts";
 import type { Config } from "../../../config/schema/config.ts";
+import { webOf } from "../../../config/web.ts";
+import { webAbilities } from "../../../domain/web.ts";
 import { unknownGroup } from "../../../domain/group.ts";
 import type { Group } from "../../../domain/group.ts";
 import { callsTools, seesImages } from "../../../models/capabilities.ts";
@@ -31,6 +34,9 @@ export async function findAudience(
     modelSees: seesImages(config.models, group.model),
     remembers: config.memory.enabled,
     hasSkills: skillsOf(config, name) !== "none",
+    web: webAbilities(webOf(config, name)),
+    speaks: speaksFor(config, name),
+    hasBrowser: hasBrowser(config, name),
     seesSessions: sessionVisibilityOf(config, group) !== undefined,
   };
   return { group, audience };

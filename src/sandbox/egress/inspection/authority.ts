@@ -1,10 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { X509Certificate } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError, nothingIfMissing } from "../../../lib/app-error.ts";
+import { writeWhole } from "../../../lib/files/guarded-change.ts";
 import { der } from "./der.ts";
 
 const oid = {
@@ -60,21 +61,6 @@ async function readPair(keyFile: string, certificateFile: string): Promise<Crede
   const texts = [keyFile, certificateFile].map(async (file) => readFile(file, "utf8").catch(nothingIfMissing));
   const [key, certificate] = await Promise.all(texts);
   return key === undefined || certificate === undefined ? undefined : { key, certificate };
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomBytes(4).toString("hex")}`;
-  const file = await open(draft, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, path).catch(async (error: unknown) => {
-    await rm(draft, { force: true });
-    throw error;
-  });
 }
 
 function makeAuthority(now: number): Credentials {

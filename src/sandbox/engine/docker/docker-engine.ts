@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { finished, type Readable } from "node:stream";
+import { addAbortSignal, finished, type Readable } from "node:stream";
 import { json } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { AppError, toError } from "../../../lib/app-error.ts";
@@ -7,6 +7,7 @@ import type {
   ContainerEngine,
   ContainerExit,
   ContainerSummary,
+  Conversation,
   CreateBody,
   EngineFacts,
   Inspection,
@@ -21,6 +22,7 @@ import {
   type VersionAnswer,
 } from "./answers.ts";
 import type { EngineAddress } from "./address.ts";
+import { attachStreams, converseOver } from "./converse.ts";
 import { demultiplex } from "./demultiplex.ts";
 import { EngineClient, pathSegment, refusalStatus } from "./engine-client.ts";
 import type { EngineModem } from "./engine-modem.ts";
@@ -129,19 +131,26 @@ export class DockerEngine implements ContainerEngine {
   }
 
   /** Ends, without an error, when the container ends, the engine goes away or this object is disposed. */
-  async attach(id: string): Promise<Readable> {
-    const action = `attach to container ${id}`;
-    const wish = { stream: true, stdout: true, stderr: true };
+  async attach(id: string, only?: "stderr"): Promise<Readable> {
     const detached = new AbortController();
-    const life = AbortSignal.any([detached.signal, this.#closed.signal]);
-    const limit = setTimeout(() => detached.abort(new Error("it took too long")), requestLimitMs);
-    const source = await this.#client
-      .ask(action, life, (docker) => containerOf(docker, id).attach(wish))
-      .finally(() => clearTimeout(limit));
+    const wish = { stream: true, stdout: only === undefined, stderr: true };
+    const source = await this.#attach(id, (docker) => containerOf(docker, id).attach(wish), detached);
     const output = demultiplex();
     finished(source, () => output.end());
     finished(output, () => detached.abort());
     return source.pipe(output);
+  }
+
+  async converse(id: string): Promise<Conversation> {
+    const source = await this.#attach(id, (docker) => attachStreams(docker, containerOf(docker, id).id));
+    // The library's signal no longer counts for a connection that was taken over.
+    return converseOver(addAbortSignal(this.#closed.signal, source));
+  }
+
+  async #attach<T>(id: string, ask: Ask<T>, detached = new AbortController()): Promise<T> {
+    const life = AbortSignal.any([detached.signal, this.#closed.signal]);
+    const limit = setTimeout(() => detached.abort(new Error("it took too long")), requestLimitMs);
+    return this.#client.ask(`attach to container ${id}`, life, ask).finally(() => clearTimeout(limit));
   }
 
   async image(

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import { AppError } from "../../../lib/app-error.ts";
-import type { BuildOptions, ImageBuilder, Progress } from "../image-builder.ts";
+import { mebibyte } from "../../../lib/text/bytes.ts";
+import type { BuildOptions, ImageBuilder, ListedImage, Progress } from "../image-builder.ts";
 import type { EngineAddress } from "./address.ts";
 import { EngineClient, pathSegment, refusalStatus } from "./engine-client.ts";
 
@@ -13,6 +14,9 @@ interface ProgressEvent {
 }
 
 type Ask<T> = (docker: Docker) => Promise<T>;
+
+/** On a container that is there to be read, with the image's id. */
+const readLabel = "crabpot.reads-image";
 
 /** Image building through Docker's API, with the builder that every engine of that API has. */
 export class DockerImageBuilder implements ImageBuilder {
@@ -44,14 +48,15 @@ export class DockerImageBuilder implements ImageBuilder {
     const [repo, name] = tag.split(":");
     const importing: Ask<NodeJS.ReadableStream> = (docker) =>
       docker.importImage(archive, { repo: repo ?? tag, tag: name ?? "latest" });
-    await this.#send(`import ${tag}`, archive, importing, () => {});
+    await this.#send(`import ${tag}`, archive, importing, { progress: () => {} });
   }
 
   async build(archive: Readable, options: BuildOptions, progress: Progress): Promise<void> {
-    const { tag: t, labels, buildArguments: buildargs } = options;
-    const building: Ask<NodeJS.ReadableStream> = (docker) =>
-      docker.buildImage(archive, { t, labels: { ...labels }, buildargs: { ...buildargs }, rm: true, forcerm: true });
-    await this.#send(`build ${t}`, archive, building, progress);
+    const { tag: t, labels, buildArguments: buildargs, memoryMb, signal } = options;
+    const memory = memoryMb === undefined ? {} : { memory: memoryMb * mebibyte, memswap: memoryMb * mebibyte };
+    const wish = { t, labels: { ...labels }, buildargs: { ...buildargs }, rm: true, forcerm: true, ...memory };
+    const building: Ask<NodeJS.ReadableStream> = (docker) => docker.buildImage(archive, wish);
+    await this.#send(`build ${t}`, archive, building, { progress, signal });
   }
 
   async tag(id: string, tag: string): Promise<void> {
@@ -59,9 +64,40 @@ export class DockerImageBuilder implements ImageBuilder {
     await this.#ask(`tag ${id} as ${tag}`, (docker) => docker.getImage(pathSegment(id)).tag({ repo, tag: name }));
   }
 
-  async list(label: string): Promise<{ id: string; tags: readonly string[] }[]> {
+  async list(label: string): Promise<ListedImage[]> {
     const images = await this.#ask("list images", (docker) => docker.listImages({ filters: { label: [label] } }));
-    return images.map(({ Id, RepoTags }) => ({ id: Id, tags: RepoTags ?? [] }));
+    return images.map(({ Id, RepoTags, Labels, Size, Created }) => ({
+      id: Id,
+      tags: RepoTags ?? [],
+      labels: { ...(Labels as Record<string, string> | null) },
+      bytes: Size,
+      createdAt: Created * 1000,
+    }));
+  }
+
+  async read<Answer>(id: string, look: (archive: Readable) => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    const action = `read image ${id}`;
+    const label = `${readLabel}=${id}`;
+    const left = await this.#ask(action, (docker) => docker.listContainers({ all: true, filters: { label: [label] } }));
+    for (const { Id } of left) await this.#removeContainer(Id);
+    const wish = { Image: id, Cmd: ["none"], Labels: { [readLabel]: id }, NetworkDisabled: true };
+    const container = await this.#ask(action, (docker) => docker.createContainer(wish));
+    try {
+      const archive = await this.#client.ask(action, signal, (docker) => docker.getContainer(container.id).export());
+      return await look(archive as Readable);
+    } finally {
+      await this.#removeContainer(container.id);
+    }
+  }
+
+  async #removeContainer(id: string): Promise<void> {
+    try {
+      await this.#ask(`remove container ${id}`, (docker) =>
+        docker.getContainer(pathSegment(id)).remove({ force: true }),
+      );
+    } catch (thrown) {
+      if (![404, 409].includes(refusalStatus(thrown) ?? 0)) throw thrown;
+    }
   }
 
   async remove(tag: string): Promise<boolean> {
@@ -79,9 +115,14 @@ export class DockerImageBuilder implements ImageBuilder {
   }
 
   /** Sends an archive, and ends the reading of it whatever comes. */
-  async #send(action: string, archive: Readable, ask: Ask<NodeJS.ReadableStream>, progress: Progress): Promise<void> {
+  async #send(
+    action: string,
+    archive: Readable,
+    ask: Ask<NodeJS.ReadableStream>,
+    { progress, signal }: { readonly progress: Progress; readonly signal?: AbortSignal | undefined },
+  ): Promise<void> {
     try {
-      await this.#follow(action, new AbortController().signal, ask, progress);
+      await this.#follow(action, signal ?? new AbortController().signal, ask, progress);
     } finally {
       archive.destroy();
     }

@@ -9,8 +9,10 @@ import {
   approvalScopes,
   type CardReaction,
   type Grant,
+  type NewApproval,
 } from "../../../domain/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
+import type { StandingAsk } from "../../approval-store.ts";
 import type { NewStep } from "../../store.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -25,6 +27,78 @@ const votes = sql<number>`(select count(*) from approval_votes where approval_vo
 /** Approvals with how many people have allowed each so far. */
 export function selectApprovals(kysely: Kysely<Tables>) {
   return kysely.selectFrom("approvals").selectAll().select(votes);
+}
+
+/** What of a row is the question itself. */
+function columnsOf(approval: NewApproval) {
+  return {
+    code: approval.code,
+    about: approval.about ?? ("call" as const),
+    call_id: approval.call,
+    tool: approval.tool,
+    input: approval.input,
+    sha256: approval.sha256,
+    risk: approval.risk,
+    rule: approval.rule,
+    asker_id: approval.asker.id,
+    asker_name: approval.asker.name,
+    asker_role: approval.asker.role,
+    approvers: approval.approvers,
+    quorum: approval.quorum,
+    asked_at: approval.askedAt,
+    expires_at: approval.expiresAt,
+    state: "open" as const,
+    diff: approval.change?.diff ?? null,
+    base: approval.change?.base ?? null,
+    origins: approval.origins === undefined ? null : JSON.stringify(approval.origins),
+  };
+}
+
+/** As `ApprovalStore.ask`, inside the caller's transaction. */
+export async function insertStanding(
+  transaction: Transaction<Tables>,
+  { group, approval, card, limit }: StandingAsk,
+): Promise<"asked" | "known" | "too-many"> {
+  const { about, tool, sha256, asker, askedAt } = approval;
+  if (about === "description") {
+    const like = transaction.selectFrom("approvals").select("code").where("about", "=", about).where("tool", "=", tool);
+    if (await like.where("sha256", "=", sha256).executeTakeFirst()) return "known";
+    await transaction
+      .updateTable("approvals")
+      .set({ state: "cancelled", decided_at: askedAt })
+      .where("about", "=", about)
+      .where("tool", "=", tool)
+      .where(isOpen)
+      .execute();
+  }
+  const { count } = await transaction
+    .selectFrom("approvals")
+    .select((select) => select.fn.countAll<number>().as("count"))
+    .where("about", "=", about)
+    .where("asker_id", "=", asker.id)
+    .where("group_name", "=", group)
+    .where("asked_at", ">", limit.since)
+    .executeTakeFirstOrThrow();
+  if (count >= limit.most) return "too-many";
+  const { channel = "", chat = "" } = card ?? {};
+  const seq = card ? (await insertOutgoing(transaction, card, askedAt)).seq : 0;
+  await transaction
+    .insertInto("approvals")
+    .values({ ...columnsOf(approval), group_name: group, channel, chat, position: 0, card: seq })
+    .execute();
+  return "asked";
+}
+
+/** As `ApprovalStore.cancel`, inside the caller's transaction. */
+export async function cancelApproval(transaction: Transaction<Tables>, code: string, at: number): Promise<boolean> {
+  const cancelled = await transaction
+    .updateTable("approvals")
+    .set({ state: "cancelled", decided_at: at })
+    .where("code", "=", code)
+    .where(isOpen)
+    .returning("code")
+    .executeTakeFirst();
+  return cancelled !== undefined;
 }
 
 /** Opens them with the step whose calls they are about, and writes what asks. */
@@ -42,7 +116,7 @@ export async function insertApprovals(
     await transaction
       .insertInto("approvals")
       .values({
-        code: approval.code,
+        ...columnsOf(approval),
         group_name: turn.group_name,
         channel: card.channel,
         chat: card.chat,
@@ -50,25 +124,8 @@ export async function insertApprovals(
         conversation: turn.conversation,
         turn: turn.id,
         step,
-        call_id: approval.call,
         position,
-        tool: approval.tool,
-        input: approval.input,
-        sha256: approval.sha256,
-        risk: approval.risk,
-        rule: approval.rule,
-        asker_id: approval.asker.id,
-        asker_name: approval.asker.name,
-        asker_role: approval.asker.role,
-        approvers: approval.approvers,
-        quorum: approval.quorum,
-        asked_at: approval.askedAt,
-        expires_at: approval.expiresAt,
-        state: "open",
         card: seq,
-        diff: approval.change?.diff ?? null,
-        base: approval.change?.base ?? null,
-        origins: approval.origins === undefined ? null : JSON.stringify(approval.origins),
       })
       .execute();
   }
@@ -108,7 +165,7 @@ export async function answerApproval(transaction: Transaction<Tables>, answer: A
     await settle(transaction, found, { answer, state: "denied" });
     return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
   }
-  const given = found.change ? { ...answer, scope: "once" as const } : answer;
+  const given = found.change || found.about ? { ...answer, scope: "once" as const } : answer;
   const { scope, isEnough, isNew } = await vote(transaction, found, given);
   if (!isEnough) return { outcome: "counted", again: !isNew, approval: await approvalOf(transaction, answer.code) };
   await settle(transaction, found, { answer, state: "allowed", scope });
@@ -208,7 +265,8 @@ export async function expireApproval(
 }
 
 /** People have looked at the turn: what it is tried in from now on counts anew. */
-async function letGoOn(transaction: Transaction<Tables>, turn: string): Promise<void> {
+async function letGoOn(transaction: Transaction<Tables>, turn: string | undefined): Promise<void> {
+  if (turn === undefined) return;
   await transaction
     .updateTable("turns")
     .set({ attempts: 0 })
@@ -229,14 +287,16 @@ async function insertGrant(
   approval: Approval,
   { answer, scope }: { readonly answer: ApprovalAnswer; readonly scope: Grant["scope"] },
 ): Promise<void> {
+  const { session, conversation } = approval;
+  if (session === undefined || conversation === undefined) return;
   await transaction
     .insertInto("grants")
     .values({
       id: randomUUID(),
       code: approval.code,
       group_name: approval.group,
-      session: approval.session,
-      conversation: approval.conversation,
+      session,
+      conversation,
       tool: approval.tool,
       input: approval.input,
       sha256: approval.sha256,
@@ -253,6 +313,16 @@ async function approvalOf(transaction: Transaction<Tables>, code: string): Promi
   const row = await selectApprovals(transaction).where("code", "=", code).executeTakeFirst();
   if (!row) throw new AppError("not_found", `There is no approval "${code}".`);
   return toApproval(row);
+}
+
+function callPlace({ about, session, conversation, turn, step }: Row<"approvals">) {
+  return {
+    about: about === "call" ? undefined : about,
+    session: session ?? undefined,
+    conversation: conversation ?? undefined,
+    turn: turn ?? undefined,
+    step: step ?? undefined,
+  };
 }
 
 export function toApproval(row: Row<"approvals"> & { readonly votes: number }): Approval {
@@ -273,10 +343,7 @@ export function toApproval(row: Row<"approvals"> & { readonly votes: number }): 
     group: row.group_name,
     channel: row.channel,
     chat: row.chat,
-    session: row.session,
-    conversation: row.conversation,
-    turn: row.turn,
-    step: row.step,
+    ...callPlace(row),
     state: row.state,
     scope: row.scope ?? undefined,
     decidedAt: row.decided_at ?? undefined,

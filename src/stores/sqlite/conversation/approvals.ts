@@ -11,13 +11,15 @@ import type {
 import type { Lease } from "../../../domain/lease.ts";
 import type { OutgoingDraft } from "../../../domain/message.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
-import type { ApprovalStore, GrantedCall } from "../../approval-store.ts";
+import type { ApprovalStore, GrantedCall, StandingAsk } from "../../approval-store.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../schema/tables.ts";
 import {
   answerApproval,
+  cancelApproval,
   expireApproval,
   insertRefusedReaction,
+  insertStanding,
   isOpen,
   selectApprovals,
   toApproval,
@@ -62,10 +64,11 @@ export class SqliteApprovals implements ApprovalStore {
     return row && toApproval(row);
   }
 
-  async list({ group, state, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
+  async list({ group, state, about, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
     const rows = await this.#database.read((kysely) => {
       let newest = selectApprovals(kysely).orderBy("card", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
+      if (about !== undefined) newest = newest.where("about", "=", about);
       if (state !== undefined) newest = newest.where("state", "=", state);
       return newest.execute();
     });
@@ -101,6 +104,18 @@ export class SqliteApprovals implements ApprovalStore {
         .executeTakeFirstOrThrow(),
     );
     return count;
+  }
+
+  ask(asked: StandingAsk): ReturnType<ApprovalStore["ask"]> {
+    return this.#database.write((transaction) => insertStanding(transaction, asked));
+  }
+
+  cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      if (!(await cancelApproval(transaction, code, at))) return false;
+      for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
+      return true;
+    });
   }
 
   decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered> {
@@ -148,7 +163,7 @@ export class SqliteApprovals implements ApprovalStore {
     return this.#database.write(async (transaction) => {
       const rows = await selectApprovals(transaction).where("step", "=", step).orderBy("position").execute();
       const [first] = rows;
-      if (!first) return undefined;
+      if (!first || first.turn === null) return undefined;
       await runningTurn(transaction, first.turn, lease);
       if (rows.some(({ state, released_at }) => state === "open" || released_at !== null)) return undefined;
       await transaction.updateTable("approvals").set({ released_at: at }).where("step", "=", step).execute();

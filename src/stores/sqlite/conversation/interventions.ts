@@ -10,6 +10,7 @@ import { insertOutgoing } from "./outbox.ts";
 import { hasAwaited, lastDelivery } from "./sub-agent-rows.ts";
 import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
+import { requestCompactions } from "./summaries.ts";
 import type { Tables } from "../schema/tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
 import { dropWork, dueWorkOf } from "./work.ts";
@@ -62,6 +63,7 @@ export class SqliteInterventions implements InterventionStore {
       await setState(transaction, ended.waiting, "handled");
       for (const { id } of ended.work) await dropWork(transaction, id, "stopped in the chat");
       for (const session of change.renews ?? []) await renewSession(transaction, session, seq);
+      await requestCompactions(transaction, seq, change.compacts);
       if (change.settles) await settleRequest(transaction, change.settles);
       const answered = change.answers && (await answerApproval(transaction, change.answers));
       const done = { ...ended, answered };

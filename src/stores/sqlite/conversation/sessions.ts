@@ -6,7 +6,7 @@ import type { Session } from "../../../domain/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { type NewSideSession, sessionId, type SessionStore } from "../../session-store.ts";
 import type { Database } from "../database.ts";
-import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
+import { parseSectionTokens, parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
 import { statement } from "../statement.ts";
@@ -109,12 +109,26 @@ export class SqliteSessions implements SessionStore {
     return found(row, id).generation;
   }
 
-  /** Only moves forward: an older value leaves it where it is. */
-  async setWindowStart(id: string, stepSeq: number): Promise<void> {
+  async setClearedBefore(id: string, stepSeq: number): Promise<void> {
     const row = await this.#database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
-        .set({ window_start: sql<number>`max(window_start, ${stepSeq})` })
+        .set({ cleared_before: sql<number>`max(cleared_before, ${stepSeq})` })
+        .where("id", "=", id)
+        .returning("id")
+        .executeTakeFirst(),
+    );
+    found(row, id);
+  }
+
+  async retirePictures(id: string, { from, captions }: Parameters<SessionStore["retirePictures"]>[1]): Promise<void> {
+    const row = await this.#database.writeSoon((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set({
+          pictures_from: sql<number>`max(pictures_from, ${from})`,
+          captions_to: sql<number>`max(captions_to, ${captions})`,
+        })
         .where("id", "=", id)
         .returning("id")
         .executeTakeFirst(),
@@ -126,15 +140,27 @@ export class SqliteSessions implements SessionStore {
     const row = await this.#database.read((kysely) =>
       kysely.selectFrom("conversation_prompts").selectAll().where("session", "=", id).executeTakeFirst(),
     );
-    return row && { conversation: row.conversation, system: parseTexts(row.system), told: parseToldFacts(row.told) };
+    if (!row) return undefined;
+    const { conversation, system, told, sections } = row;
+    return {
+      conversation,
+      system: parseTexts(system),
+      told: parseToldFacts(told),
+      ...(sections !== null && { sections: parseSectionTokens(sections) }),
+    };
   }
 
   async setPrompt(
     id: string,
-    { conversation, system, told }: ConversationPrompt,
+    { conversation, system, told, sections }: ConversationPrompt,
     readsFolder?: { readonly turn: string; readonly at: number },
   ): Promise<void> {
-    const values = { conversation, system: JSON.stringify(system), told: JSON.stringify(told) };
+    const values = {
+      conversation,
+      system: JSON.stringify(system),
+      told: JSON.stringify(told),
+      sections: sections === undefined ? null : JSON.stringify(sections),
+    };
     await this.#database.writeSoon(async (transaction) => {
       await transaction
         .insertInto("conversation_prompts")
@@ -145,11 +171,7 @@ export class SqliteSessions implements SessionStore {
     });
   }
 
-  async offerTools(
-    id: string,
-    conversation: number,
-    tools: readonly ToolDefinition[],
-  ): Promise<readonly ToolDefinition[]> {
+  async offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined> {
     const known = await this.#database.read((kysely) =>
       kysely
         .selectFrom("offered_tools")
@@ -158,7 +180,16 @@ export class SqliteSessions implements SessionStore {
         .where("conversation", "=", conversation)
         .executeTakeFirst(),
     );
-    if (known) return parseToolDefinitions(known.tools);
+    return known && parseToolDefinitions(known.tools);
+  }
+
+  async offerTools(
+    id: string,
+    conversation: number,
+    tools: readonly ToolDefinition[],
+  ): Promise<readonly ToolDefinition[]> {
+    const known = await this.offered(id, conversation);
+    if (known) return known;
     const row = { session: id, conversation, tools: JSON.stringify(tools) };
     await this.#database.writeSoon((transaction) =>
       transaction
@@ -173,6 +204,23 @@ export class SqliteSessions implements SessionStore {
         .execute(),
     );
     return parseToolDefinitions(row.tools);
+  }
+
+  async extendOffer(
+    id: string,
+    conversation: number,
+    tools: readonly ToolDefinition[],
+  ): Promise<readonly ToolDefinition[]> {
+    const json = JSON.stringify(tools);
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .updateTable("offered_tools")
+        .set({ tools: json })
+        .where("session", "=", id)
+        .where("conversation", "=", conversation)
+        .execute(),
+    );
+    return parseToolDefinitions(json);
   }
 
   async nextMailboxBlock(id: string): Promise<number> {
@@ -266,6 +314,8 @@ export async function renewSession(transaction: Transaction<Tables>, id: string,
       conversation: set("conversation", "+", 1),
       generation: set("generation", "+", 1),
       window_start: 0,
+      pictures_from: 0,
+      captions_to: 0,
       context_cursor: sql<number>`max(context_cursor, ${upTo})`,
     }))
     .where("id", "=", id)
@@ -292,5 +342,7 @@ function toSession(row: Row<"sessions">): Session {
     generation: row.generation,
     contextCursor: row.context_cursor,
     windowStart: row.window_start,
+    clearedBefore: row.cleared_before,
+    ...(row.pictures_from > 0 && { retired: { from: row.pictures_from, captions: row.captions_to } }),
   };
 }

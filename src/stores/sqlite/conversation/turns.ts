@@ -345,7 +345,8 @@ async function findTurn(transaction: Transaction<Tables>, id: string, lease?: Le
   return row;
 }
 
-function refuseFenced(lease: Lease | undefined, current: number): void {
+/** AppError `fenced` for a lease that was followed by another one. */
+export function refuseFenced(lease: Lease | undefined, current: number): void {
   if (lease === undefined || lease.generation === current) return;
   throw new AppError(
     "fenced",

@@ -155,7 +155,7 @@ export class SqliteErasure implements ErasureStore {
 
   async compact(): Promise<void> {
     await this.#database.compact();
-    this.#events.compact();
+    await this.#events.compact();
   }
 
   rewrites(): number {

@@ -1,10 +1,11 @@
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 
 import { addCounts, erasedText } from "../../../domain/erasure.ts";
 import { blobsOf } from "../../../domain/turn.ts";
 import type { GroupErasing, Erased } from "../../erasure-store.ts";
 import type { Database } from "../database.ts";
 import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-columns.ts";
+import type { Tables } from "../schema/tables.ts";
 import { changeRows, isBy, keysOf, listed, type LookedAt, rewriteJson, type RowChange } from "./rows.ts";
 
 /** What has been found out of a group before its rows are looked at. */
@@ -22,9 +23,9 @@ interface Known extends GroupErasing {
 export async function eraseMade(database: Database, erasing: GroupErasing): Promise<Erased> {
   const known = await lookAround(database, erasing);
   const outgoing: string[] = [];
-  const blobs = new Set<string>();
+  const gone = { blobs: new Set<string>(), summaries: 0 };
   const counts = addCounts(
-    { steps: await steps(database, known, blobs) },
+    { steps: await steps(database, known, gone) },
     { replies: await replies(database, known, outgoing) },
     { quotes: await quotes(database, known) },
     { work: await work(database, known) },
@@ -33,10 +34,11 @@ export async function eraseMade(database: Database, erasing: GroupErasing): Prom
     { jobs: await jobs(database, known) },
     { agents: await subAgents(database, known) },
     { prompts: await prompts(database, known) },
+    { summaries: gone.summaries + (await summaries(database, known)) },
     { names: await reasons(database, known) },
     { replies: await sentCopies(database, known) },
   );
-  return { counts, outgoing, blobs: [...blobs] };
+  return { counts, outgoing, blobs: [...gone.blobs] };
 }
 
 async function lookAround(database: Database, erasing: GroupErasing): Promise<Known> {
@@ -66,34 +68,40 @@ async function lookAround(database: Database, erasing: GroupErasing): Promise<Kn
 }
 
 /** Steps know their group by their turn. */
-async function steps(database: Database, known: Known, blobs: Set<string>): Promise<number> {
+async function steps(
+  database: Database,
+  known: Known,
+  gone: { readonly blobs: Set<string>; summaries: number },
+): Promise<number> {
   let changed = 0;
   for (let after: number | undefined = 0; after !== undefined;) {
     const from: number = after;
     const window = await database.write(async (transaction) => {
-      const { rows } = await sql<{ seq: number; turn: string; body: string }>`
-        select steps.seq, steps.turn, steps.body from steps join turns on turns.id = steps.turn
+      const { rows } = await sql<StepRow>`
+        select steps.seq, steps.turn, steps.session, steps.conversation, steps.body from steps join turns on turns.id = steps.turn
         where steps.seq > ${from} and turns.group_name = ${known.group} order by steps.seq limit 100`.execute(
         transaction,
       );
       let count = 0;
-      for (const { seq, turn, body } of rows) {
+      for (const row of rows) {
+        const { seq, turn, body } = row;
         const before = parseStepBody(body);
         const isTheirs = known.turns.has(turn);
         const rewritten = known.rewrite(before, { isTheirs, messageIds: known.messageIds });
         if (rewritten === undefined) continue;
         count += 1;
+        gone.summaries += await forgetSummaries(transaction, known.group, row);
         const kept = new Set(blobsOf(rewritten).map(({ blob }) => blob));
-        const gone = blobsOf(before).flatMap(({ blob }) => (kept.has(blob) ? [] : [blob]));
-        for (const blob of gone) blobs.add(blob);
+        const lost = blobsOf(before).flatMap(({ blob }) => (kept.has(blob) ? [] : [blob]));
+        for (const blob of lost) gone.blobs.add(blob);
         await transaction
           .updateTable("steps")
           .set({ body: JSON.stringify(rewritten) })
           .where("seq", "=", seq)
           .execute();
-        if (gone.length > 0)
+        if (lost.length > 0)
           await sql`delete from blob_references where step = ${seq}
-            and sha256 in (select value from json_each(${JSON.stringify(gone)}))`.execute(transaction);
+            and sha256 in (select value from json_each(${JSON.stringify(lost)}))`.execute(transaction);
       }
       return { count, next: rows.length < 100 ? undefined : rows.at(-1)?.seq };
     });
@@ -101,6 +109,63 @@ async function steps(database: Database, known: Known, blobs: Set<string>): Prom
     after = window.next;
   }
   return changed;
+}
+
+interface StepRow {
+  readonly seq: number;
+  readonly turn: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly body: string;
+}
+
+/**
+ * What a model made of this step: nobody can tell whose words are in it, so all of it goes, in the moment in which the step does. That there was
+ * something stays.
+ */
+async function forgetSummaries(
+  transaction: Transaction<Tables>,
+  group: string,
+  { seq, session, conversation }: Pick<StepRow, "seq" | "session" | "conversation">,
+): Promise<number> {
+  const { numUpdatedRows } = await transaction
+    .updateTable("summaries")
+    .set({ kind: "eviction", text: "", model: null })
+    .where("kind", "=", "summary")
+    .where("from_step", "<=", seq)
+    .where("to_step", ">=", seq)
+    // Of a sub-agent that knows its parent's conversation, too: it has a session of its own.
+    .where((either) =>
+      either.or([
+        either.and([either("session", "=", session), either("conversation", "=", conversation)]),
+        either("session", "in", (from) =>
+          from.selectFrom("sessions").select("id").where("kind", "=", "agent").where("group_name", "=", group),
+        ),
+      ]),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(numUpdatedRows);
+}
+
+/** Summaries in which words of theirs stand although no step of that conversation has them any more. */
+async function summaries(database: Database, known: Known): Promise<number> {
+  return database.write(async (transaction) => {
+    const rows = await transaction
+      .selectFrom("summaries")
+      .innerJoin("sessions", "sessions.id", "summaries.session")
+      .select(["summaries.seq", "summaries.text"])
+      .where("sessions.group_name", "=", known.group)
+      .where("summaries.kind", "=", "summary")
+      .execute();
+    const gone = rows.filter(({ text }) => known.isGone(text, false));
+    for (const { seq } of gone)
+      await transaction
+        .updateTable("summaries")
+        .set({ kind: "eviction", text: "", model: null })
+        .where("seq", "=", seq)
+        .execute();
+    return gone.length;
+  });
 }
 
 /** One that was not sent yet is given up: its words are gone. */
@@ -230,10 +295,12 @@ function subAgents(database: Database, known: Known): Promise<number> {
 
 /** What conversations begin with names members, and holds what the agent has noted: it is made anew at the next turn. */
 async function prompts(database: Database, known: Known): Promise<number> {
-  const { numAffectedRows = 0n } = await database.write((transaction) =>
-    sql`delete from conversation_prompts
-      where session in (select id from sessions where group_name = ${known.group})`.execute(transaction),
-  );
+  const { numAffectedRows = 0n } = await database.write(async (transaction) => {
+    // Nobody knows any more whose picture it was, and words that are missing are made again.
+    await sql`delete from picture_captions`.execute(transaction);
+    return sql`delete from conversation_prompts
+      where session in (select id from sessions where group_name = ${known.group})`.execute(transaction);
+  });
   return Number(numAffectedRows);
 }
 

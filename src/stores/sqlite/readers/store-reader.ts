@@ -23,6 +23,7 @@ import { SqliteTasks } from "../tasks/tasks.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteApprovals } from "../conversation/approvals.ts";
+import { SqliteSummaries } from "../conversation/summaries.ts";
 import { SqliteSubAgents } from "../conversation/sub-agents.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
@@ -37,6 +38,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     groups: new SqliteGroups(database),
     chats: new SqliteChats(database),
     sessions: new SqliteSessions(database),
+    summaries: new SqliteSummaries(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     jobs: new SqliteJobs(database),

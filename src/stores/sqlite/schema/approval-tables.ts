@@ -1,7 +1,14 @@
 import type { Generated } from "kysely";
 
 import type { Actor } from "../../../domain/actor.ts";
-import type { Approval, ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../../../domain/approval.ts";
+import type {
+  Approval,
+  ApprovalScope,
+  ApprovalState,
+  ChangeOutcome,
+  Grant,
+  StandingQuestion,
+} from "../../../domain/approval.ts";
 import type { Role } from "../../../domain/role.ts";
 
 export interface ApprovalTable {
@@ -9,10 +16,12 @@ export interface ApprovalTable {
   readonly group_name: string;
   readonly channel: string;
   readonly chat: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly turn: string;
-  readonly step: number;
+  readonly about: StandingQuestion | "call";
+  /** This and what follows: null where it hangs on no turn. */
+  readonly session: string | null;
+  readonly conversation: number | null;
+  readonly turn: string | null;
+  readonly step: number | null;
   readonly call_id: string;
   /** The place of the call among those of its answer. */
   readonly position: number;
@@ -36,7 +45,7 @@ export interface ApprovalTable {
   readonly decider_role: Role | null;
   readonly reason: string | null;
   readonly released_at: number | null;
-  /** `seq` of the message in the outbox that asks. */
+  /** `seq` of the message in the outbox that asks; 0 where the operator alone is asked. */
   readonly card: number;
   readonly told: Generated<number>;
   readonly recorded: Generated<number>;

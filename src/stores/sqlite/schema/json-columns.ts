@@ -20,6 +20,7 @@ const blobPart = <Kind extends BlobPart["kind"]>(kind: Kind) =>
     mimeType: z.string(),
     bytes: count,
     name: z.string().optional(),
+    frames: count.optional(),
   });
 
 const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
@@ -39,12 +40,26 @@ const answer = z.strictObject({
   text: z.string(),
   toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: z.unknown() })),
   stop: z.enum(["end", "tool-calls", "length", "refusal"]),
-  usage: z.strictObject({ inputTokens: count, cachedInputTokens: count, outputTokens: count }),
+  usage: z.strictObject({
+    inputTokens: count,
+    cachedInputTokens: count,
+    writtenInputTokens: count.optional(),
+    outputTokens: count,
+    isEstimate: z.literal(true).optional(),
+  }),
   model: z.string(),
+  // In its vendor's form, which only its provider knows.
+  thoughts: z.array(z.record(z.string(), z.unknown())).optional(),
 });
 
 const verdicts = z.array(
-  z.strictObject({ callId: z.string(), action: z.enum(actions), risk: z.enum(risks), rule: z.string() }),
+  z.strictObject({
+    callId: z.string(),
+    action: z.enum(actions),
+    risk: z.enum(risks),
+    rule: z.string(),
+    command: z.strictObject({ command: z.string(), timeout_s: z.number() }).optional(),
+  }),
 );
 
 const timing: z.ZodType<Timing> = z.discriminatedUnion("kind", [
@@ -83,6 +98,13 @@ const attachment: z.ZodType<StoredAttachment> = z.strictObject({
     .strictObject({ path: z.string(), mimeType: z.string(), bytes: count, sha256: z.string().optional() })
     .optional(),
   failure: z.string().optional(),
+  heard: z
+    .strictObject({
+      seconds: z.number().optional(),
+      transcribed: z.boolean().optional(),
+      failure: z.string().optional(),
+    })
+    .optional(),
 });
 const attachments = z.array(attachment);
 
@@ -91,6 +113,7 @@ const outgoingFile: z.ZodType<OutgoingFile> = z.strictObject({
   name: z.string(),
   mimeType: z.string(),
   bytes: count,
+  voice: z.strictObject({ seconds: z.number().optional(), waveform: z.array(z.number()).optional() }).optional(),
 });
 const reaction: z.ZodType<OutgoingReaction> = z.strictObject({
   message: z.string(),
@@ -119,12 +142,16 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw"]) })),
   network: z.array(z.string()),
   skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
+  packages: z.string().optional(),
+  lacksPackages: z.boolean().optional(),
+  tools: z.array(z.string()).optional(),
 });
 
 /** What may stand there is the configuration's business. */
 const groupSettings = z.record(z.string(), z.unknown());
 
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
+const sectionTokens = z.record(z.string(), z.number().nonnegative());
 const texts = z.array(z.string());
 const originList = z.array(z.enum(origins));
 
@@ -158,4 +185,6 @@ export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
 export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
 export const parseTiming = (json: string): Timing => parse("tasks.timing", timing, json);
+export const parseSectionTokens = (json: string): Record<string, number> =>
+  parse("conversation_prompts.sections", sectionTokens, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

@@ -18,6 +18,9 @@ import {
 } from "./early-migrations.ts";
 import { erasures } from "./erasure-tables.ts";
 import { initialSchema } from "./initial-schema.ts";
+import { standingQuestionTables } from "./standing-questions.ts";
+import { compactionRequests, summaries } from "./summary-tables.ts";
+import { budgetWarnings, learnedWindows, tokenFactors, usageCalls, usageOfAgents } from "./usage-migrations.ts";
 import { subAgentNumbers, subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
 import { taskRunsByWork, tasks } from "./task-tables.ts";
@@ -31,6 +34,9 @@ const conversationPrompts = [
      told text not null
    ) strict`,
 ];
+
+/* What each section of it has, in tokens; null where an earlier version made it. */
+const promptSections = [`alter table conversation_prompts add column sections text`];
 
 /* What tools the current conversation of a session was offered when it began. */
 const offeredTools = [
@@ -77,32 +83,6 @@ const anyCommand = [
   `drop table commands`,
   `alter table commands_by_name rename to commands`,
   `create index commands_by_group on commands (group_name, message)`,
-];
-
-/* What calls have used by what they were for; budgets count in usage_days. */
-const usageCalls = [
-  `create table usage_calls (
-     day text not null,
-     group_name text not null,
-     member_channel text not null,
-     member_id text not null,
-     model text not null,
-     calls integer not null,
-     input_tokens integer not null,
-     output_tokens integer not null,
-     nano_usd integer not null,
-     unpriced_calls integer not null,
-     primary key (day, group_name, member_channel, member_id, model)
-   ) strict, without rowid`,
-];
-
-/* Budgets of a day of which it was told that much of them is used. */
-const budgetWarnings = [
-  `create table budget_warnings (
-     day text not null,
-     budget text not null,
-     primary key (day, budget)
-   ) strict, without rowid`,
 ];
 
 /* Direct chats ask by a code that is valid for an hour; wrong codes are counted where they were typed. */
@@ -315,6 +295,24 @@ const severalAgents = [
   `alter table sub_agents add column route text`,
 ];
 
+/** Before which step long results of tools are not sent to models any more. */
+const clearedResults = [`alter table sessions add column cleared_before integer not null default 0`];
+
+/*
+ * What pictures show in words, and from which step on a session's pictures are still shown as such: of those before it, the captions up to
+ * a number are told, so that a prompt does not change when a later one is made.
+ */
+const pictureCaptions = [
+  `create table picture_captions (
+     seq integer primary key autoincrement,
+     sha256 text not null unique,
+     caption text not null,
+     at integer not null
+   ) strict`,
+  `alter table sessions add column pictures_from integer not null default 0`,
+  `alter table sessions add column captions_to integer not null default 0`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -358,6 +356,14 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0047-several-agents": { up: (database: Kysely<Tables>) => run(database, severalAgents) },
   "0049-task-runs-by-work": { up: (database: Kysely<Tables>) => run(database, taskRunsByWork) },
   "0050-erasures": { up: (database: Kysely<Tables>) => run(database, erasures) },
+  "0054-summaries": { up: (database: Kysely<Tables>) => run(database, summaries) },
+  "0055-compaction-requests": { up: (database: Kysely<Tables>) => run(database, compactionRequests) },
+  "0056-cleared-results": { up: (database: Kysely<Tables>) => run(database, clearedResults) },
+  "0057-accounts": { up: (database: Kysely<Tables>) => run(database, [...tokenFactors, ...usageOfAgents]) },
+  "0058-standing-questions": { up: (database: Kysely<Tables>) => run(database, standingQuestionTables) },
+  "0060-picture-captions": { up: (database: Kysely<Tables>) => run(database, pictureCaptions) },
+  "0067-prompt-sections": { up: (database: Kysely<Tables>) => run(database, promptSections) },
+  "0069-learned-windows": { up: (database: Kysely<Tables>) => run(database, learnedWindows) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -11,7 +11,16 @@ import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
 import type { Role } from "../../../domain/role.ts";
 import type { TaskRunTable, TaskTable } from "./task-tables.ts";
+import type {
+  BudgetWarningTable,
+  LearnedWindowTable,
+  ReservationTable,
+  TokenFactorTable,
+  UsageCallTable,
+  UsageDayTable,
+} from "./usage-tables.ts";
 import type { ErasureTable } from "./erasure-tables.ts";
+import type { CompactionRequestTable, SummaryTable } from "./summary-tables.ts";
 import type { SubAgentNumberTable, SubAgentTable } from "./sub-agent-tables.ts";
 
 interface MessageTable {
@@ -131,6 +140,9 @@ interface SessionTable {
   readonly generation: number;
   readonly context_cursor: number;
   readonly window_start: number;
+  readonly cleared_before: Generated<number>;
+  readonly pictures_from: Generated<number>;
+  readonly captions_to: Generated<number>;
   readonly mailbox_block: number;
   readonly kind: Generated<SessionKind>;
   readonly parent: string | null;
@@ -214,6 +226,7 @@ interface ConversationPromptTable {
   readonly conversation: number;
   readonly system: string;
   readonly told: string;
+  readonly sections: string | null;
 }
 
 interface StepTable {
@@ -253,41 +266,6 @@ interface ChannelStateTable {
   readonly space: string;
   readonly key: string;
   readonly value: Uint8Array;
-}
-
-interface UsageDayTable {
-  readonly day: string;
-  readonly group_name: string;
-  readonly tokens: number;
-  readonly nano_usd: number;
-  readonly calls: number;
-}
-
-interface UsageCallTable {
-  readonly day: string;
-  readonly group_name: string;
-  /** Both are empty where no member caused the calls. */
-  readonly member_channel: string;
-  readonly member_id: string;
-  readonly model: string;
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly nano_usd: number;
-  readonly unpriced_calls: number;
-}
-
-interface BudgetWarningTable {
-  readonly day: string;
-  readonly budget: string;
-}
-
-interface ReservationTable {
-  readonly id: Generated<number>;
-  readonly day: string;
-  readonly group_name: string;
-  readonly tokens: number;
-  readonly nano_usd: number;
 }
 
 interface AuditRecordTable {
@@ -340,6 +318,13 @@ interface SettingsAppliedTable {
   readonly settings: string;
 }
 
+interface PictureCaptionTable {
+  readonly seq: Generated<number>;
+  readonly sha256: string;
+  readonly caption: string;
+  readonly at: number;
+}
+
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
@@ -366,6 +351,7 @@ export interface Tables {
   readonly steps: StepTable;
   readonly blobs: BlobTable;
   readonly blob_references: BlobReferenceTable;
+  readonly picture_captions: PictureCaptionTable;
   readonly approvals: ApprovalTable;
   readonly approval_votes: ApprovalVoteTable;
   readonly card_reactions: CardReactionTable;
@@ -376,6 +362,8 @@ export interface Tables {
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
   readonly usage_calls: UsageCallTable;
+  readonly token_factors: TokenFactorTable;
+  readonly learned_windows: LearnedWindowTable;
   readonly budget_warnings: BudgetWarningTable;
   readonly reservations: ReservationTable;
   readonly execution_points: ExecutionPointTable;
@@ -384,6 +372,8 @@ export interface Tables {
   readonly audit_records: AuditRecordTable;
   readonly audit_signed: AuditSignedTable;
   readonly erasures: ErasureTable;
+  readonly summaries: SummaryTable;
+  readonly compaction_requests: CompactionRequestTable;
 }
 
 export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { parseDestination } from "../../../../src/domain/egress.ts";
 import { parseConnectRequest } from "../../../../src/sandbox/egress/connect-request.ts";
-import { publicAddressCheck } from "../../../../src/sandbox/egress/addresses/public-address.ts";
+import { publicAddressCheck } from "../../../../src/lib/http/public-address.ts";
 
 test.each(["registry.example:443", "a.b:1", "xn--bcher-kva.example:8443", "1password.com:65535", "a-b.c-d.io:22"])(
   "%s is a destination",

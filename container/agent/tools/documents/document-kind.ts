@@ -1,0 +1,19 @@
+import type { FileHandle } from "node:fs/promises";
+
+import { pictureType, pictureTypeBytes } from "../picture-type.ts";
+
+/**
+ * How documents begin, as Latin-1 text, as no text file does: PDF; archives, as Word, Excel and EPUB files are; and what Office wrote
+ * before.
+ */
+const documents: readonly string[] = ["%PDF-", "PK\x03\x04", "PK\x05\x06", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"];
+
+type FileKind = "document" | "picture" | "other";
+
+/** What a file is by its bytes, whatever it is called. Does not move the place at which the file is read. */
+export async function fileKind(file: FileHandle): Promise<FileKind> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(pictureTypeBytes), 0, pictureTypeBytes, 0);
+  const head = buffer.subarray(0, bytesRead);
+  if (pictureType(head) !== undefined) return "picture";
+  return documents.some((bytes) => head.toString("latin1").startsWith(bytes)) ? "document" : "other";
+}

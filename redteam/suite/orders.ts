@@ -1,0 +1,9 @@
+/** What stands in a text, a picture or a page that wants a model to do something: the suite's model says the word in the chat. */
+export function orderOf(word: string): string {
+  return `OBEY-${word}`;
+}
+
+/** Words of all orders in a text, each once. */
+export function ordersIn(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(/OBEY-([a-z]{3,24})/g)].map(([, word = ""]) => word))];
+}

@@ -1,0 +1,108 @@
+import { mkdir, rename, utimes, writeFile } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+
+import { build, type Plugin } from "esbuild";
+
+const checkoutFolder = resolve(import.meta.dirname, "../..");
+
+/** The processes and threads of the host beside its own; they lie beside the rest as they do in the sources. */
+export const workers = {
+  worker: "src/channels/whatsapp/process/worker.ts",
+  "bytes-worker": "src/erasure/bytes/bytes-worker.ts",
+  "embedding-worker": "src/memory/embedding/embedding-worker.ts",
+  "media-main": "src/media/process/media-main.ts",
+  "plugin-main": "src/plugins/process/plugin-main.ts",
+  "plugin-api": "src/plugins/process/plugin-api.ts",
+  "rewrite-thread": "src/stores/sqlite/rewrite/rewrite-thread.ts",
+  "memory-thread": "src/memory/thread/memory-thread.ts",
+} as const;
+
+/**
+ * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, what
+ * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each. Also
+ * what fastify would check and write JSON with, which it is told not to load (`withoutSchemas`), and which is long to read.
+ */
+const leaveOut: Plugin = {
+  name: "leave-out",
+  setup(builder) {
+    const names =
+      /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore|@fastify\/(ajv|fast-json-stringify)-compiler)$/;
+    builder.onResolve({ filter: names }, ({ path, importer }) =>
+      /\/node_modules\/(dockerode|docker-modem|fastify)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
+      contents: `const fail = () => { throw new Error("${path} is not available: crabpot's build leaves it out."); };
+        module.exports = new Proxy({}, { get: () => function () { fail(); } });`,
+    }));
+  },
+};
+
+/**
+ * An `import` of Node's http looks at all that it exports, also at what loads undici when it is looked at (`http.WebSocket`): about 30 ms
+ * of each start. Asked for in the older way it does not.
+ */
+const withoutUndici: Plugin = {
+  name: "without-undici",
+  setup: (builder) => {
+    builder.onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: "node-http" }));
+    builder.onLoad({ filter: /.*/, namespace: "node-http" }, () => ({
+      contents: `module.exports = process.getBuiltinModule("node:http");`,
+    }));
+  },
+};
+
+/** What counts the host's CPU time could add to it which trace it was spent in; crabpot has no traces, and does not ask for them. */
+const withoutTraces: Plugin = {
+  name: "without-traces",
+  setup: (builder) => {
+    builder.onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path, importer }) =>
+      /\/node_modules\/prom-client\//.test(importer) ? { path, namespace: "no-traces" } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "no-traces" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
+interface BundleOptions {
+  /** Names of programs, and the sources of each. */
+  readonly programs: Readonly<Record<string, string>>;
+  /** Two folders below the checkout, as the sources are: programs find what is theirs from there. */
+  readonly folder: string;
+  /** The program that is written last: what it leads to is there when it is. */
+  readonly last: string;
+}
+
+/** Makes few files of many. Resolves with their names. */
+export async function bundle({ programs, folder, last }: BundleOptions): Promise<readonly string[]> {
+  const begun = new Date();
+  const { outputFiles } = await build({
+    absWorkingDir: checkoutFolder,
+    entryPoints: { ...programs },
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    // Modules of the older kind ask for what is Node's own in this way.
+    banner: {
+      js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
+    },
+    plugins: [leaveOut, withoutUndici, withoutTraces],
+    // They have parts that are no JavaScript, or are found by their place in node_modules.
+    external: ["better-sqlite3", "@whiskeysockets/baileys", "sharp", "heic-decode"],
+    write: false,
+    logLevel: "warning",
+  });
+  await mkdir(folder, { recursive: true });
+  const isLast = (path: string): number => (basename(path) === `${last}.mjs` ? 1 : 0);
+  for (const { path, contents } of outputFiles.toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
+    // Tests build as well, and nobody keeps two runs of them apart.
+    const fresh = `${path}.${process.pid}.new`;
+    await writeFile(fresh, contents);
+    // What was changed while this was built counts as newer.
+    await utimes(fresh, begun, begun);
+    await rename(fresh, path);
+  }
+  return outputFiles.map(({ path }) => basename(path));
+}

@@ -1,0 +1,66 @@
+import type { RemoteServer, McpServer, StdioServer } from "../domain/mcp-server.ts";
+import { AppError } from "../lib/app-error.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
+import { nearest } from "../lib/text/nearest.ts";
+import type { ConfigFault } from "./faults.ts";
+import { missing } from "./checks/missing.ts";
+import { entryOf, toNetwork } from "./groups.ts";
+import type { Config } from "./schema/config.ts";
+
+/** The servers that this group names, as config.yaml has them, by name. */
+export function mcpServersOf(config: Config, group: string): readonly McpServer[] {
+  const names = new Set(entryOf(config, group)?.mcp ?? []);
+  return mcpServers(config).filter(({ name }) => names.has(name));
+}
+
+/** Every server of config.yaml. */
+export function mcpServers({ mcp: { servers } }: Pick<Config, "mcp">): readonly McpServer[] {
+  return Object.entries(servers).map(([name, server]): McpServer => {
+    const { tools, risk } = server;
+    if ("url" in server) {
+      const { url, headers, allowPrivate } = server;
+      return { kind: "remote", name, tools, risk, url, headers, allowPrivate } satisfies RemoteServer;
+    }
+    const { command = "", args, env, image, scope, folder, sampling } = server;
+    const network = toNetwork(server.network, server.secrets);
+    return {
+      kind: "stdio",
+      name,
+      tools,
+      risk,
+      command,
+      args,
+      env,
+      image,
+      network,
+      scope,
+      folder,
+      sampling,
+    } satisfies StdioServer;
+  });
+}
+
+/** The server of this name. Throws `not_found`, with the name that was perhaps meant. */
+export function findMcpServer(config: Pick<Config, "mcp">, name: string): McpServer {
+  const all = mcpServers(config);
+  const found = all.find((server) => server.name === name);
+  if (found) return found;
+  const near = nearest(
+    name,
+    all.map((server) => server.name),
+  );
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw new AppError("not_found", `There is no MCP server ${JSON.stringify(name)} in config.yaml.${hint}`, {
+    fix: ownCommand("mcp list"),
+  });
+}
+
+/** Groups name servers that there are. */
+export function checkMcp({ mcp: { servers }, groups }: Config): ConfigFault[] {
+  const known = Object.keys(servers);
+  return Object.entries(groups).flatMap(([group, { mcp }]) =>
+    mcp.flatMap((name, index) =>
+      Object.hasOwn(servers, name) ? [] : [missing(["groups", group, "mcp", index], "MCP server", name, known)],
+    ),
+  );
+}

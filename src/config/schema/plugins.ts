@@ -1,0 +1,29 @@
+import * as z from "zod";
+
+import { risks } from "../../domain/policy.ts";
+import type { Adapters, ConfigurablePlugin } from "../adapters.ts";
+
+/** What the operator says of a plugin's tools, and what its process may hold. */
+interface PluginSettings {
+  readonly memoryMb: number;
+  readonly risk: Readonly<Record<string, (typeof risks)[number]>>;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** `plugins`: those that are installed and have tools. What their channels and providers want stands with the others of that kind. */
+export function pluginsOf({ plugins = [] }: Adapters): z.ZodType<Record<string, PluginSettings>> {
+  const entries = plugins.map((plugin) => [plugin.name, pluginOf(plugin).optional()] as const);
+  // Put together at run time, so the compiler does not see which there are.
+  return z.strictObject(Object.fromEntries(entries)) as unknown as z.ZodType<Record<string, PluginSettings>>;
+}
+
+function pluginOf({ config, tools }: ConfigurablePlugin) {
+  const risk = z.strictObject(Object.fromEntries(tools.map((tool) => [tool, z.enum(risks).optional()])));
+  return z.strictObject({
+    memoryMb: z.number().int().min(64).max(8_192).default(192).describe("What its process may hold."),
+    risk: risk
+      .default({})
+      .describe("Of its tools, where you know better: without this each counts as medium at least."),
+    settings: config.strict().prefault({}).describe("As the plugin wants them."),
+  });
+}

@@ -1,0 +1,29 @@
+/** Which turn does something, and in which chat its answer will be. */
+export interface DeltaPlace {
+  readonly group: string;
+  readonly session: string;
+  readonly turn: string;
+  /** Of a group with several agents, which. */
+  readonly agent?: string | undefined;
+  /** Left out: its answer goes to no chat. */
+  readonly channel?: string | undefined;
+  readonly chat?: string | undefined;
+}
+
+/** What a turn does at this moment, piece by piece, for whoever watches. It is not stored and has no number. */
+export type Delta = DeltaPlace &
+  (
+    | { readonly type: "answer"; readonly text: string }
+    /** What has come of this answer does not count any more: another try, or the next answer of the turn, begins. */
+    | { readonly type: "reset" }
+    /** In words for people. */
+    | { readonly type: "doing"; readonly text: string }
+    | { readonly type: "output"; readonly call: string; readonly tool: string; readonly text: string }
+    /** The turn has ended, or waits: what it says is a message by now, or nothing. */
+    | { readonly type: "over" }
+  );
+
+/** Some deltas were dropped, because their reader was too slow. */
+export interface MissedDeltas {
+  readonly type: "missed";
+}

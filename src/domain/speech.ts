@@ -1,0 +1,31 @@
+/** What says an agent's words aloud: nothing, a program in a container, or a model of a provider. `charactersPerDay`: of a group (UTC), at most. */
+export type SpeechPlace =
+  | "none"
+  | { readonly program: "espeak"; readonly voice: string; readonly charactersPerDay: number }
+  | {
+      /** The provider's name in `models.providers`. */
+      readonly provider: string;
+      readonly baseUrl: string;
+      readonly apiKey: string;
+      readonly model: string;
+      readonly voice: string;
+      readonly charactersPerDay: number;
+    };
+
+/** What a group's image needs for a program to speak there, by Debian's names. */
+export const espeakPackages: readonly string[] = ["espeak-ng", "opus-tools"];
+
+/** The container in which it speaks, among those of MCP servers, none of which can have this name. */
+export const speechServer = "_speech";
+
+/** Half an hour of speech has fewer. */
+export const mostVoiceBytes = 16_000_000;
+
+/** Words that were said aloud: Ogg Opus, which phones play as a voice message. */
+export interface VoiceMessage {
+  readonly content: Uint8Array;
+  /** Undefined: nobody knows. */
+  readonly seconds?: number | undefined;
+  /** How loud each of 64 moments is, from 0 to 100, as phones draw it; undefined: nobody knows. */
+  readonly waveform?: readonly number[] | undefined;
+}

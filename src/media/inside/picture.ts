@@ -1,0 +1,204 @@
+import { open, readFile, writeFile } from "node:fs/promises";
+
+import type SharpTool from "sharp";
+import type { Sharp } from "sharp";
+
+import { MediaError, type MediaRequest, type MediaResult } from "../operations.ts";
+import { displayP3ToSrgb } from "./display-p3.ts";
+import { isMostlyPaper } from "./paper.ts";
+import { heifContents, type HeifContents } from "./heif-contents.ts";
+import { pictureFormat, type PictureFormat } from "./formats.ts";
+import { type HeicDecoder, loadHeicDecoder, loadSharp } from "./libraries.ts";
+
+type Request = MediaRequest<"picture">;
+type Tool = typeof SharpTool;
+
+/** What sharp calls a file of each format; AVIF is a kind of HEIF. */
+const sharpNames: Readonly<Record<Exclude<PictureFormat, "heic">, string>> = {
+  jpeg: "jpeg",
+  png: "png",
+  gif: "gif",
+  webp: "webp",
+  tiff: "tiff",
+  avif: "heif",
+};
+/** What programs draw, and so what may have few colours. */
+const drawn: ReadonlySet<PictureFormat> = new Set(["png", "gif"]);
+const qualities = [80, 65, 50, 35];
+const headBytes = 4_096;
+/** When no quality makes it small enough, its edges become so much shorter. */
+const shorter = 0.7;
+const shortestEdge = 32;
+
+/** Pixels, upright and without anything else, no longer than a document's edge. */
+interface Pixels {
+  readonly data: Buffer;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 1 | 2 | 3 | 4;
+}
+
+interface Decoded {
+  readonly pixels: Pixels;
+  readonly frames: number;
+}
+
+/** Writes the picture as models are shown it. Throws MediaError, or what the decoder says of a damaged file. */
+export async function shrinkPicture(input: string, output: string, request: Request): Promise<MediaResult<"picture">> {
+  const format = pictureFormat(await readHead(input));
+  if (format === undefined) throw refused("it is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF picture");
+  const sharp = await loadSharp();
+  const { pixels, frames } =
+    format === "heic"
+      ? await decodeHeic(sharp, await readFile(input), request)
+      : await decode(sharp, input, { format, request });
+  const isDocument = drawn.has(format) || isMostlyPaper(pixels);
+  const sized = isDocument ? pixels : await fit(sharp, pixels, request.photoEdge);
+  const written = await encode(sharp, await withoutIdleAlpha(sharp, sized), { format, isDocument, request });
+  await writeFile(output, written.bytes, { flag: "wx", mode: 0o600 });
+  return { from: `image/${format}`, to: written.to, width: written.width, height: written.height, frames };
+}
+
+async function decode(
+  sharp: Tool,
+  path: string,
+  { format, request }: { readonly format: Exclude<PictureFormat, "heic">; readonly request: Request },
+): Promise<Decoded> {
+  const file = format === "avif" ? await readFile(path) : undefined;
+  const frames = file && requireStill(heifContents(file)).frames;
+  const input = file ? named(file, "avif") : path;
+  const found = await sharp(input, { limitInputPixels: false }).metadata();
+  if (found.format !== sharpNames[format]) throw refused(`it begins as ${format} and goes on as something else`);
+  requireFew(found.width, found.pageHeight ?? found.height, request.maxPixels);
+  const { maxPixels: limitInputPixels, documentEdge: edge } = request;
+  const upright = sharp(input, { limitInputPixels, failOn: "error" }).autoOrient();
+  return { pixels: await toPixels(upright, edge), frames: frames ?? found.pages ?? 1 };
+}
+
+/** A file that its decoder knows by its name: not all know those of sequences. */
+function named(file: Buffer, name: "avif" | "mif1"): Buffer {
+  const copy = Buffer.from(file);
+  copy.write(name, 8, "latin1");
+  return copy;
+}
+
+function requireStill(contents: HeifContents): HeifContents {
+  if (contents.primary === undefined) throw refused("it is a sequence without a still picture in it, as videos are");
+  return contents;
+}
+
+/** Its decoder turns it itself. It begins with what stands first; with the others hidden, that is the picture that the file is about. */
+async function decodeHeic(sharp: Tool, file: Buffer, request: Request): Promise<Decoded> {
+  const { frames, flagsOfOthers, isDisplayP3 } = requireStill(heifContents(file));
+  const whole = named(file, "mif1");
+  const hiding = Buffer.from(whole);
+  for (const at of flagsOfOthers) hiding[at] = (hiding[at] ?? 0) | 1;
+  const decoder = await loadHeicDecoder();
+  const decodeAs = async (buffer: Buffer): Promise<Decoded> => {
+    const pixels = await decodeFirst(sharp, await decoder.all({ buffer }), request);
+    return { pixels: inSrgb(pixels, isDisplayP3), frames };
+  };
+  try {
+    return await decodeAs(hiding);
+  } catch (error) {
+    if (error instanceof MediaError || flagsOfOthers.length === 0) throw error;
+    return decodeAs(whole);
+  }
+}
+
+/** Its decoder knows nothing of profiles. */
+function inSrgb(pixels: Pixels, isDisplayP3: boolean): Pixels {
+  if (isDisplayP3 && pixels.channels > 2) displayP3ToSrgb(pixels.data, pixels.channels === 3 ? 3 : 4);
+  return pixels;
+}
+
+async function decodeFirst(
+  sharp: Tool,
+  images: Awaited<ReturnType<HeicDecoder["all"]>>,
+  { maxPixels, documentEdge }: Request,
+): Promise<Pixels> {
+  try {
+    const [image] = images;
+    if (!image) throw refused("there is no picture in it");
+    requireFew(image.width, image.height, maxPixels);
+    const { data, width, height } = await image.decode();
+    const raw = { width, height, channels: 4 } as const;
+    const whole = sharp(Buffer.from(data.buffer, data.byteOffset, data.byteLength), { raw });
+    return await toPixels(whole, documentEdge);
+  } finally {
+    images.dispose();
+  }
+}
+
+function requireFew(width: number, height: number, most: number): void {
+  if (width * height > most)
+    throw refused(`it has ${width} × ${height} pixels, and at most ${most / 1_000_000} megapixels are decoded`);
+}
+
+async function toPixels(picture: Sharp, edge: number): Promise<Pixels> {
+  const { data, info } = await picture
+    .resize({ width: edge, height: edge, fit: "inside", withoutEnlargement: true })
+    .toColourspace("srgb")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+  return { data, width: info.width, height: info.height, channels: info.channels };
+}
+
+function fromPixels(sharp: Tool, { data, width, height, channels }: Pixels): Sharp {
+  return sharp(data, { raw: { width, height, channels } });
+}
+
+async function fit(sharp: Tool, pixels: Pixels, edge: number): Promise<Pixels> {
+  return Math.max(pixels.width, pixels.height) <= edge ? pixels : toPixels(fromPixels(sharp, pixels), edge);
+}
+
+/** What says of every pixel that it is opaque says nothing. */
+async function withoutIdleAlpha(sharp: Tool, pixels: Pixels): Promise<Pixels> {
+  const { data, channels } = pixels;
+  if (channels % 2 === 1) return pixels;
+  for (let at = channels - 1; at < data.length; at += channels) if (data[at] !== 255) return pixels;
+  return toPixels(fromPixels(sharp, pixels).removeAlpha(), Math.max(pixels.width, pixels.height));
+}
+
+interface Written {
+  readonly bytes: Buffer;
+  readonly to: "image/jpeg" | "image/png";
+  readonly width: number;
+  readonly height: number;
+}
+
+/** As JPEG, or as PNG where that is smaller for what may have few colours or is seen through. */
+async function encode(
+  sharp: Tool,
+  pixels: Pixels,
+  how: { readonly format: PictureFormat; readonly isDocument: boolean; readonly request: Request },
+): Promise<Written> {
+  const { maxBytes } = how.request;
+  for (let left = pixels; Math.max(left.width, left.height) >= 1;) {
+    const { width, height, channels } = left;
+    const mayBePng = drawn.has(how.format) || channels % 2 === 0;
+    const png = mayBePng ? await fromPixels(sharp, left).png({ compressionLevel: 9 }).toBuffer() : undefined;
+    for (const quality of qualities) {
+      const chromaSubsampling = how.isDocument ? "4:4:4" : "4:2:0";
+      const flat = fromPixels(sharp, left).flatten({ background: "#ffffff" });
+      const jpeg = await flat.jpeg({ quality, chromaSubsampling }).toBuffer();
+      if (png && png.length <= Math.min(maxBytes, jpeg.length)) return { bytes: png, to: "image/png", width, height };
+      if (jpeg.length <= maxBytes) return { bytes: jpeg, to: "image/jpeg", width, height };
+    }
+    const edge = Math.floor(Math.max(width, height) * shorter);
+    if (edge < shortestEdge) break;
+    left = await fit(sharp, left, edge);
+  }
+  throw refused(`it could not be made smaller than ${maxBytes} bytes`);
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  await using file = await open(path, "r");
+  const head = Buffer.alloc(headBytes);
+  const { bytesRead } = await file.read(head, 0, headBytes, 0);
+  return head.subarray(0, bytesRead);
+}
+
+function refused(message: string): MediaError {
+  return new MediaError("refused", message);
+}

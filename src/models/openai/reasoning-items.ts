@@ -1,0 +1,21 @@
+import * as z from "zod";
+
+import type { Thoughts } from "../../domain/model.ts";
+
+const outputItem = z.discriminatedUnion("type", [
+  /** As it came: what was thought is encrypted in it. */
+  z.object({ type: z.literal("reasoning"), item: z.looseObject({ type: z.literal("reasoning") }) }),
+  /** The next so many characters of the answer's text. `phase`: what the model said that they are, `commentary` or `final_answer`. */
+  z.object({ type: z.literal("message"), chars: z.number().int().min(0), phase: z.string().optional() }),
+  /** The next of its calls. */
+  z.object({ type: z.literal("function_call") }),
+]);
+
+/** One item of an answer of the Responses API: what was thought as it is, all else only by where it stands. */
+export type OutputItem = z.infer<typeof outputItem>;
+
+/** The order of an answer's items; undefined where these are not thoughts of this form. */
+export function readItems(thoughts: Thoughts): readonly OutputItem[] | undefined {
+  const items = z.array(outputItem).safeParse(thoughts);
+  return items.success && items.data.some(({ type }) => type === "reasoning") ? items.data : undefined;
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+
+/** How much a model is to think before it answers; left out: as its vendor has it. */
+export const efforts = ["off", "low", "medium", "high"] as const;
+
+export type Effort = (typeof efforts)[number];
+
+/** A model of a route, and how it is asked. */
+export interface RouteEntry {
+  /** `provider/model`; the model's name may hold slashes itself. */
+  readonly model: string;
+  readonly thinking?: Effort | undefined;
+  readonly temperature?: number | undefined;
+  /** At most so many for one answer, thoughts among them. */
+  readonly maxOutputTokens?: number | undefined;
+  /** Of the entries that have one, each conversation has its first by chance, by these weights. */
+  readonly weight?: number | undefined;
+}
+
+/** As config.yaml has them: a model alone, or with how it is asked. */
+export type Routes = Readonly<Record<string, readonly (string | RouteEntry)[]>>;
+
+/** `provider/model` in its two parts. */
+export function partsOfReference(reference: string): { readonly provider: string; readonly model: string } {
+  const [provider = "", ...model] = reference.split("/");
+  return { provider, model: model.join("/") };
+}
+
+/** The entries of a route as they are written; undefined: there is no such route. */
+export function entriesOf(routes: Routes, name: string): readonly RouteEntry[] | undefined {
+  if (!Object.hasOwn(routes, name)) return undefined;
+  return routes[name]?.map((entry) => (typeof entry === "string" ? { model: entry } : entry));
+}
+
+/** What a route's models are called, in order. */
+export function referencesOf(routes: Routes, name: string): readonly string[] {
+  return (entriesOf(routes, name) ?? []).map(({ model }) => model);
+}
+
+/** Of every route. */
+export function allReferences(routes: Routes): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(Object.keys(routes).map((name) => [name, referencesOf(routes, name)]));
+}
+
+/**
+ * The entries in the order in which they are asked in a conversation: those with a weight first, each the first one of as many
+ * conversations as its share of the weights, and always of the same ones, so that a vendor's cache of the prompt stays of use; then
+ * the others as they are written. Weighted rendezvous hashing (Schindelhauer, Schomaker 2005): the largest of -w/ln(h) comes first.
+ */
+export function orderFor(entries: readonly RouteEntry[], conversation: string): readonly RouteEntry[] {
+  const weighted = entries.filter(({ weight }) => weight !== undefined);
+  if (weighted.length === 0) return entries;
+  const scored = weighted.map((entry) => ({
+    entry,
+    score: -(entry.weight ?? 0) / Math.log(draw(entry.model, conversation)),
+  }));
+  const first = scored.toSorted((one, other) => other.score - one.score).map(({ entry }) => entry);
+  return [...first, ...entries.filter(({ weight }) => weight === undefined)];
+}
+
+/** A number between 0 and 1 that both of them alone decide. */
+function draw(model: string, conversation: string): number {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([model, conversation]))
+    .digest();
+  return (digest.readUIntBE(0, 6) + 1) / (2 ** 48 + 2);
+}

@@ -1,0 +1,94 @@
+import * as z from "zod";
+
+import { hiddenInProse } from "../../lib/text/hidden-characters.ts";
+import { narrowSchema, schemaOf } from "./narrow-schema.ts";
+
+/*
+ * What a plugin says of itself, told by its own process and kept in `plugins.lock`: so the configuration can be checked, and tools be
+ * offered, by programs that never load the plugin's code. All of it is the word of a stranger, and bounded.
+ */
+
+const maxSchemaBytes = 128 * 1024;
+
+const jsonSchema = z.unknown().transform((value, context) => {
+  try {
+    if (JSON.stringify(value ?? null).length > maxSchemaBytes)
+      throw new Error(`it has more than ${maxSchemaBytes} bytes`);
+    const narrowed = narrowSchema(value);
+    schemaOf(narrowed);
+    return narrowed;
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : "it cannot be read" });
+    return z.NEVER;
+  }
+});
+
+const prose = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine(
+      (text) => text.replaceAll(/[\n\t\r]/g, "").search(hiddenInProse) < 0,
+      "has characters in it that are not seen",
+    );
+
+const settingNames = z.array(z.string().max(64)).max(32);
+
+export const describedTool = z.strictObject({
+  kind: z.literal("tool"),
+  name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
+  description: prose(8_000),
+  mainDescription: prose(8_000).optional(),
+  input: jsonSchema,
+  config: jsonSchema.optional(),
+  secrets: settingNames,
+  risk: z.enum(["low", "medium", "high"]),
+  timeoutSeconds: z.number().positive().max(600),
+  activity: z.strictObject({ doing: prose(100), shows: z.string().max(64).optional() }).optional(),
+  asksAlways: z.boolean(),
+  needsVision: z.boolean(),
+  sends: z.boolean(),
+  right: z.enum(["speak", "schedule", "propose", "spawn", "supervise", "begin"]).optional(),
+  channelTrait: z.enum(["reactions"]).optional(),
+});
+
+const trait = z.boolean().optional();
+
+/** What a plugin's channel may be like. All other traits would give it more than a place where people talk. */
+export const pluginTraits = z.strictObject({
+  reactions: trait,
+  hearsReactions: trait,
+  edits: trait,
+  quotes: trait,
+  namesAgents: trait,
+  onboards: trait,
+  typedChats: trait,
+});
+
+const adapterName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+
+export const describedChannel = z.strictObject({
+  kind: z.literal("channel"),
+  name: adapterName,
+  config: jsonSchema,
+  secrets: settingNames,
+  traits: pluginTraits,
+});
+
+export const describedProvider = z.strictObject({
+  kind: z.literal("provider"),
+  name: adapterName,
+  config: jsonSchema,
+  secrets: settingNames,
+});
+
+const described = z.discriminatedUnion("kind", [describedTool, describedChannel, describedProvider]);
+
+/** All definitions of a plugin. */
+export const describedPlugin = z.array(described).min(1).max(64);
+
+export type DescribedTool = z.output<typeof describedTool>;
+export type DescribedChannel = z.output<typeof describedChannel>;
+export type DescribedProvider = z.output<typeof describedProvider>;
+export type Described = z.output<typeof described>;

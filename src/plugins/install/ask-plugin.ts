@@ -1,0 +1,51 @@
+import { AppError, toError } from "../../lib/app-error.ts";
+import { type Described, describedPlugin } from "../format/described.ts";
+import { launchOf } from "../process/launch.ts";
+import { PluginProcess, type PluginProcessOptions } from "../process/plugin-process.ts";
+
+const askMs = 60_000;
+const memoryMb = 192;
+
+export interface AskPluginOptions {
+  readonly name: string;
+  readonly folder: string;
+  readonly entry: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly logger: PluginProcessOptions["logger"];
+}
+
+/** Loads a plugin in a process as confined as that in which it will run, and lets it say what it provides. Throws `plugin_refused`. */
+export async function askPlugin({
+  name,
+  folder,
+  entry,
+  variables,
+  logger,
+}: AskPluginOptions): Promise<readonly Described[]> {
+  const launch = await launchOf({ folder, entry, memoryMb, variables });
+  await using process = new PluginProcess({
+    plugin: name,
+    launch,
+    memoryMb,
+    logger,
+    serve: refuse,
+    heard: () => undefined,
+  });
+  let said: unknown;
+  try {
+    said = await process.peer.call("describe", null, { signal: AbortSignal.timeout(askMs) });
+  } catch (cause) {
+    throw new AppError("plugin_refused", `The plugin ${name} is refused: ${toError(cause).message}.`, { cause });
+  }
+  const parsed = describedPlugin.safeParse(said);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new AppError(
+    "plugin_refused",
+    `The plugin ${name} is refused: what it says of itself is not valid: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}.`,
+  );
+}
+
+async function refuse(): Promise<never> {
+  throw new Error("it is only being looked at");
+}

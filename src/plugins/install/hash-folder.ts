@@ -1,0 +1,19 @@
+import { AppError } from "../../lib/app-error.ts";
+import { hashTree } from "../../lib/files/hash-tree.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
+import { visible } from "../../lib/text/visible.ts";
+
+/** Bounds on a plugin with the packages that it needs. */
+const most = { entries: 20_000, bytes: 100 * mebibyte, depth: 32 } as const;
+
+/**
+ * Identifies everything in a plugin's folder, as `hashTree`. Throws `plugin_refused` for one that holds a link or anything else but files and
+ * folders, or too much; `not_found` when it is not there.
+ */
+export function hashOfFolder(folder: string): Promise<string> {
+  return hashTree(
+    folder,
+    most,
+    (path, why) => new AppError("plugin_refused", `The plugin is refused: ${visible(path)} ${why}.`),
+  );
+}

@@ -1,0 +1,51 @@
+import * as z from "zod";
+
+import { whileGuarded } from "../../lib/files/guarded-change.ts";
+import { readLockFile, writeLockFile } from "../../lib/files/lock-file.ts";
+import { describedPlugin } from "../format/described.ts";
+import { pluginKinds } from "../format/manifest.ts";
+
+const entry = z.strictObject({
+  /** With its scope. */
+  package: z.string().max(214),
+  version: z.string().max(64),
+  kinds: z.array(z.enum(pluginKinds)).min(1),
+  hosts: z.array(z.string().max(253)),
+  /** As it was given to `plugins add`. */
+  from: z.string().max(2_000),
+  /** Of all its files, those of the packages that it needs included: see `hashOfFolder`. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  installedAt: z.iso.datetime(),
+  /** The module with its definitions, below its folder. */
+  entry: z.string().min(1).max(200),
+  /** What its process said of itself when it was installed. */
+  provides: describedPlugin,
+});
+
+const lock = z.strictObject({
+  version: z.literal(1),
+  plugins: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/), entry),
+});
+
+export type PluginLock = z.output<typeof lock>;
+export type PluginLockEntry = z.output<typeof entry>;
+
+const pluginLock = {
+  parse: (value: unknown) => lock.parse(value),
+  empty: { version: 1, plugins: {} },
+  fix: "Remove it, and add the plugins again.",
+} as const;
+
+/** What the operator has installed, by `plugins.lock`. Throws `config_invalid` for one that cannot be used. */
+export async function readPluginLock(file: string): Promise<PluginLock> {
+  return readLockFile<PluginLock>(file, pluginLock);
+}
+
+export async function writePluginLock(file: string, content: PluginLock): Promise<void> {
+  await writeLockFile(file, content);
+}
+
+/** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
+export async function withPluginLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
+  return whileGuarded(file, "the plugins of this home", change);
+}

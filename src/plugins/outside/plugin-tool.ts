@@ -1,0 +1,83 @@
+import { toError } from "../../lib/app-error.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import type { ToolRisk } from "../../protocol/tools.ts";
+import { defineTool, type HostTool, type HostToolOutput } from "../../tools/define-tool.ts";
+import type { DescribedTool } from "../format/described.ts";
+import { schemaOf } from "../format/narrow-schema.ts";
+import { hostCalls, pluginAnswers } from "../process/calls.ts";
+import type { RunningPlugin } from "./running-plugin.ts";
+
+/** What the operator says of a plugin, as it holds now. */
+export interface PluginSettings {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly risk: Readonly<Record<string, ToolRisk>>;
+}
+
+/** A tool of a plugin as one of the host's: policy, record and time are the host's business, the work is done in the plugin's process. */
+export function pluginTool(
+  plugin: RunningPlugin,
+  described: DescribedTool,
+  settingsNow: () => PluginSettings | undefined,
+): HostTool {
+  const { name, description, mainDescription, timeoutSeconds, asksAlways, needsVision, right, channelTrait } =
+    described;
+  const { activity } = described;
+  const tool = defineTool({
+    name,
+    description,
+    input: schemaOf(described.input),
+    runs: "host",
+    risk: described.risk,
+    timeoutSeconds,
+    needsVision,
+    asksAlways,
+    needs: described.sends ? ["send"] : [],
+    ...(activity && {
+      activity: { doing: activity.doing, ...(activity.shows !== undefined && { shows: activity.shows }) },
+    }),
+    ...(mainDescription !== undefined && { mainDescription }),
+    ...(right !== undefined && { right }),
+    ...(channelTrait !== undefined && { channelTrait }),
+    run: async (input, place) => {
+      const send = "send" in place ? place.send : undefined;
+      const { group, turn, signal } = place;
+      const value = { tool: name, input, settings: { ...settingsNow()?.settings }, group, turn };
+      const onAsked = async (asked: string, what: unknown): Promise<unknown> => {
+        if (asked !== "send" || !send) throw new Error(`${name} has not said that it needs ${asked}`);
+        await send({ text: hostCalls.send.parse(what).text });
+        return null;
+      };
+      return run(plugin, value, { signal, onAsked });
+    },
+  });
+  return {
+    ...tool,
+    isAway: () => plugin.refusal !== undefined || settingsNow() === undefined,
+    get risk() {
+      return settingsNow()?.risk[name] ?? atLeastMedium(described.risk);
+    },
+  };
+}
+
+/** A stranger does not say of its own code that it does no harm. */
+function atLeastMedium(risk: ToolRisk): ToolRisk {
+  return risk === "low" ? "medium" : risk;
+}
+
+async function run(
+  plugin: RunningPlugin,
+  value: Parameters<typeof plugin.call<"toolRun">>[1],
+  options: Parameters<typeof plugin.call<"toolRun">>[2],
+): Promise<HostToolOutput> {
+  let answer: unknown;
+  try {
+    answer = await plugin.call("toolRun", value, options);
+  } catch (error) {
+    options?.signal?.throwIfAborted();
+    if (error instanceof ToolError) throw error;
+    throw new ToolError(`${value.tool} failed: ${toError(error).message}`);
+  }
+  const parsed = pluginAnswers.toolRun.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new ToolError(`${value.tool} gave an answer that is not valid.`);
+}

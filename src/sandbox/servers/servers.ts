@@ -1,0 +1,296 @@
+import { createHash, randomBytes } from "node:crypto";
+
+import type { Logger } from "pino";
+
+import type { Group } from "../../domain/group.ts";
+import type { StdioServer } from "../../domain/mcp-server.ts";
+import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { Publish } from "../../events/event.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { ServerStreams } from "../../mcp/server-streams.ts";
+import type { ContainerEngine, Conversation } from "../engine/engine.ts";
+import { LaunchedContainer } from "../launch/launched-container.ts";
+import type { EgressMount, ImageFacts } from "../launch/spec.ts";
+import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
+import { refuseUnsafeServerImage } from "../profile/refusals.ts";
+import { type ErrorLines, logErrorLines } from "./error-lines.ts";
+import { readReport } from "./read-report.ts";
+import { ServerContainer } from "./server-container.ts";
+import { serverSpec, type ServerSpec, type ServerWish } from "./server-spec.ts";
+
+/** What runs in the container of a server. */
+export interface ServerProgram {
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  /** The host's folder with it, if it was installed. */
+  readonly folder?: string | undefined;
+}
+
+/** A folder of the group's, as a server may see it. */
+export interface SharedFolder {
+  readonly path: string;
+  /** Who may write to it; undefined: anybody who sees it. */
+  readonly owner: ContainerUser | undefined;
+  readonly protectedFiles: readonly ProtectedFile[];
+}
+
+export interface ServersOptions {
+  readonly engine: ContainerEngine;
+  /** The agent's image, or one made of it, as soon as the engine can be asked for it. */
+  readonly image: (server: StdioServer, group: Group | undefined) => Promise<ImageFacts>;
+  readonly instance: string;
+  readonly sandbox: SandboxSize;
+  /** Sees to it that the package of a server is installed, and what it was then. */
+  readonly program: (server: StdioServer, signal: AbortSignal) => Promise<ServerProgram>;
+  /** A user that neither an agent nor another server has, for a server of a group; undefined: of all groups. */
+  readonly userOf: (server: string, group: string | undefined) => Promise<ContainerUser>;
+  /** Its own folder, made if it is missing, belonging to its user. */
+  readonly dataFolder: (server: string, group: string | undefined, user: ContainerUser) => Promise<string>;
+  /** Throws `too_large` when it holds more than it may. */
+  readonly admit: (server: string, group: string | undefined) => Promise<void>;
+  readonly groupFolder: (group: Group) => Promise<SharedFolder>;
+  readonly openEgress: (server: StdioServer, group: string | undefined) => Promise<EgressMount | undefined>;
+  readonly publish: Publish<
+    "container.created" | "container.started" | "container.attested" | "container.refused" | "container.stopped"
+  >;
+  readonly logger: Logger;
+}
+
+/** A container of a server that runs, as it is listed. */
+export interface RunningServer {
+  readonly name: string;
+  readonly container: string;
+  readonly server: string;
+  readonly group: string | undefined;
+  readonly user: number;
+}
+
+interface Opened {
+  readonly view: RunningServer;
+  readonly container: ServerContainer;
+}
+
+/** Until a container of ours has shown what it is. */
+const readyMs = 30_000;
+
+/** The containers of MCP servers: each is made anew, attested before anything is said to it, and removed when it has ended. */
+export class Servers implements AsyncDisposable {
+  readonly #options: ServersOptions;
+  readonly #open = new Map<string, Opened>();
+  /** Names of containers that are being made. */
+  readonly #starting = new Set<string>();
+  /** Ids of those that the engine could not remove. */
+  readonly #left = new Set<string>();
+  #isClosed = false;
+
+  constructor(options: ServersOptions) {
+    this.#options = options;
+  }
+
+  /** Is it one of those that run, or will? */
+  has(name: string): boolean {
+    return this.#starting.has(name) || this.#open.has(name);
+  }
+
+  list(): RunningServer[] {
+    return [...this.#open.values()].map(({ view }) => view);
+  }
+
+  /** Ends the container with this name, for a reason that the operator is told. */
+  async stop(name: string, reason: string): Promise<void> {
+    await this.#open.get(name)?.container.stop(reason);
+  }
+
+  /** `OpenStdio` */
+  async open(server: StdioServer, group: Group | undefined, signal: AbortSignal): Promise<ServerStreams> {
+    if (this.#isClosed) throw new AppError("container_lost", "The host is stopping.");
+    const { instance } = this.#options;
+    await this.#removeLeft();
+    const name = `crabpot-${instance.slice(0, 8)}-mcp-${randomBytes(8).toString("hex")}`;
+    this.#starting.add(name);
+    try {
+      const plan = await this.#plan(server, group, signal);
+      signal.throwIfAborted();
+      const opened = await this.#create({ ...plan, name }, signal);
+      this.#open.set(name, opened);
+      void opened.container.ended.then(() => this.#open.delete(name));
+      return opened.container;
+    } finally {
+      this.#starting.delete(name);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#open.values()].map(({ container }) => container[Symbol.asyncDispose]()));
+    await this.#removeLeft();
+  }
+
+  async #plan(server: StdioServer, group: Group | undefined, signal: AbortSignal): Promise<Plan> {
+    const { instance, sandbox, openEgress, admit } = this.#options;
+    const owner = ownerOf(server, group);
+    const { image, hasStarter } = await this.#imageOf(server, owner);
+    const { command, args, folder: packageFolder } = await this.#options.program(server, signal);
+    await admit(server.name, owner?.name);
+    const { user, ...folders } = await this.#folders(server, owner);
+    const spec = serverSpec({
+      ...folders,
+      instance,
+      image,
+      hasStarter,
+      user,
+      sandbox,
+      command,
+      args,
+      packageFolder,
+      server: server.name,
+      group: owner?.name ?? "",
+      env: server.env,
+      egress: await openEgress(server, owner?.name),
+    });
+    return { spec, image, user, server, owner: owner?.name };
+  }
+
+  /** Only its owner can write to a group's folder, which is then the user of both. */
+  async #folders({ name, folder }: StdioServer, group: Group | undefined): Promise<Folders> {
+    const { dataFolder, groupFolder, userOf } = this.#options;
+    const shared = folder === "none" || group === undefined ? undefined : await groupFolder(group);
+    const isWritten = folder === "rw" && shared !== undefined;
+    const user = (isWritten ? shared.owner : undefined) ?? (await userOf(name, group?.name));
+    return {
+      user,
+      dataFolder: await dataFolder(name, group?.name, user),
+      groupFolder: shared && { path: shared.path, readOnly: !isWritten },
+      protectedFiles: isWritten ? shared.protectedFiles : [],
+    };
+  }
+
+  async #imageOf(
+    server: StdioServer,
+    group: Group | undefined,
+  ): Promise<{ readonly image: ImageFacts; readonly hasStarter: boolean }> {
+    const ofAgent = await this.#options.image(server, group);
+    if (server.image === undefined) return { image: ofAgent, hasStarter: true };
+    const image = await this.#options.engine.image(server.image);
+    if (image === undefined) {
+      const message = `The image ${server.image} of the MCP server ${server.name} is not there: crabpot fetches none by itself.`;
+      throw new AppError("image_missing", message, { fix: `docker pull ${server.image}` });
+    }
+    if (image.id === ofAgent.id) return { image, hasStarter: true };
+    refuseUnsafeServerImage(server.image, image.config);
+    if (server.network.allow.length > 0) {
+      const message = `The MCP server ${server.name} has an image of its own and a network: there is no way out of such a container.`;
+      throw new AppError("config_invalid", message, {
+        fix: `Leave out mcp.servers.${server.name}.image or .network: packages of npm run in crabpot's own image.`,
+      });
+    }
+    return { image, hasStarter: false };
+  }
+
+  async #create(start: Start, signal: AbortSignal): Promise<Opened> {
+    const { engine, publish } = this.#options;
+    const { name, spec, image, user, server, owner } = start;
+    const about = { group: owner, actor: "host" } as const;
+    const body = createHash("sha256").update(JSON.stringify(spec.body)).digest("hex");
+    const data = {
+      name,
+      spec: spec.hash,
+      body,
+      image: image.id,
+      uid: user.uid,
+      server: server.name,
+      mounts: spec.mounts,
+    };
+    await publish({ type: "container.created", ...about, data });
+    const id = await engine.create(name, spec.body);
+    let launched: LaunchedContainer | undefined;
+    let conversation: Conversation | undefined;
+    try {
+      const begin = { type: "container.started", ...about, data: { name, container: id } } as const;
+      const [talk, errors] = await Promise.all([engine.converse(id), engine.attach(id, "stderr"), publish(begin)]);
+      conversation = talk;
+      const lines = logErrorLines(errors, this.#options.logger.child({ mcp: server.name, group: owner }));
+      const facts = { engine, id, name, body: spec.body, generation: 1, uid: user.uid, mailFolder: "", granted: [] };
+      launched = new LaunchedContainer(facts);
+      await engine.start(id);
+      await this.#attest(launched, { conversation, start, signal });
+      const view = { name, container: id, server: server.name, group: owner, user: user.uid };
+      return { view, container: this.#running(launched, { conversation, errors: lines }, about) };
+    } catch (error) {
+      conversation?.output.destroy();
+      await (launched ? launched.remove() : engine.remove(id)).catch(() => this.#left.add(id));
+      const reason = `MCP server ${server.name}: ${toError(error).message}`;
+      await publish({ type: "container.refused", ...about, data: { reason } });
+      throw error;
+    }
+  }
+
+  #running(
+    launched: LaunchedContainer,
+    streams: { readonly conversation: Conversation; readonly errors: ErrorLines },
+    about: { readonly group: string | undefined; readonly actor: "host" },
+  ): ServerContainer {
+    const { publish, logger } = this.#options;
+    const { id, name, generation } = launched;
+    return new ServerContainer({
+      launched,
+      ...streams,
+      stopped: (reason) =>
+        publish({ type: "container.stopped", ...about, data: { name, container: id, generation, reason } }),
+      leftBehind: (error) => {
+        this.#left.add(id);
+        logger.error({ error, name }, "the container of an MCP server could not be ended cleanly");
+      },
+    });
+  }
+
+  /** With our own starter the server's code has not begun to run by then; with another image it has, and nobody has spoken to it. */
+  async #attest(
+    launched: LaunchedContainer,
+    { conversation, start, signal }: { conversation: Conversation; start: Start; signal: AbortSignal },
+  ): Promise<void> {
+    const began = performance.now();
+    void launched.lookFromOutside();
+    const hasStarter = start.spec.hasStarter;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(readyMs)]);
+    const probe = hasStarter ? await readReport(conversation.output, limit) : undefined;
+    const surprises = await launched.attest(probe);
+    if (surprises.length > 0)
+      throw new AppError("attestation_failed", `The container is not what was asked for: ${surprises.join("; ")}`);
+    signal.throwIfAborted();
+    const { id, name, generation } = launched;
+    const data = { name, container: id, generation, elapsedMs: Math.round(performance.now() - began) };
+    await this.#options.publish({ type: "container.attested", group: start.owner, actor: "host", data });
+    if (hasStarter) conversation.input.write("\n");
+  }
+
+  /** What is left of an engine that was away; if it still is, what was to be opened will fail by itself. */
+  async #removeLeft(): Promise<void> {
+    for (const id of this.#left)
+      await this.#options.engine.remove(id).then(
+        () => this.#left.delete(id),
+        () => undefined,
+      );
+  }
+}
+
+interface Plan {
+  readonly spec: ServerSpec;
+  readonly image: ImageFacts;
+  readonly user: ContainerUser;
+  readonly server: StdioServer;
+  /** The group whose container it is; undefined: of all. */
+  readonly owner: string | undefined;
+}
+
+interface Start extends Plan {
+  readonly name: string;
+}
+
+type Folders = Pick<ServerWish, "user" | "dataFolder" | "groupFolder" | "protectedFiles">;
+
+function ownerOf({ name, scope }: StdioServer, group: Group | undefined): Group | undefined {
+  if (scope === "shared") return undefined;
+  if (group) return group;
+  throw new AppError("bad_input", `The MCP server ${name} has a container for each group, and no group was named.`);
+}

@@ -1,0 +1,62 @@
+import type { ToolDefinition } from "../../domain/model.ts";
+import type { Audience, ToolRegistry } from "../registry.ts";
+import { callTool, findTools } from "./finding-tools.ts";
+
+/** Tools that a model is shown; of more, the rest is found. */
+const mostShown = 40;
+/** However many others there are, so many of sources are shown. */
+const leastOfSources = 8;
+/** Descriptions and schemas of tools of sources, in all: they stand in every prompt. */
+const shownChars = 120_000;
+
+/** What a conversation that begins now is offered, sorted by name. */
+export function offerNow(registry: ToolRegistry, audience: Audience): readonly ToolDefinition[] {
+  const all = registry.offer(audience);
+  if (registry.added.size === 0) return all;
+  return extended([], all, registry);
+}
+
+/**
+ * What a conversation has been offered, and behind it what is new from sources, as much as there is room for: what stood there stays as it
+ * is. Where there is no room, there are the tools to find the others.
+ */
+export function extended(
+  before: readonly ToolDefinition[],
+  now: readonly ToolDefinition[],
+  registry: Pick<ToolRegistry, "added">,
+): readonly ToolDefinition[] {
+  const isAdded = ({ name }: ToolDefinition): boolean => registry.added.has(name);
+  const known = new Set(before.map(({ name }) => name));
+  const own = now.filter((tool) => !isAdded(tool) && !isFinding(tool));
+  const fresh = now.filter((tool) => isAdded(tool) && !known.has(tool.name));
+  const shown = before.filter(isAdded);
+  const base = before.length === 0 ? own.length : before.filter((tool) => !isAdded(tool) && !isFinding(tool)).length;
+  const isAll = base + shown.length + fresh.length <= mostShown;
+  const places = isAll ? fresh.length : Math.max(mostShown - 2 - base, leastOfSources) - shown.length;
+  const room = fitting(fresh.slice(0, Math.max(0, places)), shownChars - charsOf(shown));
+  const needsFinding = room.length < fresh.length && !known.has(findTools.name);
+  const finding = needsFinding ? now.filter(isFinding) : [];
+  if (before.length > 0) return [...before, ...room, ...finding];
+  return [...own, ...room, ...finding].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function isFinding({ name }: ToolDefinition): boolean {
+  return name === findTools.name || name === callTool.name;
+}
+
+function fitting(tools: readonly ToolDefinition[], chars: number): readonly ToolDefinition[] {
+  let left = chars;
+  return tools.filter((tool) => {
+    const size = charsOf([tool]);
+    if (size > left) return false;
+    left -= size;
+    return true;
+  });
+}
+
+function charsOf(tools: readonly ToolDefinition[]): number {
+  return tools.reduce(
+    (sum, { description, inputSchema }) => sum + description.length + JSON.stringify(inputSchema).length,
+    0,
+  );
+}

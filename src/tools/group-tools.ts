@@ -1,0 +1,64 @@
+import type { Group } from "../domain/group.ts";
+import { RecentMap } from "../lib/recent-map.ts";
+import type { Tool } from "./catalog.ts";
+import type { ToolRegistry } from "./registry.ts";
+
+/** Tools that not every group has, and that may come and go while the host runs. */
+export interface ToolSource {
+  /**
+   * Those of this group's agent as they are now; a source that has not changed answers with the same list. What cannot be had is left
+   * out and told elsewhere: this never rejects. It is asked before each step of a turn.
+   */
+  toolsOf(group: Group): Promise<readonly Tool[]>;
+  /** A turn of this group begins, and its tools are going to be asked for. Must not throw. */
+  warm?(group: Group): void;
+  /** Why a tool of its own, which a conversation was offered, is not there now; undefined: it is none of its own. */
+  whyMissing?(group: Group, name: string): string | undefined;
+}
+
+interface Joined {
+  readonly lists: readonly (readonly Tool[])[];
+  readonly registry: ToolRegistry;
+}
+
+/** Groups at hand; another one's are put together anew. */
+const rememberedGroups = 512;
+
+/** The tools of each group: those that every one has, and those of sources. */
+export class GroupTools {
+  readonly #shared: ToolRegistry;
+  readonly #sources: readonly ToolSource[];
+  /** By name, and by the agent at work of several. */
+  readonly #joined = new RecentMap<string, Joined>(rememberedGroups);
+
+  constructor(shared: ToolRegistry, sources: readonly ToolSource[]) {
+    this.#shared = shared;
+    this.#sources = sources;
+  }
+
+  /** Every tool that is there for this group, whether it may use it or not. */
+  async of(group: Group): Promise<ToolRegistry> {
+    const lists = await Promise.all(this.#sources.map((source) => source.toolsOf(group)));
+    if (lists.every(({ length }) => length === 0)) return this.#shared;
+    const key = JSON.stringify([group.name, group.acting?.name]);
+    const known = this.#joined.get(key);
+    if (known?.lists.every((list, index) => list === lists[index]) === true) return known.registry;
+    const registry = this.#shared.joinedBy(lists.flat());
+    this.#joined.set(key, { lists, registry });
+    return registry;
+  }
+
+  /** A turn of this group begins. */
+  warm(group: Group): void {
+    for (const source of this.#sources) source.warm?.(group);
+  }
+
+  /** Why a tool of a source is not there now; undefined: no source knows it. */
+  whyMissing(group: Group, name: string): string | undefined {
+    for (const source of this.#sources) {
+      const reason = source.whyMissing?.(group, name);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  }
+}

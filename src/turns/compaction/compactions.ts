@@ -1,0 +1,259 @@
+import type { Logger } from "pino";
+
+import { isCompactionDue, type PromptSize } from "../../context/compaction/limits.ts";
+import type { Group } from "../../domain/group.ts";
+import { agentOfSession, isSessionOf, type Session } from "../../domain/session.ts";
+import type { Lease } from "../../domain/lease.ts";
+import type { CompactionRequest } from "../../domain/summary.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { PendingWork } from "../../lib/pending-work.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { Timers } from "../../lib/time/timers.ts";
+import { sessionId } from "../../stores/session-store.ts";
+import type { Store } from "../../stores/store.ts";
+import type { SessionLeases } from "../session-leases.ts";
+import { answering, type ConversationScope, draftFor, type TurnSettings } from "../turn-options.ts";
+import { type CompactionCause, type CompactionOutcome, type Compactor, limitsFor, limitsOf } from "./compactor.ts";
+import { describeOutcome } from "./describe-outcome.ts";
+import { type ShownConversations, shownTokens } from "./shown-conversation.ts";
+
+export interface CompactionsOptions {
+  readonly store: {
+    readonly sessions: Pick<Store["sessions"], "get">;
+    readonly turns: Pick<Store["turns"], "get" | "runningIn">;
+    readonly messages: Pick<Store["messages"], "withSeqs">;
+    readonly summaries: Pick<Store["summaries"], "requests" | "settleRequest">;
+  };
+  readonly leases: Pick<SessionLeases, "hold">;
+  readonly shown: Pick<ShownConversations, "of" | "lastStep">;
+  readonly compactor: Pick<Compactor, "compact">;
+  readonly groupOf: (name: string) => Group | undefined;
+  readonly asAgent: (group: Group, agent: string) => Group;
+  readonly settings: (group: Group) => TurnSettings;
+  /** What has to be done with what was said before a summary stands for it. Never rejects. */
+  readonly before: (group: Group, signal: AbortSignal) => Promise<void>;
+  readonly deliver: () => void;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+  /** How long a session rests before. */
+  readonly restMs?: number | undefined;
+}
+
+const usualRestMs = 200;
+/** A model that says nothing for so long has failed; one that says something for ever is ended. */
+const longestMs = 5 * 60_000;
+
+interface Place {
+  readonly session: Session;
+  /** As it is with the session's agent. */
+  readonly group: Group;
+}
+
+interface Working {
+  readonly group: string;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Compacts conversations while nobody waits for them: when they are large after a turn, or when somebody has asked for it. People go first: one that is
+ * under way is given up as soon as the session has anything to do, and begun again later.
+ */
+export class Compactions implements AsyncDisposable {
+  readonly #options: CompactionsOptions;
+  /** Sessions to compact, and their groups. */
+  readonly #due = new Map<string, string>();
+  readonly #requests = new Map<string, CompactionRequest>();
+  readonly #working = new Map<string, Working>();
+  readonly #resting = new Map<string, Disposable>();
+  /** Sessions in which the queue runs something. */
+  readonly #occupied = new Set<string>();
+  /** By group: how often nothing of it may begin. */
+  readonly #held = new Map<string, number>();
+  readonly #timers = new Timers();
+  readonly #pending: PendingWork;
+  #isOver = false;
+
+  constructor(options: CompactionsOptions) {
+    this.#options = options;
+    this.#pending = new PendingWork((error) =>
+      options.logger.warn({ err: toError(error) }, "a conversation could not be compacted; it is tried again later"),
+    );
+  }
+
+  /** A model has answered in this turn. What is put aside after its work is not worth it. */
+  answered(scope: ConversationScope, size: PromptSize): void {
+    const { id, kind, ephemeral } = scope.session;
+    if (kind === "agent" || ephemeral === true) return;
+    if (isCompactionDue(size, limitsOf(scope))) this.#due.set(id, scope.group.name);
+    else this.#due.delete(id);
+  }
+
+  /** The session has something to do: what is under way is given up until the result is disposed of. */
+  async giveWay({ session: key, group }: { readonly session: string; readonly group: string }): Promise<Disposable> {
+    const id = sessionId(key);
+    this.#occupied.add(id);
+    this.#resting.get(id)?.[Symbol.dispose]();
+    await this.#end(id, "somebody waits");
+    return {
+      [Symbol.dispose]: () => {
+        this.#occupied.delete(id);
+        if (this.#due.has(id) || this.#requests.has(id)) this.#restBefore(id, group);
+      },
+    };
+  }
+
+  /** Has somebody asked for it, and not been told yet what came of it? */
+  isAsked(session: string): boolean {
+    return this.#requests.has(session);
+  }
+
+  /** Looks for what people have asked for. */
+  async resume(): Promise<void> {
+    for (const request of await this.#options.store.summaries.requests()) {
+      this.#requests.set(request.session, request);
+      if (!this.#occupied.has(request.session)) this.#restBefore(request.session, request.group);
+    }
+  }
+
+  /** Gives up what is under way in a group, and what was asked for there. */
+  async stopped(group: string): Promise<void> {
+    for (const [id, working] of this.#working) if (working.group === group) await this.#end(id, "stopped");
+    for (const [id, name] of this.#due) if (name === group) this.#due.delete(id);
+    for (const request of this.#requests.values())
+      if (request.group === group) await this.#settle(request, "The conversation stays as it is.");
+  }
+
+  /** Nothing of these groups is compacted until the result is disposed of. */
+  async hold(groups: readonly string[]): Promise<Disposable> {
+    for (const group of groups) this.#held.set(group, (this.#held.get(group) ?? 0) + 1);
+    for (const [id, { group }] of this.#working) if (groups.includes(group)) await this.#end(id, "held");
+    return {
+      [Symbol.dispose]: () => {
+        for (const group of groups) this.#held.set(group, (this.#held.get(group) ?? 1) - 1);
+        for (const [id, group] of this.#due) if (groups.includes(group)) this.#restBefore(id, group);
+        for (const [id, { group }] of this.#requests) if (groups.includes(group)) this.#restBefore(id, group);
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#timers[Symbol.dispose]();
+    for (const { abort } of this.#working.values()) abort.abort(new AppError("cancelled", "The host stops."));
+    await this.#pending.done();
+  }
+
+  #restBefore(id: string, group: string): void {
+    this.#resting.get(id)?.[Symbol.dispose]();
+    const timer = this.#timers.after(this.#options.restMs ?? usualRestMs, () => {
+      this.#resting.delete(id);
+      this.#begin(id, group);
+    });
+    this.#resting.set(id, timer);
+  }
+
+  #begin(id: string, group: string): void {
+    const mayNot = this.#isOver || this.#occupied.has(id) || this.#working.has(id) || (this.#held.get(group) ?? 0) > 0;
+    if (mayNot) return;
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(longestMs)]);
+    const work = this.#compact(id, group, signal);
+    const done = work
+      .catch((error: unknown) => {
+        // What was given up for somebody is begun again after that.
+        if (!abort.signal.aborted) throw error;
+      })
+      .finally(() => this.#working.delete(id));
+    this.#working.set(id, { group, abort, done: done.catch(() => undefined) });
+    this.#pending.add(done);
+  }
+
+  async #end(id: string, why: string): Promise<void> {
+    const working = this.#working.get(id);
+    working?.abort.abort(new AppError("cancelled", `The compaction was given up: ${why}.`));
+    await working?.done;
+  }
+
+  async #compact(id: string, name: string, signal: AbortSignal): Promise<void> {
+    const request = this.#requests.get(id);
+    const place = await this.#placeOf(id, name);
+    if (!place) return this.#drop(id);
+    const { session } = place;
+    if (request && request.conversation !== session.conversation)
+      return this.#settle(request, "A new conversation has begun meanwhile.");
+    // One that waits for people or sub-agents goes on with what it has been shown.
+    if (await this.#options.store.turns.runningIn(id)) return;
+    using held = await this.#options.leases.hold(id);
+    if (!held) return;
+    const until = AbortSignal.any([signal, held.lost]);
+    const said = await this.#compactIn(place, { why: request ? "asked" : "idle", lease: held.lease, signal: until });
+    this.#due.delete(id);
+    if (request) await this.#settle(request, said ?? "Nothing has been said in this conversation yet.");
+  }
+
+  async #placeOf(id: string, name: string): Promise<Place | undefined> {
+    const session = await this.#options.store.sessions.get(id);
+    const group = this.#options.groupOf(name);
+    if (!group || !session || session.archivedAt !== undefined || !isSessionOf(session, group)) return undefined;
+    return { session, group: this.#options.asAgent(group, agentOfSession(session)) };
+  }
+
+  /** What came of it, for whoever has asked; undefined: nothing was said yet. */
+  async #compactIn(
+    { group, session }: Place,
+    how: { readonly why: CompactionCause; readonly lease: Lease; readonly signal: AbortSignal },
+  ): Promise<string | undefined> {
+    await this.#options.before(group, how.signal);
+    how.signal.throwIfAborted();
+    using settings = this.#options.settings(group);
+    const scope = await this.#scopeOf(group, session, settings);
+    return scope && (await this.#compactShown({ ...scope, lease: how.lease }, how.why, how.signal));
+  }
+
+  /** The last turn of the conversation stands for it: what it was asked with is what a vendor knows. */
+  async #scopeOf(group: Group, session: Session, settings: TurnSettings): Promise<ConversationScope | undefined> {
+    const last = await this.#options.shown.lastStep(session);
+    const turn = last && (await this.#options.store.turns.get(last.turn));
+    return turn && { turn, group: settings.groupFor(group, session.kind), session, settings };
+  }
+
+  /** What came of it, for whoever has asked. */
+  async #compactShown(
+    scope: Parameters<Compactor["compact"]>[0],
+    why: CompactionCause,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const shown = await this.#options.shown.of(scope);
+    const outcome: CompactionOutcome = await this.#options.compactor.compact(scope, shown, { why, signal });
+    if (outcome.kind === "failed")
+      this.#options.logger.info(
+        { session: scope.session.id, reason: outcome.reason },
+        "a conversation could not be summed up; it is tried again after a later turn",
+      );
+    return describeOutcome(outcome, {
+      before: shownTokens(shown),
+      ...limitsFor(scope, shown),
+      isMain: scope.group.main,
+    });
+  }
+
+  async #drop(id: string): Promise<void> {
+    this.#due.delete(id);
+    const request = this.#requests.get(id);
+    if (!request) return;
+    this.#requests.delete(id);
+    await this.#options.store.summaries.settleRequest(request, [], this.#options.clock.now());
+  }
+
+  /** Ends a request with these words, once. */
+  async #settle(request: CompactionRequest, text: string): Promise<void> {
+    const { store, groupOf, clock, deliver } = this.#options;
+    const group = groupOf(request.group);
+    const messages = await store.messages.withSeqs([request.message]);
+    const drafts = group ? [draftFor(group, { kind: "notice", text, turn: undefined, ...answering(messages) })] : [];
+    const isSettled = await store.summaries.settleRequest(request, drafts, clock.now());
+    if (this.#requests.get(request.session)?.message === request.message) this.#requests.delete(request.session);
+    if (isSettled) deliver();
+  }
+}

@@ -1,0 +1,154 @@
+import { coverStep } from "../../context/compaction/show-cover.ts";
+import { tokensOf } from "../../context/compaction/cut.ts";
+import { estimatePromptTokens } from "../../context/tokens.ts";
+import type { ToolDefinition } from "../../domain/model.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Summary } from "../../domain/summary.ts";
+import type { Step } from "../../domain/turn.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
+import type { Store } from "../../stores/store.ts";
+import type { Clearing } from "../conversation/clearing.ts";
+import type { ConversationPrompts } from "../conversation/conversation-prompts.ts";
+import type { ShownPictures } from "../conversation/shown-pictures.ts";
+import { StepMemory } from "../conversation/step-memory.ts";
+import type { ConversationScope } from "../turn-options.ts";
+
+/** What a model is shown of a conversation: the prompt's system, the tools, what covers the beginning, and all that follows as it is. */
+export interface ShownConversation {
+  readonly system: readonly string[];
+  readonly tools: readonly ToolDefinition[];
+  /** Of both together: what is the same in each prompt of the conversation. */
+  readonly fixedTokens: number;
+  readonly cover: readonly Summary[];
+  /** The cover as the model sees it; undefined: there is none. */
+  readonly first: Step | undefined;
+  /** Oldest first. */
+  readonly steps: readonly Step[];
+  /** How many of them are those of a sub-agent's parent. */
+  readonly forked: number;
+  /** Where the session says that they begin. */
+  readonly windowStart: number;
+}
+
+export interface ShownConversationsOptions {
+  readonly store: {
+    readonly turns: Pick<Store["turns"], "history">;
+    readonly summaries: Pick<Store["summaries"], "cover">;
+    readonly erasure: Pick<Store["erasure"], "rewrites">;
+  };
+  readonly toolsOf: (scope: ConversationScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
+  readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
+  /** What goes before the steps of a sub-agent's session. */
+  readonly before: (
+    session: Session,
+  ) => Promise<{ readonly cover: readonly Summary[]; readonly steps: readonly Step[] } | undefined>;
+  readonly clearing: Pick<Clearing, "shown">;
+  readonly pictures: Pick<ShownPictures, "retire" | "shown">;
+}
+
+/** The store has all of them; these are at hand. */
+const rememberedCovers = 512;
+
+interface KnownCover {
+  readonly conversation: number;
+  readonly windowStart: number;
+  readonly rewrites: number;
+  readonly cover: readonly Summary[];
+}
+
+/** Reads what models are shown. A conversation of which nothing is covered costs no look at summaries. */
+export class ShownConversations {
+  readonly #options: ShownConversationsOptions;
+  readonly #memory: StepMemory;
+  /** Where the window begins by now, of sessions as they were when their turn began. */
+  readonly #windowStarts = new WeakMap<Session, number>();
+  readonly #forks = new WeakMap<Session, ReturnType<ShownConversationsOptions["before"]>>();
+  readonly #covers = new RecentMap<string, KnownCover>(rememberedCovers);
+
+  constructor(options: ShownConversationsOptions) {
+    this.#options = options;
+    this.#memory = new StepMemory(options.store.turns, () => options.store.erasure.rewrites());
+  }
+
+  async of(scope: ConversationScope): Promise<ShownConversation> {
+    const { session, turn } = scope;
+    const windowStart = this.#windowStarts.get(session) ?? session.windowStart;
+    const [{ definitions: tools }, own] = await Promise.all([
+      this.#options.toolsOf(scope),
+      this.#memory.history(session.id, turn.conversation, windowStart),
+    ]);
+    const fork = session.kind === "agent" ? await this.#forkOf(session) : undefined;
+    const ofParent = fork ? fork.steps.filter(({ seq }) => seq >= windowStart) : [];
+    const cleared = this.#options.clearing.shown(session, own);
+    const all = ofParent.length === 0 ? cleared : [...ofParent, ...cleared];
+    const steps = await this.#options.pictures.shown(session, all);
+    const system = await this.#options.prompts.systemOf(scope, steps[0]?.at ?? turn.startedAt);
+    const cover = await this.#coverOf(session, { conversation: turn.conversation, windowStart, fork });
+    const first = coverStep(cover, { session: session.id, tools: tools.map(({ name }) => name) });
+    const fixedTokens = estimatePromptTokens({ system, messages: [], tools });
+    return { system, tools, fixedTokens, cover, first, steps, forked: ofParent.length, windowStart };
+  }
+
+  /** The newest step of a session's conversation; undefined: nothing was said in it. */
+  async lastStep({ id, conversation, windowStart }: Session): Promise<Step | undefined> {
+    return (await this.#memory.history(id, conversation, windowStart)).at(-1);
+  }
+
+  /** More of the conversation is covered now: the prompt changes from its beginning anyway, and says everything as it is now. */
+  async moved(scope: ConversationScope, windowStart: number): Promise<ShownConversation> {
+    this.#windowStarts.set(scope.session, windowStart);
+    const left = await this.#memory.history(scope.session.id, scope.turn.conversation, windowStart);
+    await this.#options.pictures.retire(scope, left);
+    const [first] = left;
+    await this.#options.prompts.renew(scope, first?.at ?? scope.turn.startedAt);
+    return this.of(scope);
+  }
+
+  #forkOf(session: Session): ReturnType<ShownConversationsOptions["before"]> {
+    const known = this.#forks.get(session) ?? this.#options.before(session);
+    this.#forks.set(session, known);
+    return known;
+  }
+
+  async #coverOf(
+    { id }: Session,
+    {
+      conversation,
+      windowStart,
+      fork,
+    }: Pick<KnownCover, "conversation" | "windowStart"> & {
+      readonly fork: Awaited<ReturnType<ShownConversationsOptions["before"]>>;
+    },
+  ): Promise<readonly Summary[]> {
+    const own = windowStart === 0 ? [] : await this.#ownCover(id, { conversation, windowStart });
+    if (!fork) return own;
+    const from = own[0]?.fromStep ?? Infinity;
+    return [...fork.cover.filter(({ toStep }) => toStep < from), ...own];
+  }
+
+  async #ownCover(
+    session: string,
+    place: Pick<KnownCover, "conversation" | "windowStart">,
+  ): Promise<readonly Summary[]> {
+    const rewrites = this.#options.store.erasure.rewrites();
+    const known = this.#covers.get(session);
+    const isSame =
+      known?.conversation === place.conversation &&
+      known.windowStart === place.windowStart &&
+      known.rewrites === rewrites;
+    if (isSame) return known.cover;
+    const cover = await this.#options.store.summaries.cover(session, place.conversation, place.windowStart);
+    this.#covers.set(session, { ...place, rewrites, cover });
+    return cover;
+  }
+}
+
+/** All of the prompt but the steps. */
+export function tokensBesideSteps({ fixedTokens, first }: Pick<ShownConversation, "fixedTokens" | "first">): number {
+  return fixedTokens + (first?.tokens ?? 0);
+}
+
+/** All of the prompt. */
+export function shownTokens(shown: ShownConversation): number {
+  return tokensBesideSteps(shown) + tokensOf(shown.steps);
+}

@@ -1,0 +1,26 @@
+import type { Plugins } from "../../plugins/plugins.ts";
+import type { AppContext } from "../context.ts";
+
+/** Lets a host use the plugins that it was started with: what they print is logged, what becomes of them is told as events. */
+export async function attachPlugins(
+  { logger, publish }: Pick<AppContext, "logger" | "publish">,
+  plugins: Plugins | undefined,
+): Promise<void> {
+  if (!plugins) return;
+  await plugins.verify();
+  const onFault = (error: unknown): void =>
+    logger.error({ err: error }, "what became of a plugin could not be recorded");
+  plugins.attach(logger, {
+    ended: (plugin, reason, failures) => {
+      logger.warn(
+        { plugin, reason, failures },
+        "the process of a plugin has ended; it is started again when it is needed",
+      );
+      publish({ type: "plugin.ended", actor: "host", data: { plugin, reason, failures } }).catch(onFault);
+    },
+    refused: (plugin, reason) => {
+      logger.error({ plugin, reason }, "a plugin is refused");
+      publish({ type: "plugin.refused", actor: "host", data: { plugin, reason } }).catch(onFault);
+    },
+  });
+}

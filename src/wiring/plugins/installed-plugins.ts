@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+
+import { type Adapters, builtInAdapters, withBuiltInAdapters } from "../../config/adapters.ts";
+import type { EnvironmentVariables } from "../../config/environment.ts";
+import type { HomePaths } from "../../config/home/home.ts";
+import type { Plugins, PluginsOptions } from "../../plugins/plugins.ts";
+
+type NameFault = PluginsOptions["nameFault"];
+
+/** What is installed in a home; undefined: nothing. A home without plugins loads none of what they need. */
+export async function openInstalledPlugins(
+  paths: Pick<HomePaths, "plugins" | "pluginLock">,
+  variables: EnvironmentVariables,
+): Promise<Plugins | undefined> {
+  if (!existsSync(paths.pluginLock)) return undefined;
+  const { Plugins: Installed } = await import("../../plugins/plugins.ts");
+  const { pluginPlaces } = await import("../../plugins/places.ts");
+  return Installed.open({ places: pluginPlaces(paths), variables, nameFault: pluginNameFault });
+}
+
+/** What there is with these plugins, and what a program that embeds the host brings along. */
+export function adaptersWith(plugins: Plugins | undefined, more: Partial<Adapters> = {}): Adapters {
+  if (!plugins) return withBuiltInAdapters(more);
+  return withBuiltInAdapters({
+    channels: [...(more.channels ?? []), ...plugins.channels],
+    providers: [...(more.providers ?? []), ...plugins.providers],
+    tools: [...(more.tools ?? []), ...plugins.tools],
+    plugins: plugins.plugins,
+  });
+}
+
+/** Why a plugin's tool, channel or provider cannot have its name, as the end of a sentence. */
+export const pluginNameFault: NameFault = ({ kind, name }, plugin, { plugins }) => {
+  const { tools, channels, providers } = builtInAdapters;
+  const names = {
+    tool: tools.map((tool) => tool.name),
+    channel: channels.map((channel) => channel.name),
+    provider: providers.map((provider) => provider.kind),
+  };
+  if (names[kind].includes(name)) return `a ${kind} of crabpot has that name`;
+  const other = Object.entries(plugins).find(
+    ([each, { provides }]) => each < plugin && provides.some((one) => one.kind === kind && one.name === name),
+  );
+  return other && `a ${kind} of the plugin ${other[0]} has that name`;
+};

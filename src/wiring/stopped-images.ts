@@ -1,0 +1,97 @@
+import { existsSync } from "node:fs";
+
+import { withAddedGroups } from "../config/added-groups.ts";
+import type { Adapters } from "../config/adapters.ts";
+import type { Environment } from "../config/environment.ts";
+import { packagesOf } from "../config/groups.ts";
+import { homePaths, readInstance } from "../config/home/home.ts";
+import { loadConfig } from "../config/loading/load.ts";
+import { type Group, unknownGroup } from "../domain/group.ts";
+import { toError } from "../lib/app-error.ts";
+import type { ImageBuildView, ImageOperations } from "../operations/images/image-view.ts";
+import { viewImage } from "../operations/images/images.ts";
+import { openEngine, openImageBuilder } from "../sandbox/engine/catalog.ts";
+import { findAgentImage } from "../sandbox/images/agent-image.ts";
+import { listPackageImages, prunePackageImages, type WantedPackages } from "../sandbox/images/image-shelf.ts";
+import { findMirrors } from "../sandbox/images/mirrors.ts";
+import {
+  buildPackageImage,
+  failingLine,
+  findPackageImage,
+  type PackageBuildOptions,
+  readBaseOnce,
+} from "../sandbox/images/package-image.ts";
+import { nameOfPackages } from "../sandbox/images/package-recipe.ts";
+import { openStoreReader } from "../stores/catalog.ts";
+
+/** The same operations where no host runs: for its next start. They are told of on stderr, and are on no record. */
+export async function openStoppedImages(
+  environment: Environment,
+  adapters: Adapters,
+  progress: (line: string) => void,
+): Promise<ImageOperations & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  const engine = opening.use(await openEngine(surroundings));
+  const builder = await openImageBuilder(surroundings);
+  const { id: base } = await findAgentImage(engine, environment.checkout);
+  const { groups, wanted } = await wantedNow(environment, adapters);
+  const instance = (await readInstance(homePaths(environment.crabpotHome).instance)) ?? "none";
+  const home = { instance, base, wanted };
+  const contents = readBaseOnce(() => Promise.resolve(builder));
+  const work = async (): Promise<PackageBuildOptions> => ({
+    engine,
+    builder,
+    mirrors: await findMirrors(surroundings),
+    baseContents: () => contents(base),
+    progress,
+    signal: new AbortController().signal,
+  });
+  const owned = opening.move();
+  return {
+    listImages: async () => (await listPackageImages(builder, home)).map((image) => viewImage(image, [])),
+    buildImages: async (group) => {
+      if (group !== undefined && !groups.includes(group)) throw unknownGroup(group, groups);
+      const views: ImageBuildView[] = [];
+      for (const one of wanted)
+        if (group === undefined || one.group === group) views.push(await build(one, base, work));
+      return views;
+    },
+    pruneImages: () => prunePackageImages(builder, { ...home, now: Date.now() }, () => Promise.resolve()),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function build(
+  { group, packages }: WantedPackages,
+  base: string,
+  work: () => Promise<PackageBuildOptions>,
+): Promise<ImageBuildView> {
+  const name = nameOfPackages(base, packages);
+  try {
+    const options = await work();
+    if (!(await findPackageImage(options.engine, name))) await buildPackageImage(name, options);
+    return { group, image: name.tag, state: "ready" };
+  } catch (error) {
+    return { group, image: name.tag, state: "failed", reason: failingLine(toError(error)) };
+  }
+}
+
+/** Of the configuration, and of groups that were added at run time. */
+async function wantedNow({ crabpotHome, variables }: Environment, adapters: Adapters) {
+  const paths = homePaths(crabpotHome);
+  const loaded = await loadConfig(paths.config, variables, adapters);
+  const stored = existsSync(paths.database) ? await storedGroups(paths.database) : [];
+  const { config } = withAddedGroups({ config: loaded.config, adapters }, stored, variables);
+  const groups: Group["name"][] = Object.keys(config.groups);
+  const wanted = groups.flatMap((group): WantedPackages[] => {
+    const packages = packagesOf(config, group);
+    return packages ? [{ group, packages }] : [];
+  });
+  return { groups, wanted };
+}
+
+async function storedGroups(path: string) {
+  await using store = await openStoreReader({ path });
+  return await store.groups.list();
+}

@@ -1,0 +1,1 @@
+export { freePort } from "../../redteam/suite/free-port.ts";

@@ -1,0 +1,26 @@
+import { join } from "node:path";
+
+import { pino } from "pino";
+
+import { Media } from "../../src/media/media.ts";
+import type { PictureOptions } from "../../src/blobs/keep-picture.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** What pictures are kept with besides the folder of blobs: crabpot's own media process, and all events, in `told`. */
+export async function openMedia(): Promise<
+  Omit<PictureOptions, "blobs"> & { readonly told: Parameters<PictureOptions["publish"]>[0][] } & AsyncDisposable
+> {
+  const root = await temporaryFolder();
+  const media = new Media({ folder: join(root.path, "media") });
+  const told: Parameters<PictureOptions["publish"]>[0][] = [];
+  return {
+    media,
+    told,
+    publish: async (event) => void told.push(event),
+    logger: pino({ level: "silent" }),
+    [Symbol.asyncDispose]: async () => {
+      await media[Symbol.asyncDispose]();
+      await root[Symbol.asyncDispose]();
+    },
+  };
+}

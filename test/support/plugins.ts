@@ -1,0 +1,103 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+
+import type { PluginInstallerOptions } from "../../src/plugins/install/installer.ts";
+import { Plugins } from "../../src/plugins/plugins.ts";
+import { pluginPlaces, type PluginPlaces } from "../../src/plugins/places.ts";
+import { pluginLimits, type PluginLimits } from "../../src/plugins/process/plugin-process.ts";
+import { homePaths } from "../../src/config/home/home.ts";
+import { type Clock, systemClock } from "../../src/lib/time/clock.ts";
+import { pluginNameFault } from "../../src/wiring/plugins/installed-plugins.ts";
+import { createPluginInstaller } from "../../src/wiring/plugins/plugin-installer.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** Plugins of the fixtures. */
+export const examplePlugins = resolve(import.meta.dirname, "../fixtures/plugins");
+
+/** What of the test's environment programs that fetch get. */
+const { PATH = "" } = process.env;
+
+/** Plugins installed in a home of their own, and what is told of them. */
+export interface PluginRig extends AsyncDisposable {
+  readonly plugins: Plugins;
+  readonly places: PluginPlaces;
+  /** `ended weather 1: …`, `refused weather: …`. */
+  readonly news: string[];
+  /** What plugins have printed, as it is logged. */
+  readonly said: string[];
+}
+
+export interface PluginRigOptions {
+  /** Folders to install from. */
+  readonly sources: readonly string[];
+  /** After installing, before they are opened. */
+  readonly before?: (places: PluginPlaces) => Promise<void>;
+  readonly limits?: Partial<PluginLimits>;
+  readonly clock?: Clock;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+export async function openPluginRig(options: PluginRigOptions): Promise<PluginRig> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder());
+  const paths = homePaths(folder.path);
+  const places = pluginPlaces(paths);
+  const variables = { PATH, HOME: folder.path, ...options.variables };
+  const news: string[] = [];
+  const said: string[] = [];
+  const logger = loggerOf(said);
+  for (const source of options.sources) {
+    const installer = createPluginInstaller(paths, variables, logger);
+    await installer.install(await installer.plan(source));
+  }
+  await options.before?.(places);
+  const { limits, clock = systemClock } = options;
+  const opened = { places, variables, clock, nameFault: pluginNameFault, limits: { ...pluginLimits, ...limits } };
+  const plugins = stack.use(await Plugins.open(opened));
+  await plugins.verify();
+  plugins.attach(logger, {
+    ended: (plugin, reason, failures) => news.push(`ended ${plugin} ${failures}: ${reason}`),
+    refused: (plugin, reason) => news.push(`refused ${plugin}: ${reason}`),
+  });
+  const owned = stack.move();
+  return { plugins, places, news, said, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function loggerOf(said: string[]): PluginInstallerOptions["logger"] {
+  const note = (facts: unknown, text?: string): void => void said.push(`${text ?? ""} ${JSON.stringify(facts)}`);
+  return { info: note, warn: note, error: note } as PluginInstallerOptions["logger"];
+}
+
+/** A plugin's folder with these files; `package.json` is made where there is none. */
+export async function writePlugin(
+  folder: string,
+  name: string,
+  files: Readonly<Record<string, string>>,
+  facts: object = {},
+): Promise<string> {
+  const place = join(folder, name);
+  const manifest = {
+    name,
+    version: "1.0.0",
+    type: "module",
+    exports: "./index.js",
+    crabpot: { kind: "tool" },
+    ...facts,
+  };
+  for (const [path, text] of Object.entries({ "package.json": JSON.stringify(manifest), ...files })) {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), text);
+  }
+  return place;
+}
+
+/** The source of a plugin with one tool, whose `run` is this text. */
+export function toolSource(run: string, facts = ""): string {
+  return `import { defineTool, ToolError, z } from "crabpot/plugin";
+export default defineTool({
+  name: "poke", description: "Pokes.", input: z.strictObject({ what: z.string().default("") }), runs: "host",
+  risk: "low", timeoutSeconds: 5, ${facts}
+  run: async ({ what }, { signal, settings, send }) => { ${run} },
+});
+`;
+}
