@@ -110,9 +110,15 @@ export const attacks: readonly Attack[] = [
     attempt: async (stage) => {
       const redirects = ["/to/metadata", "/to/other", "/to/file", "/to/settings"];
       const scripts = ["/go/file", "/go/settings", "/go/source", "/go/tools", "/go/words"];
-      const outputs = await play(stage, ({ open }) => [...redirects, ...scripts, "/quiet"].map(open));
+      const outputs = await play(stage, ({ open }) => [
+        ...redirects.map(open),
+        // What a page leads to comes some time after it was opened.
+        ...scripts.flatMap((path) => [open(path), command("sleep 0.5"), act("snapshot")]),
+        open("/quiet"),
+      ]);
       const refused = outputs.slice(0, redirects.length).filter((output) => output.startsWith("Error: "));
-      const stayed = outputs.slice(redirects.length, -1).filter((output) => output.includes("still here"));
+      const looks = outputs.slice(redirects.length, -1).filter((_, index) => index % 3 === 2);
+      const stayed = looks.filter((output) => output.includes("still here"));
       return judge({
         [`${refused.length} redirects refused`]: refused.length === redirects.length,
         [`${stayed.length} pages stayed`]: stayed.length === scripts.length,

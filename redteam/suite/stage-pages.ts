@@ -107,8 +107,7 @@ const crowd = `for (let i = 0; i < 6; i += 1) window.open("/memory", "_blank", "
 const threads = `const url = URL.createObjectURL(new Blob(["setInterval(() => 0, 1e6)"])); for (let i = 0; i < 2000; i += 1) new Worker(url); out.textContent = "started";`;
 const takers = `for (let i = 0; i < 50; i += 1) { const a = document.createElement("a"); a.href = "/trap.sh"; a.download = "gift" + i + ".sh"; document.body.append(a); a.click(); } out.textContent = "taken";`;
 const keeper = `out.textContent = "cookie " + document.cookie + ", kept " + localStorage.getItem("kept"); document.cookie = "kept=yes; max-age=9999999"; localStorage.setItem("kept", "yes");`;
-const go = (url: string): Page =>
-  script(`location.href = ${JSON.stringify(url)}; setTimeout(() => (out.textContent = "still here"), 500);`);
+const go = (url: string): Page => script(`out.textContent = "still here"; location.href = ${JSON.stringify(url)};`);
 
 const pages: Readonly<Record<string, Page>> = {
   "/quiet": html("<title>Quiet</title><p>Crabs walk sideways.</p>"),

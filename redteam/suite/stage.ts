@@ -259,10 +259,10 @@ export class Stage implements AsyncDisposable {
     return this.#log.after(seq);
   }
 
-  /** Longest time that the host's event loop was busy or starved since the last time that this was asked. */
+  /** Longest time that the host kept its event loop busy since the last time that this was asked. */
   async takeLoopLagMs(): Promise<number> {
     const text = await (await this.request("/metrics", { headers: this.authorization })).text();
-    const seconds = /^crabpot_event_loop_lag_seconds (\S+)$/m.exec(text)?.[1];
+    const seconds = /^crabpot_event_loop_own_lag_seconds (\S+)$/m.exec(text)?.[1];
     return Number(seconds ?? Number.NaN) * 1000;
   }
 

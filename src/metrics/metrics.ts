@@ -1,5 +1,3 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
-
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { ChannelState, Receipt } from "../channels/channel.ts";
@@ -45,8 +43,6 @@ export interface GaugeSources {
 
 const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
 
-/** How often the event loop is looked at; what is beyond that is lag. */
-const loopResolutionMs = 20;
 const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const phaseSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -241,31 +237,6 @@ function addChannelGauge(registers: Registry[], { channels }: GaugeSources): voi
       }
     },
   });
-}
-
-/** Registers the longest time that nothing could be done, since the last time that somebody asked; 0 after its end. */
-export function measureEventLoop(registry: Registry): Disposable {
-  let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
-  let hasEnded = false;
-  void new Gauge({
-    name: "crabpot_event_loop_lag_seconds",
-    help: "Longest pause of the host process since the last scrape; measured from the first scrape on",
-    registers: [registry],
-    collect() {
-      if (hasEnded) return this.set(0);
-      // Looking wakes the host fifty times a second: only where somebody wants to know.
-      delays ??= monitorEventLoopDelay({ resolution: loopResolutionMs });
-      delays.enable();
-      this.set(Math.max(0, delays.max / 1e9 - loopResolutionMs / 1_000));
-      delays.reset();
-    },
-  });
-  return {
-    [Symbol.dispose]: () => {
-      hasEnded = true;
-      delays?.disable();
-    },
-  };
 }
 
 function addHeap(registers: Registry[]): void {

@@ -1,5 +1,7 @@
 import { PassThrough } from "node:stream";
 
+import type { LoopLane } from "./loop-lane.ts";
+
 /** How a subscriber is treated. */
 export interface EventStreamLimits {
   /** Between two signs of life where nothing happens. */
@@ -25,13 +27,16 @@ const retryMs = 3_000;
 export class EventStream {
   readonly body = new PassThrough();
   readonly #limits: EventStreamLimits;
+  readonly #lane: LoopLane;
   readonly #ended = Promise.withResolvers<StreamEnd>();
   readonly #over = new AbortController();
   readonly #heartbeat: NodeJS.Timeout;
   #room: Promise<void> | undefined;
 
-  constructor(limits: EventStreamLimits) {
+  /** The lane is that of all streams: many of them find room at once. */
+  constructor(limits: EventStreamLimits, lane: LoopLane) {
     this.#limits = limits;
+    this.#lane = lane;
     this.#heartbeat = setInterval(() => this.#beat(), limits.heartbeatMs).unref();
     this.body.on("error", () => this.end("left"));
     this.body.write(`retry: ${retryMs}\n\n`);
@@ -81,6 +86,7 @@ export class EventStream {
     await taken;
     clearTimeout(slow);
     this.body.off("drain", resolve);
+    await this.#lane.enter();
     this.#room = undefined;
   }
 }

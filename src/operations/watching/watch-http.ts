@@ -8,9 +8,9 @@ import { viewEvent } from "../../events/event-view.ts";
 import { readEvents } from "../../events/read-events.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { refuseInput } from "../refuse-input.ts";
-import { onePageAtATime } from "./one-page-at-a-time.ts";
 import { EventStream, eventStreamLimits } from "./event-stream.ts";
 import type { EventStreamLimits } from "./event-stream.ts";
+import { LoopLane } from "./loop-lane.ts";
 
 export interface WatchHttpOptions {
   readonly store: Parameters<typeof readEvents>[0];
@@ -44,7 +44,8 @@ type Wanted = z.output<typeof wanted>;
  * sees all of it, as the operator does.
  */
 export function addWatchRoutes(routes: FastifyInstance, given: WatchHttpOptions): void {
-  const options = { ...given, store: onePageAtATime(given.store) };
+  const lane = new LoopLane();
+  const options = { ...given, store: inLane(given.store, lane), lane };
   const { limits = eventStreamLimits, most = usualMost } = options;
   const streams = new Set<EventStream>();
   const ending = new Set<Promise<void>>();
@@ -57,7 +58,7 @@ export function addWatchRoutes(routes: FastifyInstance, given: WatchHttpOptions)
     if (!query.success) return refuseInput(reply, query.error);
     if (streams.size >= most)
       throw new AppError("rate_limited", `There are ${most} subscribers already, which is the limit.`);
-    const stream = new EventStream(limits);
+    const stream = new EventStream(limits, lane);
     streams.add(stream);
     const events = await begin(request, { stream, query: query.data, options }).catch((error: unknown) => {
       streams.delete(stream);
@@ -75,6 +76,14 @@ export function addWatchRoutes(routes: FastifyInstance, given: WatchHttpOptions)
   });
 }
 
+/** A page of events is read in one go, and takes milliseconds. */
+function inLane(store: WatchHttpOptions["store"], lane: LoopLane): WatchHttpOptions["store"] {
+  return {
+    after: async (...asked) => lane.enter().then(() => store.after(...asked)),
+    before: async (...asked) => lane.enter().then(() => store.before(...asked)),
+  };
+}
+
 /** A browser that comes back says which one it saw last. */
 function withLastId({ query, headers }: FastifyRequest): object {
   const last = headers["last-event-id"];
@@ -84,7 +93,7 @@ function withLastId({ query, headers }: FastifyRequest): object {
 interface Watching {
   readonly stream: EventStream;
   readonly query: Wanted;
-  readonly options: WatchHttpOptions;
+  readonly options: WatchHttpOptions & { readonly lane: LoopLane };
 }
 
 /** Puts on record that somebody watches. What happens after the answer has begun is among the events, wherever they begin. */
@@ -124,7 +133,11 @@ async function fill(
   const sendDeltas = async (): Promise<void> => {
     if (!query.deltas) return;
     const deltas = options.deltas.read(query.group, stream.signal);
-    for await (const delta of deltas) await stream.send({ event: "delta", data: delta });
+    for await (const delta of deltas) {
+      // All who watch a turn get the same at once, and each of them up to 64 KiB.
+      await options.lane.enter();
+      await stream.send({ event: "delta", data: delta });
+    }
   };
   try {
     await Promise.all([sendEvents(), sendDeltas()]);

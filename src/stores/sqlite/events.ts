@@ -42,7 +42,7 @@ const schemaVersion = 1;
 export class SqliteEvents implements EventStore, AsyncDisposable {
   readonly #connection: SQLite.Database;
   readonly #path: string;
-  #insert: SQLite.Statement | undefined;
+  readonly #statements = new Map<string, SQLite.Statement>();
   /** The file is being written anew: a statement would hold the process up until that is done. */
   #compacting: Promise<void> | undefined;
 
@@ -67,11 +67,11 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
 
   async append({ type, group, session, turn, actor, data }: NewEvent, at: number): Promise<number> {
     return this.#run(() => {
-      this.#insert ??= this.#connection.prepare(
+      const insert = this.#prepared(
         "insert into events (at, type, group_name, session, turn, actor, data) values (?, ?, ?, ?, ?, ?, ?)",
       );
       const names = [group ?? null, session ?? null, turn ?? null];
-      return Number(this.#insert.run(at, type, ...names, actor, JSON.stringify(data)).lastInsertRowid);
+      return Number(insert.run(at, type, ...names, actor, JSON.stringify(data)).lastInsertRowid);
     });
   }
 
@@ -141,7 +141,7 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
   }
 
   #edge(which: "min" | "max"): number {
-    return Number(this.#connection.prepare(`select coalesce(${which}(seq), 0) from events`).pluck().get());
+    return Number(this.#prepared(`select coalesce(${which}(seq), 0) from events`).pluck().get());
   }
 
   #select(
@@ -150,7 +150,14 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
     { types, group }: EventFilter,
   ): readonly HostEvent[] {
     const values = { ...range, types: types === undefined ? null : JSON.stringify(types), group: group ?? null };
-    return (this.#connection.prepare(sql).all(values) as Row[]).map(toEvent);
+    return (this.#prepared(sql).all(values) as Row[]).map(toEvent);
+  }
+
+  /** For the few statements that are asked again and again: to prepare one takes longer than to find a few events. */
+  #prepared(sql: string): SQLite.Statement {
+    const prepared = this.#statements.get(sql) ?? this.#connection.prepare(sql);
+    this.#statements.set(sql, prepared);
+    return prepared;
   }
 
   async #run<T>(action: () => T | Promise<T>): Promise<T> {
