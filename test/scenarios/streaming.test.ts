@@ -44,7 +44,7 @@ test("whoever watches sees the answer grow to what the chat gets, and of a try t
   expect(reply.text).toContain("The key is [redacted], and so on");
   expect(answer).toBe(reply.text);
   expect(types).toContain("reset");
-  expect(types.filter((type) => type === "answer").length).toBeGreaterThan(5);
+  expect(types.filter((type) => type === "answer").length).toBeGreaterThan(1);
   expect(JSON.stringify(deltas)).not.toContain(modelKey.slice(0, 8));
   expect(JSON.stringify(deltas)).not.toContain("let me see");
   expect(deltas[0]).toMatchObject({ group: "family", channel: "http", chat: "family", turn: reply.turn });

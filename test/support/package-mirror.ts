@@ -85,9 +85,12 @@ async function bridgeAddress(): Promise<string> {
   await using engine = await openEngine(surroundings);
   const { address } = await engine.facts();
   const answer = await askEngine(address.replace("unix://", ""), "GET", "/networks/bridge");
-  const gateway = /"Gateway":"([0-9.]+)"/.exec(answer)?.[1];
-  if (gateway === undefined) throw new Error("The engine's network bridge has no gateway.");
-  return gateway;
+  const [, gateway] = /"Gateway":"([0-9.]+)"/.exec(answer) ?? [];
+  // An engine that has made the bridge itself, at its first start, tells only the network: the bridge has its first address.
+  const [, subnet] = /"Subnet":"([0-9.]+)\.0\/[0-9]+"/.exec(answer) ?? [];
+  const bridge = gateway ?? (subnet && `${subnet}.1`);
+  if (bridge === undefined) throw new Error(`The engine's network bridge has no address: ${answer}`);
+  return bridge;
 }
 
 function manifestOf(name: string, files: PackageFiles): object {
