@@ -1,6 +1,7 @@
 import type SQLite from "better-sqlite3";
 
 import { AppError } from "../../lib/app-error.ts";
+import { joinedTerms } from "./rows.ts";
 
 /*
  * Terms are made by us and kept with their item, so that FTS5 can take exactly these out of its index again. Numbers are never
@@ -45,8 +46,14 @@ const hygiene = `
   insert into facts (name, value) values ('cleaned', 0), ('cleaning', 0), ('announced', 0), ('noted', 0);
 `;
 
+/** Terms of simplified characters and of more scripts by pairs: made anew for what may have such, which is not ASCII. */
+const termsAnew = `
+  update items set terms = terms_of(time, sender, text, photo) where terms glob '*[^ -~]*';
+  insert into keywords (keywords) values ('rebuild');
+`;
+
 /** In their order; one that was released is never changed. */
-const migrations: readonly string[] = [initial, keeping, hygiene];
+const migrations: readonly string[] = [initial, keeping, hygiene, termsAnew];
 
 /** What says of a SQLite file that it is a group's memory. */
 const applicationId = 0x63726d65;
@@ -65,6 +72,9 @@ export function migrate(connection: SQLite.Database, path: string): void {
     const isEmpty = connection.prepare("select count(*) from sqlite_schema").pluck().get() === 0;
     if (!isOurs(connection) && !isEmpty)
       throw new AppError("store_failed", `${path} is a database of another program; crabpot does not touch it.`);
+    connection.function("terms_of", (time, sender, text, photo) =>
+      joinedTerms({ time, sender, text, photo: photo ?? undefined }),
+    );
     for (const statements of migrations.slice(from)) connection.exec(statements);
     connection.pragma(`application_id = ${applicationId}`);
     connection.pragma(`user_version = ${migrations.length}`);

@@ -1,6 +1,6 @@
 import type { Origin } from "../../domain/origin.ts";
 import type { Memory, NewMemory } from "../item.ts";
-import { indexedText } from "../text/indexed-text.ts";
+import { indexedText, type Spoken } from "../text/indexed-text.ts";
 import { isMostlyHan, termsOf } from "../text/terms.ts";
 
 /** A row of `items` as it is read for people. */
@@ -46,17 +46,17 @@ export function toColumns(memory: NewMemory): Readonly<Record<string, unknown>> 
     people: JSON.stringify(memory.people ?? []),
     origins: JSON.stringify(memory.origins ?? []),
     photo: memory.photo ?? null,
-    terms: joinTerms(termsOf(indexedText(memory))),
+    terms: joinedTerms(memory),
     han: isMostlyHan(memory.text) ? 1 : 0,
   };
 }
 
-/** Each term as often as it occurs: what FTS5 counts. */
-function joinTerms(terms: ReadonlyMap<string, number>): string {
-  return [...terms].map(([term, count]) => Array<string>(count).fill(term).join(" ")).join(" ");
+/** Each term of a memory as often as it occurs: what FTS5 counts. */
+export function joinedTerms(memory: Spoken): string {
+  return [...termsOf(indexedText(memory))].map(([term, count]) => Array<string>(count).fill(term).join(" ")).join(" ");
 }
 
-/** Each term that `joinTerms` has joined, where the same ones stand side by side. A map of a hundred thousand texts would take longer. */
+/** Each term that `joinedTerms` has joined, where the same ones stand side by side. A map of a hundred thousand texts would take longer. */
 export function eachTerm(joined: string, visit: (term: string, often: number) => void): void {
   if (joined === "") return;
   let last = "";

@@ -11,7 +11,8 @@ function formatDate(time: number): string {
   return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
 }
 
-type Spoken = Pick<NewMemory, "time" | "sender" | "text" | "photo">;
+/** What of a memory is searched. */
+export type Spoken = Pick<NewMemory, "time" | "sender" | "text" | "photo">;
 
 /** A memory as its words are searched: `[8 May 2023] Ann: look [photo: a dog]`. People ask for dates and for who said it. */
 export function indexedText(memory: Spoken): string {

@@ -1,4 +1,5 @@
 import { datesIn } from "./dates.ts";
+import { toSimplified } from "./simplified.ts";
 import { stem } from "./stem.ts";
 import { stopWords } from "./stop-words.ts";
 
@@ -8,14 +9,16 @@ const mostTerms = 4_000;
 const mostQueryTerms = 64;
 const longestTerm = 40;
 
-/** Scripts that put no blanks between words. */
-const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}`;
+/** Scripts that put no blanks between words, or, as Korean, none between words and what inflects them. */
+const unspaced = ["Han", "Hiragana", "Katakana", "Hangul", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
+  .map((script) => String.raw`\p{Script=${script}}`)
+  .join("");
 const words = new RegExp(`[${unspaced}]+|[[\\p{L}\\p{N}]--[${unspaced}]]+`, "gv");
 const startsUnspaced = new RegExp(`^[${unspaced}]`, "v");
 const hanCharacter = /\p{Script=Han}/gu;
 const anyLetter = /\p{L}/gu;
 
-/** How often each term occurs in a text: stems of words, and for Chinese and Japanese each character and each two that stand side by side. */
+/** How often each term occurs in a text: stems of words, and for Chinese, Japanese, Korean, Thai and the like each character and each two that stand side by side. */
 export function termsOf(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   const add = (term: string): void => {
@@ -36,7 +39,7 @@ export function termsOf(text: string): Map<string, number> {
   return counts;
 }
 
-/** The terms that a query looks for: of Chinese and Japanese the pairs, and a character only where it stands alone; and its dates. */
+/** The terms that a query looks for: of Chinese and the like the pairs, and a character only where it stands alone; and its dates. */
 export function queryTermsOf(query: string): readonly string[] {
   const terms = new Set<string>();
   const looked = query.slice(0, indexedChars);
@@ -70,5 +73,7 @@ function wordsOf(text: string): string[] {
     .replaceAll(/\p{M}+/gu, "")
     .normalize("NFKC")
     .toLowerCase();
-  return (folded.match(words) ?? []).map((word) => (startsUnspaced.test(word) ? word : word.slice(0, longestTerm)));
+  return (toSimplified(folded).match(words) ?? []).map((word) =>
+    startsUnspaced.test(word) ? word : word.slice(0, longestTerm),
+  );
 }
