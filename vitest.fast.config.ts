@@ -2,11 +2,16 @@ import { defineConfig } from "vitest/config";
 
 import { shared } from "./vitest.config.ts";
 
+/** They start programs, such as the command line, shells and decoders, and take half of the time: run if they are named. */
+const slow = ["test/unit/{agent,cli,erasure,media,plugins,scripts}/**", "test/contracts/channel-whatsapp.test.ts"];
+const isNamed = process.argv.some((word) => word.startsWith("test/"));
+
 /** What needs no container engine: for the loop of work. `npm test` runs everything. */
 export default defineConfig({
   test: {
     ...shared,
     globalSetup: ["test/support/build-first.ts"],
     include: ["test/architecture.test.ts", "test/unit/**/*.test.ts", "test/contracts/**/*.test.ts"],
+    exclude: isNamed ? [] : slow,
   },
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { datesIn } from "../../../src/memory/text/dates.ts";
 import { stem } from "../../../src/memory/text/stem.ts";
 import { isMostlyHan, queryTermsOf, termsOf } from "../../../src/memory/text/terms.ts";
 
@@ -42,12 +43,13 @@ test("Chinese is kept by characters and pairs, and looked for by pairs", () => {
   expect(isMostlyHan("I like tea 茶")).toBe(false);
 });
 
-test("every term that a query has of a text is a term of the text", () => {
+test("every term that a query has of a text is a term of the text, but for its dates", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (text) => {
-      const terms = termsOf(text);
+      const terms = termsOf(`${text} ${datesIn(text)}`);
       for (const term of queryTermsOf(text)) expect(terms.has(term)).toBe(true);
     }),
+    { examples: [["㋀"], ["5月"]] },
   );
 });
 
