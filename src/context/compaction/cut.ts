@@ -15,7 +15,7 @@ export function planCut(
   const places = cutPlaces(steps).filter((place) => place <= steps.length - leastKeptSteps);
   const after = tokensFrom(steps);
   const enough = places.filter((place) => (after[place] ?? 0) >= keptTokens && (after[place] ?? 0) <= 2 * keptTokens);
-  // Where one step alone is more than that, no more than is to stay does.
+  // Where no place leaves that, such as beside one large step, no more than is to stay does.
   const little = places.filter((place) => (after[place] ?? 0) < keptTokens);
   const spoken = enough.findLast((place) => steps[place]?.body.kind === "user");
   const cut = spoken ?? enough.at(-1) ?? little[0] ?? beforeLargeEnd(steps, places, keptTokens) ?? 0;
