@@ -22,10 +22,9 @@ export function measureEventLoop(registry: Registry): Disposable {
     registers: [registry],
     collect() {
       // Looking wakes the host fifty times a second: only where somebody wants to know.
-      if (!hasEnded) pauses ??= watchPauses();
-      const taken = hasEnded ? { longest: 0, own: 0 } : pauses?.take();
-      this.set(taken?.longest ?? 0);
-      own.set(taken?.own ?? 0);
+      const taken = hasEnded ? { longest: 0, own: 0 } : (pauses ??= watchPauses()).take();
+      this.set(taken.longest);
+      own.set(taken.own);
     },
   });
   const own = new Gauge({

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 
 import pino from "pino";
-import { describe, expect } from "vitest";
+import { describe } from "vitest";
 
 import type { Channel } from "../../src/channels/channel.ts";
 import type { ChannelPorts } from "../../src/channels/define-channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { line } from "../fixtures/adapters/line-channel.ts";
-import { LinePeer } from "../support/line-peer.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { byName, type ChannelDriver, testChannel } from "./channel.ts";
+import { type ChannelDriver, testChannel } from "./channel.ts";
+import { driveLine } from "./line-driver.ts";
 
 async function openLine(): Promise<ChannelDriver> {
   const folder = await temporaryFolder();
@@ -17,29 +17,8 @@ async function openLine(): Promise<ChannelDriver> {
   // All that this channel asks for.
   const ports = { clock: systemClock, logger: pino({ level: "silent" }) } as unknown as ChannelPorts;
   const channel = (await line.open({ socket }, ports)) as Channel;
-  let opened: LinePeer | undefined;
-  const peer = async (): Promise<LinePeer | undefined> => {
-    if (channel.state().state === "open") opened ??= await LinePeer.open(socket);
-    return opened;
-  };
-  return {
-    ...byName,
-    channel,
-    async say(spoken) {
-      const from = await peer();
-      if (!from) return spoken.map(() => false);
-      const before = from.told.length;
-      for (const { id, group, member, text } of spoken) from.say({ id, chat: group, sender: member, text });
-      await expect.poll(() => from.told.length).toBe(before + spoken.length);
-      return from.told.slice(before).map(({ received }) => received);
-    },
-    heard: async () => (await peer())?.heard("main") ?? [],
-    async [Symbol.asyncDispose]() {
-      await channel[Symbol.asyncDispose]();
-      opened?.[Symbol.dispose]();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
+  const isOpen = async (): Promise<boolean> => channel.state().state === "open";
+  return driveLine({ channel, where: socket, isOpen, rest: folder });
 }
 
 describe("a channel from outside", () => {

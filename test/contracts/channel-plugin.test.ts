@@ -9,9 +9,9 @@ import { SupervisedChannel } from "../../src/channels/supervisor.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { sleep } from "../../src/lib/time/sleep.ts";
 import { freePort } from "../support/free-port.ts";
-import { LinePeer } from "../support/line-peer.ts";
 import { examplePlugins, openPluginRig } from "../support/plugins.ts";
-import { byName, type ChannelDriver, testChannel } from "./channel.ts";
+import { type ChannelDriver, testChannel } from "./channel.ts";
+import { driveLine } from "./line-driver.ts";
 
 async function openLine(): Promise<ChannelDriver> {
   const rig = await openPluginRig({ sources: [join(examplePlugins, "line")] });
@@ -25,30 +25,11 @@ async function openLine(): Promise<ChannelDriver> {
     random: Math.random,
     logger: pino({ level: "silent" }),
   });
-  let opened: LinePeer | undefined;
-  const peer = async (): Promise<LinePeer | undefined> => {
+  const isOpen = async (): Promise<boolean> => {
     if (channel.state().state === "connecting") await expect.poll(() => channel.state().state).toBe("open");
-    if (channel.state().state === "open") opened ??= await LinePeer.open(port);
-    return opened;
+    return channel.state().state === "open";
   };
-  return {
-    ...byName,
-    channel,
-    async say(spoken) {
-      const from = await peer();
-      if (!from) return spoken.map(() => false);
-      const before = from.told.length;
-      for (const { id, group, member, text } of spoken) from.say({ id, chat: group, sender: member, text });
-      await expect.poll(() => from.told.length).toBe(before + spoken.length);
-      return from.told.slice(before).map(({ received }) => received);
-    },
-    heard: async () => (await peer())?.heard("main") ?? [],
-    async [Symbol.asyncDispose]() {
-      await channel[Symbol.asyncDispose]();
-      opened?.[Symbol.dispose]();
-      await rig[Symbol.asyncDispose]();
-    },
-  };
+  return driveLine({ channel, where: port, isOpen, rest: rig });
 }
 
 describe("a channel of a plugin", () => {
