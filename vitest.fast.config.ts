@@ -3,7 +3,10 @@ import { defineConfig } from "vitest/config";
 import { shared } from "./vitest.config.ts";
 
 /** They start programs, such as the command line, shells and decoders, and take half of the time: run if they are named. */
-const slow = ["test/unit/{agent,cli,erasure,media,plugins,scripts}/**", "test/contracts/channel-whatsapp.test.ts"];
+const slow = [
+  "test/unit/{agent,plugins,scripts,surfaces/cli,records/erasure,abilities/media}/**",
+  "test/contracts/channel-whatsapp.test.ts",
+];
 const isNamed = process.argv.some((word) => word.startsWith("test/"));
 
 /** What needs no container engine: for the loop of work. `npm test` runs everything. */

@@ -15,7 +15,7 @@ const outputFolder = join(checkoutFolder, "dist", "host");
 
 // What Node keeps compiled is kept by names, and those of parts that have changed are new.
 await rm(join(checkoutFolder, "dist", "compile-cache"), { recursive: true, force: true });
-const built = await bundle({ programs: { cli: "src/cli.ts", ...workers }, folder: outputFolder, last: "cli" });
+const built = await bundle({ programs: { main: "src/main.ts", ...workers }, folder: outputFolder, last: "main" });
 // A host of an earlier build that still runs loads parts of it when they are first needed.
 const oldestStart = await oldestStartFrom(outputFolder);
 await removeOldBuilds({ folder: outputFolder, built, now: Date.now(), oldestStart });

@@ -2,11 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import type { Embedder } from "../src/memory/embedding/embedder.ts";
-import { isModelInstalled, LocalEmbedder } from "../src/memory/embedding/local-embedder.ts";
-import { modelFolder } from "../src/memory/embedding/model-files.ts";
-import { VectorCache } from "../src/memory/embedding/vector-cache.ts";
-import { GroupMemory } from "../src/memory/group-memory.ts";
+import type { Embedder } from "../src/abilities/memory/embedding/embedder.ts";
+import { isModelInstalled, LocalEmbedder } from "../src/abilities/memory/embedding/local-embedder.ts";
+import { modelFolder } from "../src/abilities/memory/embedding/model-files.ts";
+import { VectorCache } from "../src/abilities/memory/embedding/vector-cache.ts";
+import { GroupMemory } from "../src/abilities/memory/group-memory.ts";
 import { readEnvironment } from "../src/config/environment.ts";
 import { temporaryFolder } from "../test/support/temporary-folder.ts";
 import { type Conversation, readLines, readLocomo, readMemDaily } from "./steps/memory-data.ts";

@@ -1,224 +1,58 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
 const checkout = resolve(import.meta.dirname, "..");
 
-/** Files that hold an interface and nothing that acts: what core folders may know of each other. */
+/**
+ * The floors of the house, the lowest first. A room imports from the rooms below its own floor: never from above, nor from its own
+ * floor. `src/main.ts` stands above all of them.
+ */
+const floors: readonly (readonly string[])[] = [
+  ["lib"],
+  ["domain", "protocol"],
+  ["stores"],
+  ["channels", "models", "sandbox"],
+  ["rights", "delivery", "records"],
+  ["intake", "tools", "operations"],
+  ["abilities", "turns", "plugins"],
+  ["work", "config"],
+  ["surfaces"],
+  ["host"],
+];
+
+/** Programs beside the host, and the paths of the source that each may import; an absent one imports what it likes. */
+const programs: Readonly<Record<string, RegExp>> = {
+  // Bundled into the image: nothing of the host gets there but the protocol. Text of pages stands in prompts.
+  "container/agent": /^src\/(?:protocol\/|lib\/text\/own-elements\.ts$)/,
+  "container/reader": /^src\/(?:protocol\/pages\.ts|lib\/text\/own-elements\.ts)$/,
+  // Attacks know what they attack from outside: where it lies, its records, the engine, the protocol.
+  "redteam/suite":
+    /^src\/(?:lib|protocol|records\/audit|sandbox)\/|^src\/(?:config\/environment|domain\/packages)\.ts$/,
+  "redteam/cases": /^src\/(?:lib|protocol)\//,
+};
+
+/** The parts of other programs that rooms of the host may import: one definition serves both. */
+const shared: Readonly<Record<string, RegExp>> = {
+  // Tools of the container are defined where they run.
+  "src/tools": /^container\/agent\/tools\/(?:catalog|tool)\.ts$/,
+  // `crabpot redteam` and `crabpot doctor` play the attacks.
+  "src/surfaces": /^redteam\/(?:suite\/|residual-risks\.ts$)/,
+};
+
+/** Files by which rooms know adapters. */
 const interfaces = [
   "src/stores/session-store.ts",
   "src/stores/store.ts",
   "src/stores/usage-store.ts",
   "src/channels/channel.ts",
   "src/channels/define-channel.ts",
-  "src/events/event.ts",
   "src/models/provider.ts",
   "src/models/define-provider.ts",
   "src/sandbox/engine/engine.ts",
 ];
-
-/** Host and agent share what these hold, and the agent is bundled into the image: nothing of the host's gets there. */
-const withoutLib: ReadonlySet<string> = new Set(["src/protocol", "container/agent"]);
-
-/** What a folder may import besides itself and (but for those above) `src/lib`: folders, or single files. */
-const allowed: Record<string, readonly string[]> = {
-  "src/lib": [],
-  "src/domain": [],
-  "src/protocol": [],
-  // What can be configured is put together from the definitions of what there is; policies name tools. A budget is judged by
-  // what a call has and reserves.
-  "src/config": [
-    "src/domain",
-    "src/channels/catalog.ts",
-    "src/models/catalog.ts",
-    "src/models/budget.ts",
-    "src/models/capabilities.ts",
-    "src/models/routes.ts",
-    "src/tools/catalog.ts",
-    "src/tools/registry.ts",
-    "src/context/prompt",
-    "src/context/time-zone.ts",
-    "src/context/tokens.ts",
-    ...interfaces,
-  ],
-  "src/channels": ["src/domain", ...interfaces],
-  "src/stores": ["src/domain", "src/events/event.ts"],
-  // Pictures are made small before they are kept.
-  "src/blobs": [
-    "src/domain",
-    "src/media/media.ts",
-    "src/media/operations.ts",
-    "src/stores/blob-store.ts",
-    "src/protocol/paths.ts",
-    ...interfaces,
-  ],
-  "src/events": ["src/domain", ...interfaces],
-  "src/session-logs": ["src/domain", ...interfaces],
-  "src/models": ["src/domain", ...interfaces],
-  "src/sandbox/engine": [],
-  "src/sandbox/images": ["src/domain", "src/sandbox/engine/image-builder.ts", ...interfaces],
-  "src/sandbox/cgroups": ["src/domain"],
-  "src/sandbox/profile": ["src/domain", "src/protocol/paths.ts", ...interfaces],
-  "src/sandbox/mounts": ["src/domain", "src/protocol/paths.ts", "src/sandbox/profile"],
-  "src/sandbox/workspace": ["src/domain", "src/sandbox/profile", ...interfaces],
-  "src/sandbox/attestation": [
-    "src/protocol/messages.ts",
-    "src/protocol/paths.ts",
-    "src/sandbox/cgroups",
-    "src/sandbox/mounts",
-    "src/sandbox/profile",
-    ...interfaces,
-  ],
-  "src/sandbox/launch": [
-    "src/domain",
-    "src/protocol/messages.ts",
-    "src/protocol/paths.ts",
-    "src/sandbox/attestation",
-    "src/sandbox/cgroups",
-    "src/sandbox/mounts",
-    "src/sandbox/profile",
-    ...interfaces,
-  ],
-  "src/sandbox/servers": [
-    "src/domain",
-    "src/mcp/server-streams.ts",
-    "src/protocol/messages.ts",
-    "src/protocol/paths.ts",
-    "src/sandbox/launch",
-    "src/sandbox/profile",
-    ...interfaces,
-  ],
-  "src/sandbox/mailbox": ["src/protocol"],
-  "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
-  "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
-  "src/scheduler": ["src/domain", "src/stores/task-store.ts", ...interfaces],
-  "src/sessions": ["src/domain", ...interfaces],
-  "src/queue": ["src/domain", ...interfaces],
-  // A command line is judged by where things lie in a container.
-  "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
-  "src/approvals": ["src/domain", ...interfaces],
-  "src/jobs": ["src/domain", ...interfaces],
-  "src/sub-agents": [
-    "src/domain",
-    "src/context",
-    "src/protocol/paths.ts",
-    "src/protocol/tools.ts",
-    "src/stores/sub-agent-store.ts",
-    ...interfaces,
-  ],
-  // What the container's tools are is written where they run.
-  "src/tools": [
-    "src/domain",
-    "src/policy",
-    "src/protocol",
-    "container/agent/tools/catalog.ts",
-    "container/agent/tools/tool.ts",
-    ...interfaces,
-  ],
-  "src/audit": ["src/domain", "src/session-logs/log-names.ts", ...interfaces],
-  "src/context": ["src/domain", ...interfaces],
-  "src/local-models": [],
-  "src/media": ["src/domain", "src/local-models", ...interfaces],
-  "src/memory": ["src/domain", "src/local-models", ...interfaces],
-  "src/skills": [
-    "src/domain",
-    "src/context/own-elements.ts",
-    "src/protocol/paths.ts",
-    "src/protocol/tools.ts",
-    ...interfaces,
-  ],
-  "src/mcp": [
-    "src/domain",
-    "src/context/own-elements.ts",
-    "src/protocol/tools.ts",
-    "src/tools/define-tool.ts",
-    ...interfaces,
-  ],
-  "src/web": ["src/domain", "src/context/own-elements.ts", "src/protocol/tools.ts", ...interfaces],
-  "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
-  "src/people": ["src/domain", ...interfaces],
-  "src/erasure": ["src/domain", "src/stores/erasure-store.ts", "src/stores/event-store.ts", ...interfaces],
-  "src/intake": ["src/domain", "src/people", "src/protocol/paths.ts", ...interfaces],
-  "src/http": [],
-  "src/metrics": ["src/domain", ...interfaces],
-  "src/operations": ["src/domain", "src/events", ...interfaces],
-  "src/control": ["src/operations/operations.ts", ...interfaces],
-  "src/heartbeat": ["src/domain", ...interfaces],
-  "src/hooks": ["src/domain", ...interfaces],
-  "src/commands": [
-    "src/domain",
-    "src/approvals",
-    "src/people",
-    "src/intake/addressing/mention.ts",
-    "src/turns/closing-step.ts",
-    "src/turns/turn-options.ts",
-    ...interfaces,
-  ],
-  "src/turns": [
-    "src/people/roles.ts",
-    "src/domain",
-    "src/approvals",
-    "src/protocol",
-    "src/context",
-    "src/sandbox/pool/hot-container.ts",
-    "src/tools",
-    ...interfaces,
-  ],
-  // Commands that work without a running host read what is on disk themselves.
-  "src/cli": [
-    "src/domain",
-    "src/config",
-    "src/protocol",
-    "src/audit",
-    "src/events",
-    "src/session-logs",
-    "src/sandbox",
-    "src/models/catalog.ts",
-    "src/models/capabilities.ts",
-    "src/models/routes.ts",
-    "src/policy",
-    "src/tools",
-    "src/approvals/card.ts",
-    "src/stores/catalog.ts",
-    "src/media/media.ts",
-    "src/media/speech",
-    "src/memory",
-    "src/mcp",
-    "src/skills",
-    "src/mcp/packages/server-packages.ts",
-    "src/operations/operations.ts",
-    "src/plugins",
-    "src/web",
-    "src/wiring/stopped-host.ts",
-    "src/wiring/stopped-images.ts",
-    "src/wiring/plugins/installed-plugins.ts",
-    "src/wiring/plugins/plugin-installer.ts",
-    "src/wiring/erasure/erase-offline.ts",
-    "src/host.ts",
-    "redteam/suite",
-    "redteam/residual-risks.ts",
-    ...interfaces,
-  ],
-  // What it reads of pages and documents stands in prompts.
-  "container/agent": ["src/protocol", "src/context/own-elements.ts"],
-  // A process of its own, so that the agent loads none of it. What it prints stands in prompts.
-  "container/reader": ["src/protocol/pages.ts", "src/context/own-elements.ts"],
-  // Attacks know what they attack from outside: where it lies, records, the engine, what the protocol calls its folders.
-  "redteam/suite": ["src/audit", "src/config/environment.ts", "src/domain/packages.ts", "src/sandbox", "src/protocol"],
-  "redteam/cases": ["redteam/suite", "src/protocol"],
-  // The wiring: it knows every part, no part knows it.
-  "src/wiring": ["src"],
-  // What code from outside may use, and the processes in which it runs: there a channel is opened as the host opens its own.
-  "src/plugins": [
-    "src/domain",
-    "src/protocol/tools.ts",
-    "src/tools/define-tool.ts",
-    "src/channels/unconnected.ts",
-    ...interfaces,
-  ],
-};
 
 /** Outside packages that a folder may import; absent = any. */
 const allowedPackages: Record<string, RegExp> = {
@@ -256,35 +90,52 @@ async function readImports(): Promise<{ files: Import[]; packages: Import[] }> {
 
 const { files, packages } = await readImports();
 
-/** `src/channels/http/x.ts` → `src/channels`; `src/sandbox/pool/x.ts` → `src/sandbox/pool`; `src/wiring/host.ts` → `src/wiring/host.ts`. */
+/** `src/channels/http/x.ts` → `src/channels`; `container/agent/x.ts` → `container/agent`. */
 function folderOf(file: string): string {
-  const depth = file.startsWith("src/sandbox/") ? 3 : 2;
-  return file.split("/").slice(0, depth).join("/");
+  return file.split("/").slice(0, 2).join("/");
 }
 
-/** `src/channels/http/x.ts` → `src/channels/http`, for folders whose adapters are folders. */
+/** Counted from below; infinite for what is no room of the host. */
+function floorOf(file: string): number {
+  const floor = floors.findIndex((rooms) => rooms.some((room) => folderOf(file) === `src/${room}`));
+  return floor < 0 ? Infinity : floor;
+}
+
+/** Folders of adapters, such as `src/channels/http`: what has a definition, and each folder of a container engine. */
+const adapterFolders = [
+  ...new Set(
+    globSync(["src/{channels,models,stores}/*/definition.ts", "src/sandbox/engine/*/*.ts"], { cwd: checkout }).map(
+      (file) => dirname(file),
+    ),
+  ),
+];
+
 function adapterOf(file: string): string | undefined {
-  return /^src\/(?:channels|models|stores|sandbox\/engine)\/[^/]+(?=\/)/.exec(file)?.[0];
+  return adapterFolders.find((folder) => file.startsWith(`${folder}/`));
 }
 
-test("each folder imports only what the layer table allows", () => {
+test("each room imports only from the floors below its own", () => {
   const violations = files.filter(({ from, to }) => {
-    const folder = folderOf(from);
-    if (folder.endsWith(".ts") || folderOf(to) === folder) return false;
-    if (folderOf(to) === "src/lib" && !withoutLib.has(folder)) return false;
-    return !allowed[folder]?.some((entry) => to === entry || to.startsWith(`${entry}/`));
+    if (!from.startsWith("src/") || from === "src/main.ts" || folderOf(from) === folderOf(to)) return false;
+    return to.startsWith("src/") ? floorOf(to) >= floorOf(from) : shared[folderOf(from)]?.test(to) !== true;
   });
+
+  expect(files.length).toBeGreaterThan(100);
+  expect(violations).toEqual([]);
+});
+
+test("agent, reader and attacks import of the host only what they share with it", () => {
+  const violations = files.filter(
+    ({ from, to }) => to.startsWith("src/") && programs[folderOf(from)]?.test(to) === false,
+  );
 
   expect(violations).toEqual([]);
 });
 
-test("every folder of the source has a row in the layer table, and every row has a folder", () => {
-  const folders = new Set(
-    [...files, ...packages].map(({ from }) => folderOf(from)).filter((folder) => !folder.endsWith(".ts")),
-  );
+test("every room has its floor, and every floor its rooms", () => {
+  const entries = readdirSync(join(checkout, "src")).filter((name) => name !== "main.ts");
 
-  expect([...folders].filter((folder) => !(folder in allowed))).toEqual([]);
-  expect(files.length).toBeGreaterThan(100);
+  expect(floors.flat().toSorted()).toEqual(entries.toSorted());
 });
 
 test("an adapter is imported by its catalog only, and adapters do not know each other", () => {
@@ -324,23 +175,21 @@ test("a definition imports nothing heavy: only zod, its room's `define…` and o
 });
 
 test("each adapter runs the contract suite of its room", () => {
-  const rooms = { channels: "channel", models: "provider", stores: "store" };
-  const missing = Object.entries(rooms).flatMap(([room, contract]) =>
-    readdirSync(join(checkout, "src", room), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `test/contracts/${contract}-${name}.test.ts`)
-      .filter((runner) => !existsSync(join(checkout, runner))),
-  );
+  const contracts: Readonly<Record<string, string>> = { channels: "channel", models: "provider", stores: "store" };
+  const missing = adapterFolders
+    .flatMap((folder) => {
+      const contract = contracts[basename(dirname(folder))];
+      return contract === undefined ? [] : [`test/contracts/${contract}-${basename(folder)}.test.ts`];
+    })
+    .filter((runner) => !existsSync(join(checkout, runner)));
 
   expect(missing).toEqual([]);
 });
 
 test("no adapter's name decides outside its folder", async () => {
-  const adapters = ["channels", "models"].flatMap((room) =>
-    readdirSync(join(checkout, "src", room), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name),
-  );
+  const adapters = adapterFolders
+    .filter((folder) => /^src\/(?:channels|models)\//.test(folder))
+    .map((folder) => basename(folder));
   const names = adapters.join("|");
   const decides = new RegExp(`["'\`](?:${names})["'\`]|(?:channels|providers)[?]?[.](?:${names})\\b`);
   const found: string[] = [];

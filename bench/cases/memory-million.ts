@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 
-import { GroupMemory } from "../../src/memory/group-memory.ts";
+import { GroupMemory } from "../../src/abilities/memory/group-memory.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { type Figure, figureOf } from "../harness/figure.ts";

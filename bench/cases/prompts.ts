@@ -1,8 +1,8 @@
-import { clearResults } from "../../src/context/clear-results.ts";
-import { limitImages } from "../../src/context/image-limit.ts";
-import { toModelMessages } from "../../src/context/model-messages.ts";
-import { estimateStepTokens } from "../../src/context/tokens.ts";
-import { shortenOutputs } from "../../src/context/window.ts";
+import { clearResults } from "../../src/turns/context/clear-results.ts";
+import { limitImages } from "../../src/turns/context/image-limit.ts";
+import { toModelMessages } from "../../src/turns/context/model-messages.ts";
+import { estimateStepTokens } from "../../src/turns/context/tokens.ts";
+import { shortenOutputs } from "../../src/turns/context/window.ts";
 import type { ModelMessage } from "../../src/domain/model.ts";
 import type { Step, StepBody } from "../../src/domain/turn.ts";
 import { openProvider } from "../../src/models/catalog.ts";

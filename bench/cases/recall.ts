@@ -1,8 +1,8 @@
 import { join } from "node:path";
 
-import { isModelInstalled, LocalEmbedder } from "../../src/memory/embedding/local-embedder.ts";
-import { modelFolder } from "../../src/memory/embedding/model-files.ts";
-import { GroupMemory } from "../../src/memory/group-memory.ts";
+import { isModelInstalled, LocalEmbedder } from "../../src/abilities/memory/embedding/local-embedder.ts";
+import { modelFolder } from "../../src/abilities/memory/embedding/model-files.ts";
+import { GroupMemory } from "../../src/abilities/memory/group-memory.ts";
 import { cachedModelFolder, linkModel } from "../../test/support/cached-model.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { Client } from "../harness/client.ts";

@@ -4,7 +4,7 @@ import pino from "pino";
 
 import type { NewTask } from "../../src/domain/task.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { Scheduler } from "../../src/scheduler/scheduler.ts";
+import { Scheduler } from "../../src/abilities/tasks/scheduler.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import type { BenchContext } from "../harness/bench.ts";

@@ -1,6 +1,6 @@
 import { Readability } from "@mozilla/readability";
 
-import { withoutOwnElements } from "../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../src/lib/text/own-elements.ts";
 
 import { type DomDocument, type DomElement, parseDocument } from "./dom.ts";
 import { limitTree } from "./flatten.ts";

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeSync } from "node:fs";
 
-import { withoutOwnElements } from "../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../src/lib/text/own-elements.ts";
 import type { ReaderOutput, ReaderTask } from "../../src/protocol/pages.ts";
 import { readArticle } from "./article.ts";
 import { decode } from "./decode.ts";

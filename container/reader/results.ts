@@ -1,4 +1,4 @@
-import { withoutOwnElements } from "../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../src/lib/text/own-elements.ts";
 import { type DomElement, parseDocument } from "./dom.ts";
 
 const titleChars = 200;

@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 
-import { listDayFiles, openLogFile } from "../../src/audit/log-files.ts";
-import { type AuditRecord, parseRecord } from "../../src/audit/record.ts";
+import { listDayFiles, openLogFile } from "../../src/records/audit/log-files.ts";
+import { type AuditRecord, parseRecord } from "../../src/records/audit/record.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 
 const lineFeed = 0x0a;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
-import { readAudit } from "../../src/audit/read.ts";
-import type { AuditRecord } from "../../src/audit/record.ts";
+import { readAudit } from "../../src/records/audit/read.ts";
+import type { AuditRecord } from "../../src/records/audit/record.ts";
 import { freePort } from "./free-port.ts";
 import { AttackedHost, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
 import { AppError } from "../../src/lib/app-error.ts";
-import type { AuditRecord } from "../../src/audit/record.ts";
+import type { AuditRecord } from "../../src/records/audit/record.ts";
 import type { AttackedHost, CommandEnd } from "./host.ts";
 import { type AttackCall, AttackModel, type ShownToModel } from "./model.ts";
 import { OwnHome } from "./own-host.ts";

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { AuditRecord } from "../../src/audit/record.ts";
+import type { AuditRecord } from "../../src/records/audit/record.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { fingerprint } from "../../src/audit/fingerprint.ts";
-import type { AuditRecord } from "../../src/audit/record.ts";
+import { fingerprint } from "../../src/records/audit/fingerprint.ts";
+import type { AuditRecord } from "../../src/records/audit/record.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";

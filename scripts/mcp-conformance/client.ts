@@ -2,11 +2,11 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 
 import type { RemoteServer } from "../../src/domain/mcp-server.ts";
 import { guardedFetch } from "../../src/lib/http/guarded-fetch.ts";
-import { Connection } from "../../src/mcp/connection/connection.ts";
-import { authorize, isOwnIssuer } from "../../src/mcp/http/authorize.ts";
-import { draftPlace, LoginFolder, type McpLogin } from "../../src/mcp/http/login-folder.ts";
-import { keyAuthentication, openHttp } from "../../src/mcp/http/open-http.ts";
-import { ServerLogin } from "../../src/mcp/http/server-login.ts";
+import { Connection } from "../../src/abilities/mcp/connection/connection.ts";
+import { authorize, isOwnIssuer } from "../../src/abilities/mcp/http/authorize.ts";
+import { draftPlace, LoginFolder, type McpLogin } from "../../src/abilities/mcp/http/login-folder.ts";
+import { keyAuthentication, openHttp } from "../../src/abilities/mcp/http/open-http.ts";
+import { ServerLogin } from "../../src/abilities/mcp/http/server-login.ts";
 
 /**
  * The client that `npm run conformance` examines: crabpot's own connection, transport and login, with a person who agrees to everything.

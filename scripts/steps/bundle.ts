@@ -8,13 +8,13 @@ const checkoutFolder = resolve(import.meta.dirname, "../..");
 /** The processes and threads of the host beside its own; they lie beside the rest as they do in the sources. */
 export const workers = {
   worker: "src/channels/whatsapp/process/worker.ts",
-  "bytes-worker": "src/erasure/bytes/bytes-worker.ts",
-  "embedding-worker": "src/memory/embedding/embedding-worker.ts",
-  "media-main": "src/media/process/media-main.ts",
+  "bytes-worker": "src/records/erasure/bytes/bytes-worker.ts",
+  "embedding-worker": "src/abilities/memory/embedding/embedding-worker.ts",
+  "media-main": "src/abilities/media/process/media-main.ts",
   "plugin-main": "src/plugins/process/plugin-main.ts",
   "plugin-api": "src/plugins/process/plugin-api.ts",
   "rewrite-thread": "src/stores/sqlite/rewrite/rewrite-thread.ts",
-  "memory-thread": "src/memory/thread/memory-thread.ts",
+  "memory-thread": "src/abilities/memory/thread/memory-thread.ts",
 } as const;
 
 /**

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { NewMemory } from "../../src/memory/item.ts";
+import type { NewMemory } from "../../src/abilities/memory/item.ts";
 
 /** What is remembered, and what is asked about it. */
 export interface Conversation {

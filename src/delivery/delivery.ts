@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { type Channel, type Found, SendError } from "../channels/channel.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import { type BackoffOptions, backoffMs } from "../lib/time/backoff.ts";
 import type { Clock } from "../lib/time/clock.ts";

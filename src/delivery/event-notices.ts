@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { EventType, HostEvent } from "../events/event.ts";
+import type { EventType, HostEvent } from "../domain/events/event.ts";
 import { describePackages } from "../domain/packages.ts";
 import { formatUsd } from "../lib/text/format-usd.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { NewEvent, Publish } from "../events/event.ts";
+import type { NewEvent, Publish } from "../domain/events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { hideThoughts } from "./hide-thoughts.ts";

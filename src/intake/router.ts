@@ -1,6 +1,6 @@
 import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
 import { memberActor } from "../domain/actor.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import type { Group } from "../domain/group.ts";
 import type {
   FetchedAttachment,
@@ -11,7 +11,7 @@ import type {
   StoredAttachment,
 } from "../domain/message.ts";
 import { agentsOf } from "../domain/session.ts";
-import type { Hearing, JudgeHearing } from "../people/hearing.ts";
+import type { Hearing, JudgeHearing } from "../rights/people/hearing.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";

@@ -1,6 +1,6 @@
 import type { BudgetLimits } from "../domain/group.ts";
 import { type DayUse, defaultTotalUsd } from "../domain/usage.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import { budgetWarnings, type UsageLedger } from "./budget.ts";
 
 type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };

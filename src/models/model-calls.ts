@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";

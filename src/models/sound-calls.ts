@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import { reserveUsd, type UsageLedger } from "./budget.ts";
 import { type Budgets, callLimits, limitsMoney, totalLimits, warnOfBudgets } from "./budget-limits.ts";

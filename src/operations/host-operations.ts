@@ -1,8 +1,8 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
-import type { Publish } from "../events/event.ts";
-import { readEvents } from "../events/read-events.ts";
+import type { Publish } from "../domain/events/event.ts";
+import { readEvents } from "../records/events/read-events.ts";
 import type { ErasureView } from "../domain/erasure.ts";
 import type { MemberId } from "../domain/person.ts";
 import type { NextHeartbeat } from "../domain/heartbeat.ts";

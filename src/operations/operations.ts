@@ -1,7 +1,7 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { Delta, MissedDeltas } from "../domain/delta.ts";
-import type { HostEvent } from "../events/event.ts";
-import type { EventQuery } from "../events/read-events.ts";
+import type { HostEvent } from "../domain/events/event.ts";
+import type { EventQuery } from "../records/events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { ContextView } from "../domain/context-view.ts";
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";

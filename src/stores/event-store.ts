@@ -1,4 +1,4 @@
-import type { EventType, HostEvent, NewEvent } from "../events/event.ts";
+import type { EventType, HostEvent, NewEvent } from "../domain/events/event.ts";
 
 /** Which events are wanted; absent: all. */
 export interface EventFilter {

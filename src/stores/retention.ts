@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
-import type { PrunedWindow } from "../stores/retention-store.ts";
-import type { Store } from "../stores/store.ts";
+import type { PrunedWindow } from "./retention-store.ts";
+import type { Store } from "./store.ts";
 
 export interface RetentionOptions {
   readonly store: {

@@ -20,7 +20,7 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 /** What a tool can say in the group's chat. `text` is a file's caption, and empty for a reaction. */
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
-/** What capabilities of the host can do for tools, each a port of its own; `src/wiring/capabilities/tool-ports.ts` makes them. */
+/** What capabilities of the host can do for tools, each a port of its own; `src/host/capabilities/tool-ports.ts` makes them. */
 export interface CapabilityPorts {
   readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */

@@ -1,7 +1,7 @@
 import type { ToolCall } from "../domain/model.ts";
 import type { CalledCommand, Risk, Provenance, Verdict } from "../domain/policy.ts";
-import { judgeCall } from "../policy/judge.ts";
-import type { LookedAt } from "../policy/judge.ts";
+import { judgeCall } from "../rights/policy/judge.ts";
+import type { LookedAt } from "../rights/policy/judge.ts";
 import { roles } from "../domain/role.ts";
 import { toError } from "../lib/app-error.ts";
 import { parseToolInput } from "../protocol/tools.ts";

@@ -4,7 +4,7 @@ import { isAtLeastRisk, risks } from "../domain/policy.ts";
 import type { Risk } from "../domain/policy.ts";
 import { isProtectedFileName } from "../domain/protected-file.ts";
 import { looksLikeSecret } from "../domain/secret-name.ts";
-import { judgeCommand } from "../policy/shell/judge-command.ts";
+import { judgeCommand } from "../rights/policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { Tool } from "./catalog.ts";
 import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";

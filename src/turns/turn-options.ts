@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { Ask } from "../approvals/asking.ts";
-import type { LocalTime } from "../context/time-zone.ts";
+import type { Ask } from "../rights/approvals/asking.ts";
+import type { LocalTime } from "./context/time-zone.ts";
 import type { ChangeOutcome } from "../domain/approval.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
@@ -9,7 +9,7 @@ import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } fro
 import type { VoiceMessage } from "../domain/speech.ts";
 import type { Part } from "../domain/part.ts";
 import type { Origin } from "../domain/origin.ts";
-import type { Publish } from "../events/event.ts";
+import type { Publish } from "../domain/events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
@@ -19,7 +19,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { JobLimits } from "../protocol/messages.ts";
-import type { RoleOf } from "../people/roles.ts";
+import type { RoleOf } from "../rights/people/roles.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { MessageStore, OutboxStore, NewStep, Store, TurnStore } from "../stores/store.ts";
 import type { SessionDesk } from "../tools/sessions/session-desk.ts";

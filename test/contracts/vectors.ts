@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { VectorStrategy } from "../../src/memory/index/vectors/vectors.ts";
+import type { VectorStrategy } from "../../src/abilities/memory/index/vectors/vectors.ts";
 
 /** Of so many of the best rows the product has to be exact; of the others it need not be more than the least of these. */
 const best = 10;
 
 type MaybeVector = Float32Array | undefined;
 
-/** What `src/memory/index/vectors/vectors.ts` promises, for any rows and dimensions. */
+/** What `src/abilities/memory/index/vectors/vectors.ts` promises, for any rows and dimensions. */
 export function testVectors(strategy: VectorStrategy): void {
   describe(`vectors, ${strategy.name}`, () => {
     test("the best rows are known exactly, and no other one is above them by more than a byte tells apart", async () => {

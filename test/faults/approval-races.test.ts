@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { ApprovalDesk } from "../../src/approvals/approval-desk.ts";
+import { ApprovalDesk } from "../../src/rights/approvals/approval-desk.ts";
 import type { Decider } from "../../src/domain/approval.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { openStore } from "../../src/stores/catalog.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { expect, test, vi } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
-import type { NewMemory } from "../../src/memory/item.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost } from "../support/model-host.ts";
 

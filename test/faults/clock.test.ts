@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../src/config/adapters.ts";
-import { startHost } from "../../src/wiring/host.ts";
+import { startHost } from "../../src/host/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import { loadConfig } from "../../src/config/loading/load.ts";

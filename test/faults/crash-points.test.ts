@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { expect, test, vi } from "vitest";
 
-import { readEvents } from "../../src/events/read-events.ts";
+import { readEvents } from "../../src/records/events/read-events.ts";
 import { openEventReader } from "../../src/stores/catalog.ts";
 import { listCrashPoints } from "../support/crash-points.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";

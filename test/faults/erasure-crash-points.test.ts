@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { crabpot, jsonLines } from "../support/crabpot.ts";
 import { crashAtVariable } from "../support/crash-points.ts";
 import { openErasableHome } from "../support/erasable-home.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
-import type { Memory } from "../../src/memory/item.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import type { Memory } from "../../src/abilities/memory/item.ts";
 import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";

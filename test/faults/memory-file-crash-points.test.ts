@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
-import { GroupMemory } from "../../src/memory/group-memory.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import { GroupMemory } from "../../src/abilities/memory/group-memory.ts";
 import { LetterEmbedder } from "../support/letter-embedder.ts";
 import { programPath } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 
 import { expect, test } from "vitest";
 
-import { SkillInstaller } from "../../src/skills/install/installer.ts";
-import { findInstalled, type SkillPlaces, skillPlaces } from "../../src/skills/places.ts";
+import { SkillInstaller } from "../../src/abilities/skills/install/installer.ts";
+import { findInstalled, type SkillPlaces, skillPlaces } from "../../src/abilities/skills/places.ts";
 import { crabpot, startCrabpot } from "../support/crabpot.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { LocalEmbedder } from "../../src/memory/embedding/local-embedder.ts";
-import { modelFolder, weightsFile } from "../../src/memory/embedding/model-files.ts";
-import { GroupMemory } from "../../src/memory/group-memory.ts";
+import { LocalEmbedder } from "../../src/abilities/memory/embedding/local-embedder.ts";
+import { modelFolder, weightsFile } from "../../src/abilities/memory/embedding/model-files.ts";
+import { GroupMemory } from "../../src/abilities/memory/group-memory.ts";
 import { cachedModelFolder, linkModel } from "../support/cached-model.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { modelKey } from "../support/model-host.ts";

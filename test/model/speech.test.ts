@@ -2,9 +2,9 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { hearSample, installSpeechModel } from "../../src/media/speech/install-speech-model.ts";
-import { isSpeechModelInstalled } from "../../src/media/speech/hearing.ts";
-import { speechModel } from "../../src/media/speech/speech-model.ts";
+import { hearSample, installSpeechModel } from "../../src/abilities/media/speech/install-speech-model.ts";
+import { isSpeechModelInstalled } from "../../src/abilities/media/speech/hearing.ts";
+import { speechModel } from "../../src/abilities/media/speech/speech-model.ts";
 import { cachedModelFolder } from "../support/cached-model.ts";
 
 const checkout = join(import.meta.dirname, "../..");

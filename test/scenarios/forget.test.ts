@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { modelKey } from "../support/model-host.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";

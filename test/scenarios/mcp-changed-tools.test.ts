@@ -2,9 +2,9 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../src/cli/control-client.ts";
-import { readMcpLock } from "../../src/mcp/packages/lock-file.ts";
-import { pinsOf } from "../../src/mcp/pins/pins.ts";
+import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { readMcpLock } from "../../src/abilities/mcp/packages/lock-file.ts";
+import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";

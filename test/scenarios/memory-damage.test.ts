@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { NewMemory } from "../../src/memory/item.ts";
-import { MemoryDesk } from "../../src/memory/thread/memory-desk.ts";
+import type { NewMemory } from "../../src/abilities/memory/item.ts";
+import { MemoryDesk } from "../../src/abilities/memory/thread/memory-desk.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";

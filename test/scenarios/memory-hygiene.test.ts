@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
-import type { NewMemory } from "../../src/memory/item.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { modelKey } from "../support/model-host.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";

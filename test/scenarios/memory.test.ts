@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryFile } from "../../src/memory/file/memory-file.ts";
-import type { Memory } from "../../src/memory/item.ts";
+import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import type { Memory } from "../../src/abilities/memory/item.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";

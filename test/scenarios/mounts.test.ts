@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { readAudit } from "../../src/audit/read.ts";
-import type { AuditRecord } from "../../src/audit/record.ts";
+import { readAudit } from "../../src/records/audit/read.ts";
+import type { AuditRecord } from "../../src/records/audit/record.ts";
 import type { TurnReport } from "../../src/operations/operations.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";

@@ -1,10 +1,10 @@
 import { pino } from "pino";
 
-import { AuditLog } from "../../src/audit/log/log.ts";
-import type { AuditEntry, AuditType } from "../../src/audit/types.ts";
+import { AuditLog } from "../../src/records/audit/log/log.ts";
+import type { AuditEntry, AuditType } from "../../src/records/audit/types.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { HandClock } from "../unit/audit/audit-home.ts";
+import { HandClock } from "../unit/records/audit/audit-home.ts";
 import { openStoreAt } from "./open-store-at.ts";
 
 /** A record of a type that the host may not have yet. */

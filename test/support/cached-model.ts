@@ -2,9 +2,9 @@ import { mkdir, readdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-import { installEmbedder } from "../../src/memory/embedding/install-embedder.ts";
-import { isModelInstalled } from "../../src/memory/embedding/local-embedder.ts";
-import { localModel } from "../../src/memory/embedding/model-files.ts";
+import { installEmbedder } from "../../src/abilities/memory/embedding/install-embedder.ts";
+import { isModelInstalled } from "../../src/abilities/memory/embedding/local-embedder.ts";
+import { localModel } from "../../src/abilities/memory/embedding/model-files.ts";
 
 /** Where `npm run test:model` puts the local model: once on a machine, for all checkouts. */
 export function cachedModelFolder(): string {

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import type { Channel } from "../../src/channels/channel.ts";
 import type { NewTask } from "../../src/domain/task.ts";
 import { openStore } from "../../src/stores/catalog.ts";
-import type { Host } from "../../src/wiring/host.ts";
+import type { Host } from "../../src/host/host.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
 import { newHome } from "./crabpot.ts";
 import { startInProcess } from "./embedded-host.ts";

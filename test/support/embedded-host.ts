@@ -5,10 +5,10 @@ import pino from "pino";
 import { stringify } from "yaml";
 
 import type { Channel } from "../../src/channels/channel.ts";
-import type { OpenStdio } from "../../src/mcp/server-streams.ts";
+import type { OpenStdio } from "../../src/sandbox/servers/server-streams.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
-import { type Host, startHost } from "../../src/wiring/host.ts";
-import { noInterception } from "../../src/wiring/interception.ts";
+import { type Host, startHost } from "../../src/host/host.ts";
+import { noInterception } from "../../src/host/interception.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";

@@ -1,15 +1,15 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { renderMessages } from "../../src/context/render-messages.ts";
-import { LocalTime } from "../../src/context/time-zone.ts";
+import { renderMessages } from "../../src/turns/context/render-messages.ts";
+import { LocalTime } from "../../src/turns/context/time-zone.ts";
 import { homePaths, type HomePaths, prepareHome } from "../../src/config/home/home.ts";
-import type { PersonEraser } from "../../src/erasure/erase-person.ts";
-import type { NewEvent } from "../../src/events/event.ts";
+import type { PersonEraser } from "../../src/records/erasure/erase-person.ts";
+import type { NewEvent } from "../../src/domain/events/event.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { Aliases } from "../../src/people/aliases.ts";
+import { Aliases } from "../../src/rights/people/aliases.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { createEraser } from "../../src/wiring/erasure/erasure.ts";
+import { createEraser } from "../../src/host/erasure/erasure.ts";
 import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { checkoutFolder } from "./engine.ts";

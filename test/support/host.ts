@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 import { parse, stringify } from "yaml";
 
-import { ControlClient } from "../../src/cli/control-client.ts";
+import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";

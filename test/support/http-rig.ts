@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 
 import { HttpChannel } from "../../src/channels/http/http-channel.ts";
 import type { OutgoingMessage } from "../../src/domain/message.ts";
-import { createGatewayServer, type GatewayServer } from "../../src/http/server.ts";
+import { createGatewayServer, type GatewayServer } from "../../src/surfaces/http/server.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 
 export const token = "token-of-the-tests";

@@ -1,4 +1,4 @@
-import type { Embedder } from "../../src/memory/embedding/embedder.ts";
+import type { Embedder } from "../../src/abilities/memory/embedding/embedder.ts";
 
 /** Vectors by which letters stand side by side: like words are close. Can be held up, and made to fail. */
 export class LetterEmbedder implements Embedder {

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 
-import type { Host } from "../../src/wiring/host.ts";
+import type { Host } from "../../src/host/host.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
 import { crabpot, newHome, type CommandResult } from "./crabpot.ts";

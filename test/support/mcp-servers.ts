@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { OpenStdio, ServerStreams } from "../../src/mcp/server-streams.ts";
+import type { OpenStdio, ServerStreams } from "../../src/sandbox/servers/server-streams.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const program = join(import.meta.dirname, "../fixtures/mcp/server.ts");

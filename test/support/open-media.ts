@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { Media } from "../../src/media/media.ts";
-import type { PictureOptions } from "../../src/blobs/keep-picture.ts";
+import { Media } from "../../src/abilities/media/media.ts";
+import type { PictureOptions } from "../../src/abilities/media/keep-picture.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** What pictures are kept with besides the folder of blobs: crabpot's own media process, and all events, in `told`. */

@@ -1,10 +1,10 @@
 import pino from "pino";
 import { Registry } from "prom-client";
 
-import { DeltaBus } from "../../src/events/deltas/delta-bus.ts";
-import { EventBus } from "../../src/events/event-bus.ts";
-import type { NewEvent } from "../../src/events/event.ts";
-import { createGatewayServer } from "../../src/http/server.ts";
+import { DeltaBus } from "../../src/records/events/deltas/delta-bus.ts";
+import { EventBus } from "../../src/records/events/event-bus.ts";
+import type { NewEvent } from "../../src/domain/events/event.ts";
+import { createGatewayServer } from "../../src/surfaces/http/server.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { addWatchRoutes, type WatchHttpOptions } from "../../src/operations/watching/watch-http.ts";
 import { openTestStore } from "./open-test-store.ts";

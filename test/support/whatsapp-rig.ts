@@ -17,7 +17,7 @@ import { WhatsAppConnector } from "../../src/channels/whatsapp/connection/connec
 import type { WhatsAppOptions } from "../../src/channels/whatsapp/connection/connection.ts";
 import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
-import { Aliases } from "../../src/people/aliases.ts";
+import { Aliases } from "../../src/rights/people/aliases.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
 import { sleep } from "../../src/lib/time/sleep.ts";

@@ -18,17 +18,21 @@ const homes: readonly { readonly word: RegExp; readonly home: RegExp; readonly i
     home: /^src\/sandbox\/mailbox\//,
     instead: "egress for the way out, entrances for channels and gateway",
   },
-  { word: /gateway/i, home: /^src\/(?:http|config)\//, instead: "models for calls of models" },
-  { word: /engine/i, home: /^src\/(?:sandbox|wiring|operations|cli)\//, instead: "agent loop for what the agent runs" },
+  { word: /gateway/i, home: /^src\/(?:surfaces\/http|config)\//, instead: "models for calls of models" },
+  {
+    word: /engine/i,
+    home: /^src\/(?:sandbox|host|operations|surfaces\/cli)\//,
+    instead: "agent loop for what the agent runs",
+  },
   {
     word: /approval/i,
-    home: /^src\/(?:approvals|policy|domain|turns|tools|stores|operations|cli|commands|control|wiring)\//,
+    home: /^src\/(?:rights|domain|turns|tools|stores|operations|surfaces|host)\//,
     instead: "admission for what lets a chat in",
   },
   { word: /admission/i, home: /^src\/intake\//, instead: "approval for a person's answer to a tool call" },
   {
     word: /mailbox/i,
-    home: /^(?:src\/(?:protocol|sandbox|wiring)|container\/agent)\//,
+    home: /^(?:src\/(?:protocol|sandbox|host)|container\/agent)\//,
     instead: "channel, inbox or outbox",
   },
   {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withoutOwnElements } from "../../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../../src/lib/text/own-elements.ts";
 import { keepDownload } from "./downloads.ts";
 import { launchBrowser } from "./launch.ts";
 import type { BrowserContext, Download, LaunchedBrowser, Locator, Page } from "./playwright.ts";

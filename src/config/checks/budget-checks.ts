@@ -1,8 +1,8 @@
 import { bundledPrompts } from "../prompts/prompt-files.ts";
 import { checkoutFolder } from "../environment.ts";
-import { systemPrompt } from "../../context/prompt/system-prompt.ts";
-import { LocalTime } from "../../context/time-zone.ts";
-import { estimatePromptTokens } from "../../context/tokens.ts";
+import { systemPrompt } from "../../turns/context/prompt/system-prompt.ts";
+import { LocalTime } from "../../turns/context/time-zone.ts";
+import { estimatePromptTokens } from "../../turns/context/tokens.ts";
 import type { Group } from "../../domain/group.ts";
 import { callReserve, formatTokens, usdInWords } from "../../models/budget.ts";
 import { callsTools, type Capability, costUsd, modelsOfRoute, seesImages } from "../../models/capabilities.ts";

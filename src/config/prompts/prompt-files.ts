@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type PromptTexts, type SectionName, sectionNames } from "../../context/prompt/sections.ts";
-import { templateFaults } from "../../context/prompt/template.ts";
+import { type PromptTexts, type SectionName, sectionNames } from "../../turns/context/prompt/sections.ts";
+import { templateFaults } from "../../turns/context/prompt/template.ts";
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { readTrustedFile } from "../loading/config-file.ts";

@@ -14,7 +14,7 @@ import { memberKey } from "../../domain/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { PendingCommand, Store } from "../../stores/store.ts";
-import { type CodeTries, lockedText } from "../../people/code-tries.ts";
+import { type CodeTries, lockedText } from "../../rights/people/code-tries.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "../in-order.ts";

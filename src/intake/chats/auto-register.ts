@@ -1,6 +1,6 @@
 import type { Receipt } from "../../channels/channel.ts";
 import { memberActor } from "../../domain/actor.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { Group, GroupChat } from "../../domain/group.ts";
 import type { IncomingMessage } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";

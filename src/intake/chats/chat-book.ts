@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { ChatFacts } from "../../channels/channel.ts";
 import type { Group } from "../../domain/group.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/store.ts";

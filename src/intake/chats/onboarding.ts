@@ -1,6 +1,6 @@
 import { memberActor } from "../../domain/actor.ts";
 import { newCode } from "../../domain/code.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { type Group, pairingLifetimeMs, type RequestKind, type RequestLimits } from "../../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../domain/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";

@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 import type { Logger } from "pino";
 
 import type { IntakeState } from "../../channels/channel.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { sleep } from "../../lib/time/sleep.ts";

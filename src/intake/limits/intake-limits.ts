@@ -1,7 +1,7 @@
 import type { Receipt, RefusalCode } from "../../channels/channel.ts";
 import { memberActor } from "../../domain/actor.ts";
 import type { Group } from "../../domain/group.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../../domain/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { addressActor } from "../../domain/actor.ts";
-import type { DeltaBus } from "../../events/deltas/delta-bus.ts";
-import type { HostEvent, Publish } from "../../events/event.ts";
-import { viewEvent } from "../../events/event-view.ts";
-import { readEvents } from "../../events/read-events.ts";
+import type { DeltaBus } from "../../records/events/deltas/delta-bus.ts";
+import type { HostEvent, Publish } from "../../domain/events/event.ts";
+import { viewEvent } from "../../records/events/event-view.ts";
+import { readEvents } from "../../records/events/read-events.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { refuseInput } from "../refuse-input.ts";
 import { EventStream, eventStreamLimits } from "./event-stream.ts";

@@ -17,7 +17,7 @@ import type { EgressLimits } from "./meter.ts";
 import type { AddressRules } from "./addresses/pinned-address.ts";
 import { privateAddressCheck, publicAddressCheck } from "../../lib/http/public-address.ts";
 import { Reflections } from "./secrets/reflections.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
 /** What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not public. */

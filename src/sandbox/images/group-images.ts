@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { countPackages, type PackageLists, sortPackages } from "../../domain/packages.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { type EngineImage, failingLine, findPackageImage } from "./package-image.ts";
 import { nameOfPackages, type PackageImageName, packageLabels, tagOfUser } from "./package-recipe.ts";

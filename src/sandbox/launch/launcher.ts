@@ -7,7 +7,7 @@ import type { RefusedMount } from "../../domain/mount.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/session.ts";
 import type { Skill } from "../../domain/skill.ts";
-import type { EventData, Publish } from "../../events/event.ts";
+import type { EventData, Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";

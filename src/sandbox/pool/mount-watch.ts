@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { ExecutionPointChange, MountSighting } from "../../domain/mount.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 

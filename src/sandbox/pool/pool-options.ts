@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Group } from "../../domain/group.ts";
 import type { Session } from "../../domain/session.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { JobPayload, Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";

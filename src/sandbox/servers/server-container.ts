@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
-import type { ServerEnd, ServerStreams } from "../../mcp/server-streams.ts";
+import type { ServerEnd, ServerStreams } from "./server-streams.ts";
 import { toError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import { memoize } from "../../lib/memoize.ts";

@@ -7,7 +7,7 @@ import { groupOfFolder, type InstructionsState } from "../../domain/group.ts";
 import { instructionsFile } from "../../domain/protected-file.ts";
 import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
 import type { Actor } from "../../domain/actor.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
 import type { Store } from "../../stores/store.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { isCompactionDue, type PromptSize } from "../../context/compaction/limits.ts";
+import { isCompactionDue, type PromptSize } from "../context/compaction/limits.ts";
 import type { Group } from "../../domain/group.ts";
 import { agentOfSession, isSessionOf, type Session } from "../../domain/session.ts";
 import type { Lease } from "../../domain/lease.ts";

@@ -1,5 +1,5 @@
-import { planCut, tokensOf } from "../../context/compaction/cut.ts";
-import { shortenedToFit, shortenOutputs } from "../../context/window.ts";
+import { planCut, tokensOf } from "../context/compaction/cut.ts";
+import { shortenedToFit, shortenOutputs } from "../context/window.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Logger } from "pino";
 import type { AskedPrompt, Clearing } from "../conversation/clearing.ts";

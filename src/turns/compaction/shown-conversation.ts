@@ -1,6 +1,6 @@
-import { coverStep } from "../../context/compaction/show-cover.ts";
-import { tokensOf } from "../../context/compaction/cut.ts";
-import { estimatePromptTokens } from "../../context/tokens.ts";
+import { coverStep } from "../context/compaction/show-cover.ts";
+import { tokensOf } from "../context/compaction/cut.ts";
+import { estimatePromptTokens } from "../context/tokens.ts";
 import type { ToolDefinition } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Summary } from "../../domain/summary.ts";

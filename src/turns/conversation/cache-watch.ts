@@ -1,5 +1,5 @@
 import type { ModelAnswer } from "../../domain/model.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { RecentMap } from "../../lib/recent-map.ts";
 import type { TurnScope } from "../turn-options.ts";
 

@@ -1,4 +1,4 @@
-import { clearResults, withCleared } from "../../context/clear-results.ts";
+import { clearResults, withCleared } from "../context/clear-results.ts";
 import type { ModelAnswer } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/turn.ts";

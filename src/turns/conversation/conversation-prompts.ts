@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
-import { describeChanges } from "../../context/changes.ts";
-import type { PromptTexts } from "../../context/prompt/sections.ts";
-import { joinSections, promptSectionsOf } from "../../context/prompt/system-prompt.ts";
+import { describeChanges } from "../context/changes.ts";
+import type { PromptTexts } from "../context/prompt/sections.ts";
+import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
 import type { AgentNotes } from "../../domain/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";

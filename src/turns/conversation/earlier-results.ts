@@ -1,4 +1,4 @@
-import { resultId, turnPrefixOf } from "../../context/result-note.ts";
+import { resultId, turnPrefixOf } from "../context/result-note.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { TurnStore } from "../../stores/store.ts";

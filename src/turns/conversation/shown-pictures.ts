@@ -1,4 +1,4 @@
-import { picturesBefore, picturesToRetire, retirePictures } from "../../context/retired-pictures.ts";
+import { picturesBefore, picturesToRetire, retirePictures } from "../context/retired-pictures.ts";
 import type { Group } from "../../domain/group.ts";
 import type { BlobPart } from "../../domain/part.ts";
 import type { Session } from "../../domain/session.ts";

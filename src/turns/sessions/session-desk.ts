@@ -11,9 +11,9 @@ import {
 import { describeParts, partsOf } from "../../domain/part.ts";
 import type { NewWork } from "../../domain/work.ts";
 import type { StepBody } from "../../domain/turn.ts";
-import type { Publish } from "../../events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { RoleOf } from "../../people/roles.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/session-store.ts";

@@ -1,7 +1,7 @@
 import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import type { Exposure, Origin } from "../../domain/origin.ts";
-import type { RoleOf } from "../../people/roles.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
  * What a model reads when it is shown these messages: words of their senders, of those whom they quote or pass on, and pictures.

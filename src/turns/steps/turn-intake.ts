@@ -1,4 +1,4 @@
-import { renderWork } from "../../context/render-work.ts";
+import { renderWork } from "../context/render-work.ts";
 import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { sortOrigins } from "../../domain/origin.ts";

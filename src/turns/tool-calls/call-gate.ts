@@ -1,5 +1,5 @@
-import { askedInput, digestInput } from "../../approvals/asking.ts";
-import { denialForModel } from "../../approvals/words.ts";
+import { askedInput, digestInput } from "../../rights/approvals/asking.ts";
+import { denialForModel } from "../../rights/approvals/words.ts";
 import type { Approval } from "../../domain/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/model.ts";
 import type { Verdict } from "../../domain/policy.ts";

@@ -1,4 +1,4 @@
-import { describeResult } from "../../context/render-sub-agent.ts";
+import { describeResult } from "../../tools/sub-agents/render-sub-agent.ts";
 import type { ToolCall } from "../../domain/model.ts";
 import type { Origin } from "../../domain/origin.ts";
 import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/sub-agent.ts";

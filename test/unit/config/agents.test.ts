@@ -12,7 +12,7 @@ import { policyOf } from "../../../src/config/policy.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
 import { workFolder } from "../../../src/domain/group.ts";
 import { isSessionOf, mainSessionKey, mainSessionKeys, sideSessionKey } from "../../../src/domain/session.ts";
-import { isAlwaysDenied, judgeCall } from "../../../src/policy/judge.ts";
+import { isAlwaysDenied, judgeCall } from "../../../src/rights/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const routes = { main: ["offline/echo"], cheap: ["offline/echo"] };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { judgeBrowsers } from "../../../src/cli/commands/doctor/browser.ts";
+import { judgeBrowsers } from "../../../src/surfaces/cli/commands/doctor/browser.ts";
 import { hasBrowser, packagesOf } from "../../../src/config/groups.ts";
 import { groupImage } from "../../../src/config/schema/packages.ts";
 import type { Config } from "../../../src/config/schema/config.ts";

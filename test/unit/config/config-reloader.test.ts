@@ -8,7 +8,7 @@ import { ConfigReloader } from "../../../src/config/changes/config-reloader.ts";
 import { LiveConfig } from "../../../src/config/changes/live-config.ts";
 import type { ConfigCheck } from "../../../src/config/loading/load.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 
 function checked(input: ConfigInput): ConfigCheck {

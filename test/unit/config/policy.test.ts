@@ -13,7 +13,7 @@ import { policyInEffect } from "../../../src/config/policy-in-effect.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
 import { actions, risks } from "../../../src/domain/policy.ts";
-import { judgeCall } from "../../../src/policy/judge.ts";
+import { judgeCall } from "../../../src/rights/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(policy: object, ofGroup?: object): Promise<ConfigCheck> {

@@ -13,7 +13,7 @@ import {
   profileOf,
 } from "../../../src/config/profiles/profile-files.ts";
 import { actions, risks, type Rule } from "../../../src/domain/policy.ts";
-import { judgeCall } from "../../../src/policy/judge.ts";
+import { judgeCall } from "../../../src/rights/policy/judge.ts";
 import { crabpot, newHome } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { bundledPrompts, checkPrompts, promptTexts } from "../../../src/config/prompts/prompt-files.ts";
-import { promptSections, sectionNames } from "../../../src/context/prompt/sections.ts";
-import { fillTemplate, templateFaults } from "../../../src/context/prompt/template.ts";
+import { promptSections, sectionNames } from "../../../src/turns/context/prompt/sections.ts";
+import { fillTemplate, templateFaults } from "../../../src/turns/context/prompt/template.ts";
 import { crabpot, jsonLines } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import type { OperatorNotice } from "../../../src/delivery/operator-notices.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { secretsOf } from "../../../src/config/loading/secrets.ts";
 import { createReplyFormats } from "../../../src/delivery/reply-redaction.ts";
 import { checkConfig } from "../../../src/config/loading/load.ts";

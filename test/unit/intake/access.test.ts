@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
-import { commandsOf } from "../../../src/commands/catalog.ts";
+import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import type { Role } from "../../../src/domain/role.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
-import { createAccess } from "../../../src/people/hearing.ts";
-import { createRoles } from "../../../src/people/roles.ts";
+import { createAccess } from "../../../src/rights/people/hearing.ts";
+import { createRoles } from "../../../src/rights/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { commandsOf } from "../../../src/commands/catalog.ts";
+import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";

@@ -4,7 +4,7 @@ import SQLite from "better-sqlite3";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { IntakeGuard, type IntakeGuardOptions } from "../../../src/intake/limits/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";

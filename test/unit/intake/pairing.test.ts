@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../../src/domain/message.ts";
 import { createAdmissions } from "../../../src/intake/chats/admissions.ts";
-import { CodeTries } from "../../../src/people/code-tries.ts";
+import { CodeTries } from "../../../src/rights/people/code-tries.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { createOnboarding } from "../../../src/intake/chats/onboarding.ts";
 import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";

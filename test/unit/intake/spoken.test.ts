@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { commandsOf } from "../../../src/commands/catalog.ts";
+import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { FetchedAttachment, IncomingMessage } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";

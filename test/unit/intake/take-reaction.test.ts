@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { IntakeState } from "../../../src/channels/channel.ts";
 import type { IncomingReaction } from "../../../src/domain/message.ts";
 import { createTakeReaction } from "../../../src/intake/take-reaction.ts";
-import type { Hearing } from "../../../src/people/hearing.ts";
+import type { Hearing } from "../../../src/rights/people/hearing.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "http", chat: "chat-1" });

@@ -2,7 +2,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { createEventNotices } from "../../../src/delivery/event-notices.ts";
-import type { HostEvent } from "../../../src/events/event.ts";
+import type { HostEvent } from "../../../src/domain/events/event.ts";
 import type { ModelServer } from "../../support/model-servers/model-server.ts";
 import { codeAndText, day, modelCall, openModelCalls } from "./open-model-calls.ts";
 

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
-import { renderMessages } from "../../../src/context/render-messages.ts";
+import { renderMessages } from "../../../src/turns/context/render-messages.ts";
 import type { StoredMessage } from "../../../src/domain/message.ts";
 import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/domain/model.ts";
 import { toUserContent } from "../../../src/domain/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
-import { storedMessage } from "../context/messages.ts";
-import { LocalTime } from "../../../src/context/time-zone.ts";
+import { storedMessage } from "../turns/context/messages.ts";
+import { LocalTime } from "../../../src/turns/context/time-zone.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({
   name,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { estimatePromptTokens } from "../../../src/context/tokens.ts";
+import { estimatePromptTokens } from "../../../src/turns/context/tokens.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import type { Clock } from "../../../src/lib/time/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
@@ -12,7 +12,7 @@ import type { RouteEntry } from "../../../src/models/routes.ts";
 import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
 import type { ModelCall, ModelCalls, ModelCallsOptions } from "../../../src/models/model-calls.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import type { Sleep } from "../../../src/lib/time/sleep.ts";
 import type { UsageStore } from "../../../src/stores/usage-store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";

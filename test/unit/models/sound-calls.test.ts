@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { SoundCalls } from "../../../src/models/sound-calls.ts";
 import { soundPriceOf, soundUsd } from "../../../src/models/sound-price.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";

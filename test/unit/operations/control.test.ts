@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../../src/cli/control-client.ts";
+import { ControlClient } from "../../../src/surfaces/cli/control-client.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -2,7 +2,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
-import { createGatewayServer } from "../../../src/http/server.ts";
+import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { addCostRoutes } from "../../../src/operations/cost-http.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

@@ -5,13 +5,13 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
-import type { NewEvent } from "../../../src/events/event.ts";
-import { createGatewayServer } from "../../../src/http/server.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
+import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
-import { MemoryDesk } from "../../../src/memory/thread/memory-desk.ts";
+import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
+import { MemoryDesk } from "../../../src/abilities/memory/thread/memory-desk.ts";
 import { addMemoryRoutes } from "../../../src/operations/memory-http.ts";
-import { createMemoryDesk } from "../../../src/wiring/memory/memory-desks.ts";
+import { createMemoryDesk } from "../../../src/host/memory/memory-desks.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const token = "0123456789abcdef0123456789abcdef";

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 
 import type { Delta } from "../../../src/domain/delta.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { openWatchRig, token } from "../../support/watch-rig.ts";
 
 function left(group: string, chat = "c"): NewEvent<"chat.left"> {

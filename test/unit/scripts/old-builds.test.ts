@@ -23,18 +23,18 @@ async function buildEach(
   return found;
 }
 
-const five = ["1", "2", "3", "4", "5"].map((part) => ["cli.mjs", part]);
+const five = ["1", "2", "3", "4", "5"].map((part) => ["main.mjs", part]);
 
 test("of builds that nobody runs the last three stay; the same one again is no other one", async () => {
   await using folder = await temporaryFolder();
 
-  const found = await buildEach(folder.path, [...five, ["5", "cli.mjs"]]);
+  const found = await buildEach(folder.path, [...five, ["5", "main.mjs"]]);
 
   expect(found.slice(2)).toEqual([
-    ["1", "2", "3", "cli.mjs"],
-    ["2", "3", "4", "cli.mjs"],
-    ["3", "4", "5", "cli.mjs"],
-    ["3", "4", "5", "cli.mjs"],
+    ["1", "2", "3", "main.mjs"],
+    ["2", "3", "4", "main.mjs"],
+    ["3", "4", "5", "main.mjs"],
+    ["3", "4", "5", "main.mjs"],
   ]);
 });
 
@@ -43,10 +43,10 @@ test("a build that a running program may be of stays, with all later ones, and g
 
   // Started between the first build and the second one.
   const found = await buildEach(folder.path, five, 1_000_500);
-  const [after] = await buildEach(folder.path, [["cli.mjs", "6"]]);
+  const [after] = await buildEach(folder.path, [["main.mjs", "6"]]);
 
-  expect(found.at(-1)).toEqual(["1", "2", "3", "4", "5", "cli.mjs"]);
-  expect(after).toEqual(["4", "5", "6", "cli.mjs"]);
+  expect(found.at(-1)).toEqual(["1", "2", "3", "4", "5", "main.mjs"]);
+  expect(after).toEqual(["4", "5", "6", "main.mjs"]);
 });
 
 test("what no list names goes when it is a day old", async () => {

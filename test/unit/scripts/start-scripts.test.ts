@@ -33,7 +33,7 @@ async function freshCheckout(npm = ""): Promise<FreshCheckout> {
   await file("machine/node", "#!/bin/sh\necho v20.20.2\n");
   await file("machine/npm", `#!/bin/sh\n${npm || `echo "npm $*"; ${installNode}`}\n`);
   await file("package-lock.json", "{}");
-  await file("src/cli.ts", 'console.log("cli", ...process.argv.slice(2));');
+  await file("src/main.ts", 'console.log("cli", ...process.argv.slice(2));');
   await file("scripts/setup.ts", 'console.error("set up by", process.version.split(".")[0], process.pid);');
   await file("scripts/build-program.ts", buildProgram);
   await file("redteam/case.ts", "");
@@ -58,7 +58,7 @@ async function freshCheckout(npm = ""): Promise<FreshCheckout> {
 
 const buildProgram = `import { mkdirSync, writeFileSync } from "node:fs";
 mkdirSync(import.meta.dirname + "/../dist/host", { recursive: true });
-writeFileSync(import.meta.dirname + "/../dist/host/cli.mjs", 'console.log("built cli", ...process.argv.slice(2));');
+writeFileSync(import.meta.dirname + "/../dist/host/main.mjs", 'console.log("built cli", ...process.argv.slice(2));');
 console.log("built by", process.version.split(".")[0]);`;
 
 const installNode = `mkdir -p node_modules/.bin && ln -s "${process.execPath}" node_modules/.bin/node`;
@@ -78,7 +78,7 @@ test("the command line runs from any folder and through links, with Node 24 alth
 test("hints call the command line as it can be typed: by its name in PATH, or by its path", async () => {
   await using checkout = await freshCheckout();
   await checkout.run("scripts/setup");
-  await writeFile(join(checkout.path, "src/cli.ts"), "console.log(process.env.CRABPOT_COMMAND)");
+  await writeFile(join(checkout.path, "src/main.ts"), "console.log(process.env.CRABPOT_COMMAND)");
   const bin = join(checkout.path, "home/.local/bin");
   await mkdir(bin, { recursive: true });
   const surroundings = { homeFolder: join(checkout.path, "home"), env: { PATH: `/nowhere:${bin}` } };

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { Retention, type RetentionOptions } from "../../../src/stores/retention.ts";
 import { say, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

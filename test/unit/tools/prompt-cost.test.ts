@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { estimatePromptTokens } from "../../../src/context/tokens.ts";
+import { estimatePromptTokens } from "../../../src/turns/context/tokens.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { rightsOf } from "../../../src/tools/sessions/session-rights.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ModelUsage } from "../../../src/domain/model.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { CacheWatch } from "../../../src/turns/conversation/cache-watch.ts";
 
 const minute = 60_000;

@@ -4,11 +4,11 @@ import * as fc from "fast-check";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { estimateStepTokens } from "../../../src/context/tokens.ts";
+import { estimateStepTokens } from "../../../src/turns/context/tokens.ts";
 import type { ModelAnswer, ModelMessage } from "../../../src/domain/model.ts";
 import type { Session } from "../../../src/domain/session.ts";
 import type { StepBody, Turn } from "../../../src/domain/turn.ts";
-import type { NewEvent } from "../../../src/events/event.ts";
+import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import type { Store } from "../../../src/stores/store.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { resultId } from "../../../src/context/result-note.ts";
+import { resultId } from "../../../src/turns/context/result-note.ts";
 import { sessionId } from "../../../src/stores/session-store.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";

@@ -3,8 +3,8 @@ import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { BlobFolder } from "../../../src/blobs/blob-folder.ts";
-import { keepImage } from "../../../src/blobs/keep-picture.ts";
+import { BlobFolder } from "../../../src/stores/blobs/blob-folder.ts";
+import { keepImage } from "../../../src/abilities/media/keep-picture.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
 import { takeResultParts } from "../../../src/turns/steps/result-parts.ts";
 import { openMedia } from "../../support/open-media.ts";

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 
 import * as z from "zod";
 
-import { withoutOwnElements } from "../../../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../../../src/lib/text/own-elements.ts";
 import { limits } from "../../../../src/protocol/limits.ts";
 import type { CallPlace, ContainerToolOutput } from "../tool.ts";
 import { runReader } from "./run-reader.ts";

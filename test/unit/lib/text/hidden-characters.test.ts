@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { withoutOwnElements } from "../../../../src/context/own-elements.ts";
+import { withoutOwnElements } from "../../../../src/lib/text/own-elements.ts";
 import { escapeAttribute, escapeText } from "../../../../src/lib/text/markup.ts";
 import { foldName, hasHiddenCharacters } from "../../../../src/lib/files/paths.ts";
 import { plainSentence, quotedName } from "../../../../src/lib/text/plain-words.ts";

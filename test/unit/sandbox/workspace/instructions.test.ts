@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { NewEvent } from "../../../../src/events/event.ts";
+import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { createEventNotices } from "../../../../src/delivery/event-notices.ts";
 import { Instructions } from "../../../../src/sandbox/workspace/instructions.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
-import { writeEventLines } from "../../../../src/session-logs/event-lines.ts";
-import { SessionLogs } from "../../../../src/session-logs/session-log.ts";
+import { writeEventLines } from "../../../../src/records/session-logs/event-lines.ts";
+import { SessionLogs } from "../../../../src/records/session-logs/session-log.ts";
 import { inChat } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -1,0 +1,215 @@
+import type {
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  Implementation,
+  Progress,
+  ReadResourceResult,
+  RequestOptions,
+  ServerCapabilities,
+  Transport,
+} from "@modelcontextprotocol/client";
+
+import { toError } from "../../../lib/app-error.ts";
+import { visible } from "../../../lib/text/visible.ts";
+import type { Wishes } from "./wishes.ts";
+import { answerWishes } from "./wishes.ts";
+
+const requestMs = 30_000;
+const listMs = 20_000;
+/** Pages of one list; a server whose list has no end is cut there. */
+const mostPages = 64;
+/** Tools, resources or prompts of a server that are looked at. */
+const mostListed = 512;
+const logLineChars = 500;
+const logLinesPerConnection = 200;
+
+/** What is asked while a call runs. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onProgress?: ((text: string) => void) | undefined;
+}
+
+export interface ConnectionOptions {
+  readonly transport: Transport;
+  /** How crabpot names itself. */
+  readonly client: Implementation;
+  /** Has a server at an address, which may speak a newer protocol than others. */
+  readonly isRemote: boolean;
+  /** What the server may ask for; undefined: nothing. */
+  readonly wishes?: Wishes | undefined;
+  /** Why it was closed, where more is known than that it was. */
+  readonly whyClosed?: (() => string | undefined) | undefined;
+  readonly onToolsChanged: () => void;
+  readonly onLog: (line: { readonly level: string; readonly text: string }) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What a list of a server has, and whether all of it. */
+export interface Listed {
+  readonly items: readonly unknown[];
+  readonly isCut: boolean;
+}
+
+/** One life of a connection with a server. What comes from there is checked for its form by the SDK and for what it says by nobody yet. */
+export class Connection implements AsyncDisposable {
+  /** Resolves when it is over, whoever ended it. */
+  readonly closed: Promise<void>;
+  readonly whyClosed: () => string | undefined;
+  readonly #client: Client;
+
+  private constructor(client: Client, closed: Promise<void>, whyClosed: () => string | undefined) {
+    this.#client = client;
+    this.closed = closed;
+    this.whyClosed = whyClosed;
+  }
+
+  /** Greets the server. Rejects with why it cannot be used; the transport is closed then. */
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const { transport, isRemote, wishes, signal } = options;
+    // Only who has a server needs the library.
+    const sdk = await import("@modelcontextprotocol/client");
+    const client = new sdk.Client(options.client, {
+      capabilities: wishes
+        ? {
+            ...(wishes.sample && { sampling: {} }),
+            ...(wishes.elicit && { elicitation: { form: { applyDefaults: true }, url: {} } }),
+          }
+        : {},
+      // The schemas of strangers are not run here.
+      jsonSchemaValidator: {
+        getValidator: () => (data: unknown) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
+      listMaxPages: mostPages,
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => options.onToolsChanged() } },
+      ...(isRemote && { versionNegotiation: { mode: "auto" } }),
+    });
+    const closed = Promise.withResolvers<void>();
+    Object.assign(client, { onclose: () => closed.resolve(), onerror: () => undefined });
+    if (wishes) answerWishes(client, wishes);
+    followLog(client, options.onLog);
+    try {
+      await client.connect(transport, { signal, timeout: requestMs });
+    } catch (error) {
+      await transport.close().catch(() => undefined);
+      throw toError(error);
+    }
+    return new Connection(client, closed.promise, options.whyClosed ?? (() => undefined));
+  }
+
+  get capabilities(): ServerCapabilities {
+    return this.#client.getServerCapabilities() ?? {};
+  }
+
+  /** As the server names itself, for records. */
+  get serverVersion(): string {
+    const { name = "", version = "" } = this.#client.getServerVersion() ?? {};
+    return visible(`${name} ${version}`).slice(0, 100);
+  }
+
+  get protocol(): string {
+    return this.#client.getNegotiatedProtocolVersion() ?? "";
+  }
+
+  async listTools(signal: AbortSignal): Promise<Listed> {
+    if (!this.capabilities.tools) return { items: [], isCut: false };
+    // Headers of calls are made of what the library has listed itself.
+    if (this.#client.getProtocolEra() === "modern") {
+      const { tools } = await this.#client.listTools(undefined, { signal, timeout: listMs, cacheMode: "refresh" });
+      return { items: tools.slice(0, mostListed), isCut: tools.length > mostListed };
+    }
+    return pages(async (cursor) => {
+      const request = { method: "tools/list", params: atCursor(cursor) } as const;
+      const { tools, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
+      return { items: tools, nextCursor };
+    });
+  }
+
+  async listResources(signal: AbortSignal): Promise<Listed> {
+    if (!this.capabilities.resources) return { items: [], isCut: false };
+    return pages(async (cursor) => {
+      const request = { method: "resources/list", params: atCursor(cursor) } as const;
+      const { resources, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
+      return { items: resources, nextCursor };
+    });
+  }
+
+  async listPrompts(signal: AbortSignal): Promise<Listed> {
+    if (!this.capabilities.prompts) return { items: [], isCut: false };
+    return pages(async (cursor) => {
+      const request = { method: "prompts/list", params: atCursor(cursor) } as const;
+      const { prompts, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
+      return { items: prompts, nextCursor };
+    });
+  }
+
+  callTool(name: string, input: Record<string, unknown>, options: CallOptions): Promise<CallToolResult> {
+    return this.#client.callTool({ name, arguments: input }, requestOptions(options));
+  }
+
+  readResource(uri: string, options: CallOptions): Promise<ReadResourceResult> {
+    return this.#client.readResource({ uri }, { ...requestOptions(options), cacheMode: "bypass" });
+  }
+
+  getPrompt(name: string, args: Record<string, string>, options: CallOptions): Promise<GetPromptResult> {
+    return this.#client.getPrompt({ name, arguments: args }, requestOptions(options));
+  }
+
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#client.ping({ signal, timeout: requestMs });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.close().catch(() => undefined);
+  }
+}
+
+function atCursor(cursor: string | undefined): { cursor?: string } {
+  return cursor === undefined ? {} : { cursor };
+}
+
+function requestOptions({ signal, timeoutMs, onProgress }: CallOptions): RequestOptions {
+  return {
+    signal,
+    timeout: timeoutMs,
+    maxTotalTimeout: timeoutMs,
+    ...(onProgress && {
+      onprogress: ({ progress, total, message }: Progress) => {
+        const share =
+          total === undefined || total <= 0 ? "" : ` (${Math.min(100, Math.round((100 * progress) / total))} %)`;
+        onProgress(`${visible(message ?? "").slice(0, 100)}${share}`.trim());
+      },
+    }),
+  };
+}
+
+/** Cut at the most items that are looked at, and where pages do not end. */
+async function pages(
+  read: (
+    cursor: string | undefined,
+  ) => Promise<{ readonly items: readonly unknown[]; readonly nextCursor?: string | undefined }>,
+): Promise<Listed> {
+  const items: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const { items: more, nextCursor } = await read(cursor);
+    items.push(...more.slice(0, mostListed - items.length));
+    if (items.length === mostListed && (more.length > mostListed || nextCursor !== undefined))
+      return { items, isCut: true };
+    if (nextCursor === undefined || nextCursor === cursor) return { items, isCut: false };
+    cursor = nextCursor;
+  }
+  return { items, isCut: true };
+}
+
+/** What the server says of itself, in our log, as much as one should have to read. */
+function followLog(client: Client, onLog: ConnectionOptions["onLog"]): void {
+  let lines = 0;
+  client.setNotificationHandler("notifications/message", ({ params: { level, data } }) => {
+    lines += 1;
+    if (lines > logLinesPerConnection) return;
+    const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
+    onLog({ level, text: visible(text.slice(0, logLineChars)) });
+  });
+}

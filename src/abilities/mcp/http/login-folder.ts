@@ -1,0 +1,94 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import * as z from "zod";
+
+import { AppError, nothingIfMissing } from "../../../lib/app-error.ts";
+import { writeWhole } from "../../../lib/files/guarded-change.ts";
+
+const text = z.string().min(1).max(16_384);
+
+const login = z.strictObject({
+  version: z.literal(1),
+  /** What the tokens are for: another address under the same name never gets them. */
+  url: text,
+  /** How we are known to who gives tokens. */
+  client: z.looseObject({ client_id: text, client_secret: text.optional() }).optional(),
+  /** Where people were sent back to; undefined: no people are needed. */
+  redirectUrl: text.optional(),
+  /** A PEM text that we identify ourselves with, instead of a secret. */
+  key: z.strictObject({ pem: text, algorithm: z.string().max(16) }).optional(),
+  /** Absent: the server asks for a login, and nobody has logged in. */
+  tokens: z
+    .looseObject({ access_token: text, token_type: text, refresh_token: text.optional(), scope: z.string().optional() })
+    .optional(),
+});
+
+/** What is known of the login at a server. Holds secrets. */
+export type McpLogin = z.output<typeof login>;
+
+/** Where a login is kept. */
+export interface LoginPlace {
+  readonly read: () => Promise<McpLogin | undefined>;
+  readonly write: (login: McpLogin) => Promise<void>;
+}
+
+/** The logins at MCP servers: a file for each in a folder of the home, for nobody else to read. */
+export class LoginFolder {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** For the server of this name, as long as it has this address. */
+  of(name: string, url: string): LoginPlace {
+    return {
+      read: async () => {
+        const found = await this.#read(name);
+        return found?.url === url ? found : undefined;
+      },
+      write: async (content) => this.#write(name, content),
+    };
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#fileOf(name), { force: true });
+  }
+
+  async #read(name: string): Promise<McpLogin | undefined> {
+    const file = this.#fileOf(name);
+    const found = await readFile(file, "utf8").catch(nothingIfMissing);
+    if (found === undefined) return undefined;
+    try {
+      return login.parse(JSON.parse(found));
+    } catch {
+      // What the parser says of it would hold parts of it.
+      throw new AppError("config_invalid", `${file} does not hold a login.`, {
+        fix: `Remove it, then: crabpot mcp login ${name}`,
+      });
+    }
+  }
+
+  async #write(name: string, content: McpLogin): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeWhole(this.#fileOf(name), `${JSON.stringify(login.parse(content), undefined, 2)}\n`);
+  }
+
+  #fileOf(name: string): string {
+    if (!/^[a-z0-9_-]{1,64}$/.test(name))
+      throw new AppError("bad_input", `"${name}" is not the name of an MCP server.`);
+    return join(this.#folder, `${name}.json`);
+  }
+}
+
+/** A place for one process, for a login that is not finished. */
+export function draftPlace(begin?: McpLogin): LoginPlace {
+  let held = begin;
+  return {
+    read: async () => held,
+    write: async (content) => {
+      held = content;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client";
+
+import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
+import type { Part } from "../../../domain/part.ts";
+import { toError } from "../../../lib/app-error.ts";
+import type { HostToolOutput } from "../../../tools/define-tool.ts";
+
+/** What fits into a message to the agent, which keeps what is long in a file. */
+const outputChars = 300_000;
+const mostBlocks = 256;
+const mostImages = 8;
+
+type KeepImage = (content: Uint8Array, name: string) => Promise<Part>;
+
+/** The result of a call as a model reads it: texts in which nothing hides, images behind them, all else in words. */
+export async function toOutput(
+  { content, structuredContent, isError = false }: CallToolResult,
+  keepImage: KeepImage,
+): Promise<HostToolOutput> {
+  const { texts, parts } = await readBlocks(content, keepImage);
+  if (content.length === 0 && structuredContent !== undefined)
+    texts.push(withoutOwnElements(JSON.stringify(structuredContent)));
+  const output = join(texts);
+  return { output: output === "" ? "(no output)" : output, isError, parts };
+}
+
+/** What a resource holds. */
+export async function toResource({ contents }: ReadResourceResult, keepImage: KeepImage): Promise<HostToolOutput> {
+  const blocks = contents.map((resource): ContentBlock => ({ type: "resource", resource }));
+  const { texts, parts } = await readBlocks(blocks, keepImage);
+  return { output: join(texts) || "(it is empty)", isError: false, parts };
+}
+
+/** What a prompt says, by who says it there. */
+export async function toPrompt({ messages }: GetPromptResult, keepImage: KeepImage): Promise<HostToolOutput> {
+  const { texts, parts } = await readBlocks(
+    messages.map(({ content }) => content),
+    keepImage,
+  );
+  const said = texts.map((text, index) => `${messages[index]?.role ?? "more"}: ${text}`);
+  return { output: join(said) || "(it is empty)", isError: false, parts };
+}
+
+async function readBlocks(
+  blocks: readonly ContentBlock[],
+  keepImage: KeepImage,
+): Promise<{ texts: string[]; parts: Part[] }> {
+  const texts: string[] = [];
+  const parts: Part[] = [];
+  for (const block of blocks.slice(0, mostBlocks)) {
+    const image = imageOf(block);
+    if (image === undefined) texts.push(wordsOf(block));
+    else if (parts.length >= mostImages) texts.push(`[an image is not shown: at most ${mostImages} are]`);
+    else {
+      const kept = await keep(image, keepImage);
+      if (typeof kept === "string") texts.push(kept);
+      else {
+        parts.push(kept);
+        texts.push(`[image ${parts.length}, shown below]`);
+      }
+    }
+  }
+  if (blocks.length > mostBlocks) texts.push(`[${blocks.length - mostBlocks} more pieces]`);
+  return { texts, parts };
+}
+
+function imageOf(block: ContentBlock): string | undefined {
+  if (block.type === "image") return block.data;
+  if (block.type !== "resource" || !("blob" in block.resource)) return undefined;
+  return block.resource.mimeType?.startsWith("image/") === true ? block.resource.blob : undefined;
+}
+
+async function keep(base64: string, keepImage: KeepImage): Promise<Part | string> {
+  try {
+    return await keepImage(Buffer.from(base64, "base64"), "image");
+  } catch (error) {
+    return `[${toError(error).message}]`;
+  }
+}
+
+function wordsOf(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return withoutOwnElements(block.text);
+    case "resource_link":
+      return `[resource ${oneLine(block.uri)}: ${oneLine(block.name)}; mcp_read reads it]`;
+    case "resource":
+      return "text" in block.resource
+        ? `[resource ${oneLine(block.resource.uri)}]\n${withoutOwnElements(block.resource.text)}`
+        : `[resource ${oneLine(block.resource.uri)}: ${bytesOf(block.resource.blob)} bytes of ${oneLine(block.resource.mimeType ?? "an unknown type")}, which cannot be shown]`;
+    case "audio":
+      return `[audio of ${bytesOf(block.data)} bytes (${oneLine(block.mimeType)}), which cannot be played here]`;
+    case "image":
+      break;
+  }
+  return "[something that cannot be shown]";
+}
+
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length * 3) / 4);
+}
+
+function oneLine(text: string): string {
+  return withoutOwnElements(text).replaceAll(/\s+/g, " ").replaceAll(/[[\]]/g, "_").slice(0, 500);
+}
+
+function join(texts: readonly string[]): string {
+  const text = texts.join("\n");
+  if (text.length <= outputChars) return text;
+  return `${text.slice(0, outputChars).toWellFormed()}\n[cut here: ${text.length - outputChars} more characters were left out]`;
+}

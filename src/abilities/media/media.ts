@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import type * as z from "zod";
+
+import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
+import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
+import { rejectAt } from "../../lib/time/reject-at.ts";
+import { MediaError, mediaOperations } from "./operations.ts";
+import type { MediaOperation, MediaRequest, MediaResult } from "./operations.ts";
+import { mediaLaunch } from "./process/launch.ts";
+import { MediaProcess } from "./process/media-process.ts";
+
+export interface MediaLimits {
+  /** What the process may hold. */
+  readonly memoryMb: number;
+  /** For one request. */
+  readonly requestMs: number;
+  /** A process that nobody has asked for so long is ended. */
+  readonly idleMs: number;
+  /** Requests that wait for their turn. */
+  readonly mostWaiting: number;
+  /** Of one file that it writes. */
+  readonly outputBytes: number;
+}
+
+export const mediaLimits: MediaLimits = {
+  memoryMb: 1_024,
+  requestMs: 30_000,
+  idleMs: 30_000,
+  mostWaiting: 64,
+  outputBytes: 64 * 1024 * 1024,
+};
+
+export interface MediaOptions {
+  /** Of the host alone; made at first need. What an earlier life of the host has left in it is removed. */
+  readonly folder: string;
+  readonly limits?: MediaLimits | undefined;
+  /** The process has ended without being asked to. */
+  readonly onFailure?: ((operation: MediaOperation, reason: string) => void) | undefined;
+  /** What is run; left out: the process of this program. */
+  readonly main?: string | undefined;
+  /** What it may read besides: models. */
+  readonly models?: readonly string[] | undefined;
+}
+
+/** Operations that take longer than others may. */
+const timeOf: { readonly [Name in MediaOperation]?: number } = { transcribe: 300_000 };
+
+/** A file that is being worked on; disposing it removes what is left of it. */
+export interface MediaWork extends AsyncDisposable {
+  /** Where the file is to be put, readable by the process. */
+  readonly input: string;
+  /** Rejects with a MediaError, or with the signal's reason. */
+  run<Name extends MediaOperation>(
+    operation: Name,
+    request: MediaRequest<Name>,
+    signal?: AbortSignal,
+  ): Promise<MediaResult<Name>>;
+  /** Copies the file as it was put there to a new file of ours. */
+  takeInput(target: string, maxBytes: number): Promise<HostileCopy>;
+  /** Copies what the process has written to a new file of ours. */
+  takeOutput(target: string, maxBytes: number): Promise<HostileCopy>;
+}
+
+interface Asked<Name extends MediaOperation> {
+  readonly operation: Name;
+  readonly request: MediaRequest<Name>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Where files of strangers are read: a process of its own, which is begun when it is first needed, works on one file at a time, is ended when
+ * idle, and is begun anew after it has failed. A file that ends it costs only whoever asked.
+ */
+export class Media implements AsyncDisposable {
+  readonly #options: MediaOptions;
+  readonly #limits: MediaLimits;
+  #prepared: Promise<void> | undefined;
+  #process: MediaProcess | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: MediaOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? mediaLimits;
+  }
+
+  /** The process that is there; undefined: none. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Resolves when the process has ended that is there now, or at once. */
+  get ended(): Promise<unknown> {
+    return this.#process?.exited ?? Promise.resolve();
+  }
+
+  async open(): Promise<MediaWork> {
+    await (this.#prepared ??= this.#prepare());
+    const id = randomUUID();
+    const [input, output] = [join(this.#inFolder, id), join(this.#outFolder, id)];
+    return {
+      input,
+      run: (operation, request, signal) => this.#run(id, { operation, request, signal }),
+      takeInput: (target, maxBytes) => copyOf(this.#inFolder, id, { target, maxBytes }),
+      takeOutput: (target, maxBytes) => copyOf(this.#outFolder, id, { target, maxBytes }),
+      [Symbol.asyncDispose]: async () => {
+        for (const path of [input, output]) await rm(path, { recursive: true, force: true });
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    await this.#process?.[Symbol.asyncDispose]();
+    await this.#last;
+  }
+
+  get #inFolder(): string {
+    return join(this.#options.folder, "in");
+  }
+
+  get #outFolder(): string {
+    return join(this.#options.folder, "out");
+  }
+
+  async #prepare(): Promise<void> {
+    await rm(this.#options.folder, { recursive: true, force: true });
+    for (const folder of [this.#options.folder, this.#inFolder, this.#outFolder])
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+
+  async #run<Name extends MediaOperation>(id: string, asked: Asked<Name>): Promise<MediaResult<Name>> {
+    const { mostWaiting } = this.#limits;
+    if (this.#waiting >= mostWaiting)
+      throw new MediaError("failed", `${mostWaiting} other files are waiting to be read; try again later`);
+    this.#waiting += 1;
+    const done = this.#last.then(() => this.#ask(id, asked));
+    this.#last = done.catch(() => undefined);
+    try {
+      return await (asked.signal ? Promise.race([done, rejectAt(asked.signal)]) : done);
+    } finally {
+      this.#waiting -= 1;
+      this.#endWhenIdle();
+    }
+  }
+
+  async #ask<Name extends MediaOperation>(id: string, asked: Asked<Name>): Promise<MediaResult<Name>> {
+    const { operation, signal } = asked;
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw new MediaError("failed", "the host is stopping");
+    clearTimeout(this.#idle);
+    const child = (this.#process ??= this.#start());
+    const giveUp = (): void => child.kill("nobody waits for it any more");
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      return await resultOf(child, id, asked);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#tell(operation, error);
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** What a decoder says of a file is no failure of the process. */
+  #tell(operation: MediaOperation, error: unknown): void {
+    if (this.#isClosed || !(error instanceof MediaError) || error.failure !== "failed") return;
+    this.#options.onFailure?.(operation, error.message);
+  }
+
+  #start(): MediaProcess {
+    const { memoryMb, requestMs, outputBytes } = this.#limits;
+    const launch = mediaLaunch({
+      inFolder: this.#inFolder,
+      outFolder: this.#outFolder,
+      memoryMb,
+      outputBytes,
+      main: this.#options.main,
+      models: this.#options.models,
+    });
+    const child = new MediaProcess(launch, { memoryMb, requestMs });
+    const forget = (): void => {
+      if (this.#process === child) this.#process = undefined;
+    };
+    void child.exited.then(forget);
+    return child;
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#waiting > 0 || this.#isClosed) return;
+    this.#idle = setTimeout(() => this.#process?.kill("it is not needed any more"), this.#limits.idleMs).unref();
+  }
+}
+
+async function copyOf(
+  path: string,
+  name: string,
+  { target, maxBytes }: { readonly target: string; readonly maxBytes: number },
+): Promise<HostileCopy> {
+  await using folder = await HostileFolder.open(path);
+  return await folder.copyFile(name, target, { maxBytes });
+}
+
+async function resultOf<Name extends MediaOperation>(
+  child: MediaProcess,
+  id: string,
+  { operation, request }: Asked<Name>,
+): Promise<MediaResult<Name>> {
+  const answer = await child.ask({ id, operation, request }, timeOf[operation]);
+  if ("failure" in answer) throw new MediaError(answer.failure, answer.reason);
+  const schema: z.ZodType = mediaOperations[operation].result;
+  const result = schema.safeParse(answer.result);
+  if (result.success) return result.data as MediaResult<Name>;
+  child.kill("its answer is not valid");
+  throw new MediaError("failed", `the process that reads such files has ended (${await child.exited})`);
+}

@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Logger } from "pino";
+
+import type { HeardSound, HearSound, Recording } from "../../../domain/message.ts";
+import type { TranscriberPlace } from "../../../domain/transcriber-place.ts";
+import { toError } from "../../../lib/app-error.ts";
+import type { Media, MediaWork } from "../media.ts";
+import { MediaError } from "../operations.ts";
+import { transcribeByProvider } from "./provider-transcriber.ts";
+import { soundLength } from "./sound-length.ts";
+import { paidBy, type SoundPayment } from "./sound-payment.ts";
+import { speechFiles } from "./speech-model.ts";
+
+export interface HearingOptions {
+  readonly media: Pick<Media, "open">;
+  /** What hears, as it is configured now. */
+  readonly place: () => TranscriberPlace;
+  /** Pays a provider (`provider/model`) for so many seconds of a group's. Rejects with a MediaError where there is no money for it. */
+  readonly pay: (model: string, seconds: number, group: string) => Promise<SoundPayment>;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/** Of a recording that is heard. */
+const mostSeconds = 600;
+
+/** Hears voice messages. The recording is read by the media process, or sent to a provider as it is. */
+export function createHearing({ media, place, pay, logger }: HearingOptions): HearSound {
+  return async (recording, signal) => {
+    await using work = await media.open();
+    await copyFile(recording.path, work.input);
+    const seconds = await soundLength(work, signal);
+    const length: HeardSound = seconds === undefined ? {} : { seconds };
+    const where = place();
+    if (where === "none") return { heard: length };
+    try {
+      if (seconds !== undefined && seconds > mostSeconds)
+        throw new MediaError("refused", `it is longer than ${mostSeconds / 60} minutes`);
+      const text = await transcribe(where, { work, recording, seconds, pay }, signal);
+      if (text === "") return { heard: { ...length, failure: "nobody was heard in it" } };
+      return { heard: { ...length, transcribed: true }, transcript: text };
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ err: toError(error) }, "a voice message could not be transcribed");
+      // What a provider says may be anything; it is for the operator.
+      const failure = error instanceof MediaError && error.failure === "refused" ? error.message : "it failed";
+      return { heard: { ...length, failure } };
+    }
+  };
+}
+
+interface HeardWork extends Pick<HearingOptions, "pay"> {
+  readonly work: MediaWork;
+  readonly recording: Recording;
+  /** Undefined: nobody knows. */
+  readonly seconds: number | undefined;
+}
+
+async function transcribe(
+  place: Exclude<TranscriberPlace, "none">,
+  { work, recording, seconds, pay }: HeardWork,
+  signal: AbortSignal,
+): Promise<string> {
+  if ("provider" in place) {
+    const { provider, model } = place;
+    const payment = await pay(`${provider}/${model}`, seconds ?? mostSeconds, recording.group);
+    const ask = (): Promise<string> => transcribeByProvider(place, recording, signal);
+    return paidBy(payment, ask, () => undefined);
+  }
+  if (!isSpeechModelInstalled(place.folder))
+    throw new MediaError("missing", "the local model is not installed: crabpot media install-model");
+  const { text } = await work.run("transcribe", { model: place.folder, mostSeconds }, signal);
+  return text.trim();
+}
+
+export function isSpeechModelInstalled(folder: string): boolean {
+  return Object.values(speechFiles).every((name) => existsSync(join(folder, name)));
+}

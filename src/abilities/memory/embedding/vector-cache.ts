@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+
+import { AppError } from "../../../lib/app-error.ts";
+import type { Embedder } from "./embedder.ts";
+
+const mostVectors = 10_000;
+
+/** The vectors that were made last, by the digest of what they were made from: what is said again is not embedded again. */
+export class VectorCache {
+  readonly #vectors = new Map<string, Float32Array>();
+  readonly #most: number;
+
+  constructor(most: number = mostVectors) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#vectors.size;
+  }
+
+  /** Asks the embedder only for those that are not known. */
+  async embed(embedder: Embedder, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const keys = texts.map((text) => keyOf(embedder, text));
+    const known = keys.map((key) => this.#vectors.get(key));
+    const missing = texts.filter((_text, place) => known[place] === undefined);
+    const made = missing.length === 0 ? [] : [...(await embedder.embed(missing, signal))];
+    if (made.length !== missing.length || !made.every((vector) => isVector(vector, embedder))) throw spoilt(embedder);
+    return keys.map((key, place) => {
+      const vector = known[place] ?? made.shift() ?? new Float32Array(embedder.dimensions);
+      this.#keep(key, vector);
+      return vector;
+    });
+  }
+
+  #keep(key: string, vector: Float32Array): void {
+    this.#vectors.delete(key);
+    this.#vectors.set(key, vector);
+    const [oldest] = this.#vectors.keys();
+    if (this.#vectors.size > this.#most && oldest !== undefined) this.#vectors.delete(oldest);
+  }
+}
+
+/** One number that is none would spoil every score that it is compared with. */
+function isVector(vector: Float32Array, { dimensions }: Embedder): boolean {
+  return vector.length === dimensions && vector.every(Number.isFinite);
+}
+
+function spoilt({ model }: Embedder): AppError {
+  return new AppError("model_unavailable", `${model} answered with something that is no vector for each text.`);
+}
+
+function keyOf({ model, dimensions }: Embedder, text: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([model, dimensions, text]))
+    .digest("base64");
+}

@@ -1,0 +1,362 @@
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { Lull } from "../../lib/time/lull.ts";
+import { sleep } from "../../lib/time/sleep.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { embedPending } from "./embedding/embed-pending.ts";
+import { VectorCache } from "./embedding/vector-cache.ts";
+import type { Advance, ListQuery, Progress, Said } from "./file/file-orders.ts";
+import { MemoryFile } from "./file/memory-file.ts";
+import { countUnextracted, saidBetween, unextracted } from "./file/said.ts";
+import type { LoadedIndex } from "./index/load-index.ts";
+import { type SlowVectors, VectorChoice } from "./index/vectors/open-vectors.ts";
+import type { VectorStrategy } from "./index/vectors/vectors.ts";
+import { WarmIndex } from "./index/warm-index.ts";
+import type { Filter, Found, Memory, NewMemory } from "./item.ts";
+import { checkMemory } from "./check-memory.ts";
+import { type Query, type Weights, wordScores } from "./search/hybrid.ts";
+import { type Recalled, recallFrom, withinBudget } from "./search/recall.ts";
+import { searchRows, searchRowsByWords } from "./search/search-rows.ts";
+import { isMostlyHan, queryTermsOf } from "./text/terms.ts";
+
+export interface GroupMemoryOptions {
+  readonly path: string;
+  readonly weights: Weights;
+  /** Without one, memories are found by their words. The caller disposes it. */
+  readonly embedder?: Embedder | undefined;
+  readonly cache?: VectorCache | undefined;
+  /** How many memories are searched in memory; older ones are found by their words in the file. */
+  readonly hotRows?: number | undefined;
+  /** How long a search waits for the vector of its query; then it is answered by words. */
+  readonly queryMs?: number | undefined;
+  /** How long a search waits for the index of a large memory; then it is answered by words from the file. */
+  readonly indexMs?: number | undefined;
+  /** How vectors are compared, the best way first; left out: as this machine can. */
+  readonly strategies?: readonly VectorStrategy[] | undefined;
+  /** Told when vectors are compared more slowly than they could be. */
+  readonly onSlow?: ((slow: SlowVectors) => void) | undefined;
+  /** Vectors of memories are made in its lulls; each query stirs it. Without one they are made at once. */
+  readonly lull?: Lull | undefined;
+}
+
+const usualQueryMs = 5_000;
+const usualIndexMs = 600_000;
+const forgottenAtOnce = 500;
+
+export interface SearchOptions extends Filter {
+  readonly limit: number;
+  /** What the texts that are found may cost a model together. */
+  readonly tokens?: number | undefined;
+}
+
+export interface RecallOptions extends SearchOptions {
+  readonly tokens: number;
+  /** As the model is shown it, which is what counts; otherwise as it is searched. */
+  readonly textOf?: ((memory: Memory) => string) | undefined;
+  /** Left out: the model sees it anyway. */
+  readonly isInSight?: Filter["isHidden"];
+  /** What is foreseen is given to who asks for the same query by the same name. */
+  readonly name?: string | undefined;
+}
+
+type Vector = Promise<Float32Array | undefined>;
+
+/** What will be asked, as far as it is looked up already. */
+interface Foreseen {
+  readonly query: string;
+  readonly vector: Vector;
+  readonly name: string | undefined;
+  readonly recalled: Promise<{ readonly state: string; readonly found: Recalled[] }> | undefined;
+}
+
+interface Prepared {
+  readonly changes: number;
+  readonly whole: LoadedIndex | undefined;
+  readonly words: Float64Array | undefined;
+}
+
+export interface MemoryStats {
+  readonly items: number;
+  readonly superseded: number;
+  /** How many can be found by their meaning. */
+  readonly embedded: number;
+  readonly model: string | null;
+  readonly categories: Readonly<Record<string, number>>;
+  /** When old memories were last removed, milliseconds since 1970; null: never yet. */
+  readonly cleanedAt: number | null;
+}
+
+/** What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's. */
+export class GroupMemory implements AsyncDisposable {
+  readonly #file: MemoryFile;
+  readonly #options: GroupMemoryOptions;
+  readonly #cache: VectorCache;
+  readonly #ended = new AbortController();
+  readonly #index: WarmIndex;
+  #embedding: Promise<Error | undefined> | undefined;
+  #isEmbeddingAgain = false;
+  /** Its vector has the time that it has from when it was foreseen. */
+  #foreseen: Foreseen | undefined;
+  /** Goes up with each change by this process that may have another answer come out. */
+  #changes = 0;
+
+  /** Opens the group's file, which is made if it is not there yet. Throws AppError `store_failed`. */
+  constructor(options: GroupMemoryOptions) {
+    this.#options = options;
+    this.#file = MemoryFile.open(options.path);
+    this.#cache = options.cache ?? new VectorCache();
+    const { embedder: model, hotRows: rows, strategies, onSlow } = options;
+    const choice = new VectorChoice(onSlow, strategies);
+    this.#index = new WarmIndex({ file: this.#file, model, rows, choice, signal: this.#ended.signal });
+  }
+
+  /** They can be found by their words when this returns, and by their meaning a moment later. Throws AppError `bad_input`. */
+  add(memories: readonly NewMemory[]): void {
+    for (const memory of memories) checkMemory(memory);
+    this.#changes += 1;
+    this.#file.put(memories);
+    this.embedSoon();
+  }
+
+  /** See `MemoryFile.advance`. Throws AppError `bad_input`. */
+  advance(memories: readonly NewMemory[], how: Advance): void {
+    for (const memory of memories) checkMemory(memory);
+    if (memories.length > 0 || how.supersedes !== undefined) this.#changes += 1;
+    this.#file.advance(memories, how);
+    this.embedSoon();
+  }
+
+  progress(): Progress {
+    return this.#file.progress();
+  }
+
+  /** Newest ones whose ids begin so, in order. */
+  unextracted(prefix: string, limit: number): Said[] {
+    return unextracted(this.#file, prefix, limit);
+  }
+
+  countUnextracted(prefix: string): number {
+    return countUnextracted(this.#file, prefix);
+  }
+
+  saidBetween(from: number, to: number, limit: number): Said[] {
+    return saidBetween(this.#file, from, to, limit);
+  }
+
+  /** Everything that holds words of this person, `channel:id`. Gives how much that was. */
+  forgetPerson(person: string): number {
+    return this.#forgetAll(() => this.#file.ofPerson(person, forgottenAtOnce));
+  }
+
+  /** One step of a cleaning: see `file/cleaning.ts`. */
+  clean<T>(step: (file: MemoryFile) => T): T {
+    this.#changes += 1;
+    return step(this.#file);
+  }
+
+  /** How many memories are held in memory. */
+  get rows(): number {
+    return this.#index.loaded?.index.size ?? 0;
+  }
+
+  /** Removing has spoilt the index in memory: it is made again now, while nobody waits for it, if it was in use. */
+  async warm(): Promise<void> {
+    if (this.#index.loaded) await this.#index.warm();
+  }
+
+  #forgetAll(next: () => readonly string[]): number {
+    for (let count = 0; ;) {
+      const ids = next();
+      if (ids.length === 0) return count;
+      count += this.forget(ids);
+    }
+  }
+
+  /** Really: gives how many there were. */
+  forget(ids: readonly string[]): number {
+    this.#changes += 1;
+    const count = this.#file.remove(ids);
+    if (count > 0) this.#index.drop();
+    return count;
+  }
+
+  reset(): number {
+    this.#changes += 1;
+    this.#index.drop();
+    return this.#file.clear();
+  }
+
+  supersede(id: string, by: string): boolean {
+    this.#changes += 1;
+    this.#index.drop();
+    return this.#file.supersede(id, by);
+  }
+
+  get(id: string): Memory | undefined {
+    return this.#file.get(id);
+  }
+
+  list(query: ListQuery): Memory[] {
+    return this.#file.list(query);
+  }
+
+  all(): Generator<Memory> {
+    return this.#file.all();
+  }
+
+  /** Makes the vector of a query that will be asked, so that it is there by then; and, where it is known how, looks up what it recalls. */
+  async foresee(query: string, how?: RecallOptions): Promise<void> {
+    const vector = this.#embedQuery(query);
+    const recalled = how && this.#lookUp(query, how, vector);
+    this.#foreseen = { query, vector, name: how?.name, recalled };
+    await (recalled ?? vector);
+  }
+
+  async #lookUp(query: string, how: RecallOptions, vector: Vector): Promise<{ state: string; found: Recalled[] }> {
+    const state = this.#state();
+    return { state, found: await this.#recall(query, how, vector) };
+  }
+
+  /** What was recalled at one of these is what is recalled now if they are the same. */
+  #state(): string {
+    return `${this.#changes} ${this.#file.erasures()} ${this.#file.version()}`;
+  }
+
+  /** Single memories, best first. */
+  async search(query: string, options: SearchOptions): Promise<Found[]> {
+    return this.#search(query, options, this.#takeForeseen(query)?.vector);
+  }
+
+  #takeForeseen(query: string): Foreseen | undefined {
+    const foreseen = this.#foreseen?.query === query ? this.#foreseen : undefined;
+    this.#foreseen = undefined;
+    return foreseen;
+  }
+
+  async #search(query: string, options: SearchOptions, foreseen: Vector | undefined): Promise<Found[]> {
+    const terms = queryTermsOf(query);
+    const coming = foreseen ?? this.#embedQuery(query);
+    const [vector, early] = await Promise.all([coming, this.#prepare(terms)]);
+    const { whole, words } = early.changes === this.#changes ? early : await this.#prepare(terms);
+    const products = vector && (await whole?.index.vectors?.products(vector));
+    const asked: Query = {
+      terms,
+      words,
+      isHan: isMostlyHan(query),
+      meaning: products && { vector, products },
+      isEnglishModel: this.#options.embedder?.isEnglish ?? false,
+    };
+    const how = { query: asked, filter: options, weights: this.#options.weights, limit: options.limit };
+    const best = whole ? searchRows(this.#file, whole, how) : searchRowsByWords(this.#file, this.#index.partial(), how);
+    const found = best.flatMap(({ seq, score }) => {
+      const memory = this.#file.bySeq(seq);
+      return memory === undefined ? [] : [{ memory, score }];
+    });
+    return options.tokens === undefined ? found : withinBudget(found, options.tokens);
+  }
+
+  /** What a search can do while the vector of its query is being made. It holds as long as nothing changes. */
+  async #prepare(terms: readonly string[]): Promise<Prepared> {
+    const changes = this.#changes;
+    const whole = await this.#index.whole(this.#options.indexMs ?? usualIndexMs);
+    return { changes, whole, words: whole && wordScores(whole.index, terms) };
+  }
+
+  /** The same for a model: with what was said just before and after each, in the order of time. */
+  async recall(query: string, options: RecallOptions): Promise<Recalled[]> {
+    const foreseen = this.#takeForeseen(query);
+    if (options.name !== undefined && foreseen?.name === options.name) {
+      const recalled = await foreseen.recalled;
+      if (recalled?.state === this.#state()) return recalled.found;
+    }
+    return this.#recall(query, options, foreseen?.vector);
+  }
+
+  async #recall(query: string, options: RecallOptions, foreseen: Vector | undefined): Promise<Recalled[]> {
+    const { tokens, isInSight = () => false, textOf: _textOf, name: _name, limit, ...rest } = options;
+    // What is in sight is much like the query, and would leave nothing else among the best.
+    const found = await this.#search(query, { ...rest, limit, isHidden: isInSight }, foreseen);
+    const beside = (id: string): Memory[] => this.#file.besides(id).filter((memory) => !isInSight(memory));
+    return recallFrom(found, beside, tokens, options.textOf);
+  }
+
+  /** All that can have a vector has one when this resolves. Rejects where the model does not work. */
+  async flush(): Promise<void> {
+    this.embedSoon();
+    const error = await this.#embedding;
+    if (error !== undefined) throw error;
+  }
+
+  /** Makes all vectors, and the index of words, anew. */
+  async reindex(): Promise<void> {
+    this.#changes += 1;
+    this.#file.dropIndexes();
+    this.#index.drop();
+    await this.flush();
+  }
+
+  stats(): MemoryStats {
+    const { embedder } = this.#options;
+    return {
+      ...this.#file.counts(embedder?.model),
+      model: embedder?.model ?? null,
+      cleanedAt: this.#file.progress().cleaned || null,
+      categories: Object.fromEntries(this.#file.categories().map(({ category, items }) => [category, items])),
+    };
+  }
+
+  /** Begins to embed what waits for it, such as what an earlier process has left. A failure is told by the next `flush`. */
+  embedSoon(): void {
+    if (this.#options.embedder === undefined || this.#ended.signal.aborted) return;
+    this.#isEmbeddingAgain = true;
+    this.#embedding ??= this.#embedAll(this.#options.embedder).finally(() => (this.#embedding = undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#embedding;
+    await this.#index[Symbol.asyncDispose]();
+    this.#file[Symbol.dispose]();
+  }
+
+  async #embedAll(embedder: Embedder): Promise<Error | undefined> {
+    const { signal } = this.#ended;
+    try {
+      // What is added meanwhile may lie behind what has been looked at.
+      while (this.#isEmbeddingAgain && !signal.aborted) {
+        await this.#options.lull?.begin(signal);
+        this.#isEmbeddingAgain = false;
+        const onVector = (seq: number, vector: Float32Array): void => {
+          this.#changes += 1;
+          this.#index.loaded?.index.setVector(seq, vector);
+        };
+        await embedPending({ file: this.#file, embedder, cache: this.#cache, onVector, signal });
+      }
+      return undefined;
+    } catch (thrown) {
+      return toError(thrown);
+    }
+  }
+
+  /** A model that does not work at the moment leaves the words. */
+  async #embedQuery(query: string): Promise<Float32Array | undefined> {
+    this.#options.lull?.stir();
+    const { embedder } = this.#options;
+    if (embedder === undefined || query.trim() === "") return undefined;
+    if (!hasVectors(this.#index) && this.#index.catchUp() && !hasVectors(this.#index)) return undefined;
+    const isAnswered = new AbortController();
+    const late = sleep(this.#options.queryMs ?? usualQueryMs, isAnswered.signal);
+    try {
+      const embedding = this.#cache.embed(embedder, [query], this.#ended.signal);
+      return await Promise.race([embedding.then(([vector]) => vector), late.then(() => undefined)]);
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    } finally {
+      isAnswered.abort();
+    }
+  }
+}
+
+function hasVectors({ loaded }: WarmIndex): boolean {
+  return (loaded?.index.vectors?.known ?? 0) > 0;
+}

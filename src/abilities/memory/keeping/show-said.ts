@@ -1,0 +1,27 @@
+import { escapeAttribute } from "../../../lib/text/markup.ts";
+import type { Said } from "../file/file-orders.ts";
+import { shown } from "./show-memories.ts";
+
+/** Messages by what they are called in a prompt: as their channel calls them, where that names one of them only. */
+export function nameMessages(
+  said: readonly Said[],
+  taken: ReadonlyMap<string, unknown> = new Map(),
+): Map<string, Said> {
+  const messages = new Map<string, Said>();
+  for (const one of said) {
+    const given = one.sources[0];
+    const isFree = given !== undefined && given !== "" && !messages.has(given) && !taken.has(given);
+    messages.set(isFree ? given : one.id, one);
+  }
+  return messages;
+}
+
+/** What was said, for a model that draws something from it. All that people wrote is escaped. */
+export function showSaid(messages: ReadonlyMap<string, Said>, at: (time: number) => string): string[] {
+  const lines = [...messages].map(([id, one]) => {
+    const by = one.origin === "agent" ? ' by="assistant"' : "";
+    const from = escapeAttribute(one.sender.slice(0, 128));
+    return `<message id="${escapeAttribute(id)}" from="${from}"${by} time="${at(one.time)}">${shown(one.text)}</message>`;
+  });
+  return ["<messages>", ...lines, "</messages>"];
+}

@@ -1,0 +1,170 @@
+import {
+  checkIndex,
+  type CleaningPlan,
+  cleanSome,
+  type Cutoffs,
+  endCleaning,
+  noteAnnounced,
+  planCleaning,
+} from "../file/cleaning.ts";
+import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
+import { Lull } from "../../../lib/time/lull.ts";
+import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
+import { type Found, type Memory, type NewMemory, ownIds } from "../item.ts";
+import { showMemory } from "../keeping/show-memories.ts";
+import type { Recalled } from "../search/recall.ts";
+
+/** What is left out of a recall, because the model sees it anyway. */
+export interface InSight {
+  /** What the host took in from this time on, milliseconds since 1970. */
+  readonly since: number;
+  /** And these. */
+  readonly ids: readonly string[];
+}
+
+/** How a turn is going to ask. */
+export interface Ahead {
+  readonly how: RecallHow;
+  readonly since: InSight["since"];
+}
+
+type RecallHow = SearchOptions & { readonly tokens: number };
+
+/** How far readers have come, and how many messages of members were not looked at for facts yet. */
+export interface Standing extends Progress {
+  readonly unextracted: number;
+}
+
+/** What the host lets the thread do with the memory in one group's file. Everything is plain data. */
+export interface MemoryOrders {
+  standing(): Standing;
+  /** Everything or nothing; gives how it stands then. */
+  advance(memories: readonly NewMemory[], how: Advance): Standing;
+  /** What was said and not looked at for facts: the newest of it, in order. */
+  unextracted(limit: number): Said[];
+  /** Makes the vector of what will be asked for, and looks it up where it is known how. */
+  foresee(query: string, ahead?: Ahead): Promise<void>;
+  /** What was said from one moment on and before another one: the newest, in order. */
+  saidBetween(from: number, to: number, limit: number): Said[];
+  search(query: string, options: SearchOptions): Promise<Found[]>;
+  recall(query: string, options: RecallHow, inSight: InSight): Promise<Recalled[]>;
+  get(id: string): Memory | undefined;
+  list(query: ListQuery): Memory[];
+  forget(ids: readonly string[]): number;
+  forgetPerson(person: string): number;
+  /** The steps of a cleaning, in this order: see `src/abilities/memory/file/cleaning.ts`. */
+  planCleaning(now: number, cutoffs: Cutoffs): CleaningPlan;
+  noteAnnounced(): void;
+  cleanSome(cutoffs: Cutoffs): number;
+  checkIndex(after: number): ReturnType<typeof checkIndex>;
+  endCleaning(now: number): Promise<void>;
+}
+
+const ownPrefixes = Object.values(ownIds);
+
+/** Groups whose memory is open at once, and what their indexes may hold together; the one that was not used for longest is closed, but for the last few. */
+const mostOpen = 64;
+const mostRows = 262_144;
+const leastOpen = 4;
+/** Of more messages than these it is not looked up first whether they are kept yet. */
+const mostLookedFor = 16;
+/** A query is answered by words when its vector takes longer. */
+const queryMs = 100;
+/** And by words from the file when the index of a large memory is not there by then. */
+const indexMs = 250;
+/** A turn and the model for memories would share the processors: what was said gets its vectors when no turn has asked for so long. */
+const lullOptions = { quietMs: 1_000, longestMs: 60_000 };
+
+/** The memories of groups, opened when they are first asked for. */
+export class OpenMemories implements AsyncDisposable {
+  readonly #options: Omit<GroupMemoryOptions, "path">;
+  /** By path; the one used last is the last one. */
+  readonly #open = new Map<string, Opened>();
+
+  constructor(options: Omit<GroupMemoryOptions, "path" | "queryMs" | "indexMs" | "lull">) {
+    this.#options = { ...options, queryMs, indexMs, lull: new Lull(lullOptions) };
+  }
+
+  async use<T>(path: string, order: (memory: MemoryOrders) => T): Promise<Awaited<T>> {
+    const opened = this.#open.get(path) ?? { memory: new GroupMemory({ ...this.#options, path }), users: 0 };
+    this.#open.delete(path);
+    this.#open.set(path, opened);
+    opened.users += 1;
+    try {
+      return await order(ordersFor(opened.memory));
+    } finally {
+      opened.users -= 1;
+      await this.#closeSome();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { memory } of this.#open.values()) await memory[Symbol.asyncDispose]();
+  }
+
+  async #closeSome(): Promise<void> {
+    let rows = this.#open.values().reduce((sum, { memory }) => sum + memory.rows, 0);
+    for (const [path, { memory, users }] of this.#open) {
+      if (this.#open.size <= leastOpen || (this.#open.size <= mostOpen && rows <= mostRows)) return;
+      if (users > 0) continue;
+      rows -= memory.rows;
+      this.#open.delete(path);
+      await memory[Symbol.asyncDispose]();
+    }
+  }
+}
+
+interface Opened {
+  readonly memory: GroupMemory;
+  users: number;
+}
+
+function ordersFor(memory: GroupMemory): MemoryOrders {
+  return {
+    standing: () => standingOf(memory),
+    advance: (memories, how) => {
+      memory.advance(memories, how);
+      return standingOf(memory);
+    },
+    unextracted: (limit) => memory.unextracted(ownIds.said, limit),
+    foresee: (query, ahead) => memory.foresee(query, ahead && toRecall(ahead.how, { since: ahead.since, ids: [] })),
+    saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
+    search: (query, options) => memory.search(query, options),
+    recall: (query, options, { since, ids }) => {
+      // What is not there need not be left out; what a turn answers rarely is.
+      const isAny = ids.length > mostLookedFor || ids.some((id) => memory.get(id) !== undefined);
+      return memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
+    },
+    get: (id) => memory.get(id),
+    list: (query) => memory.list(query),
+    forget: (ids) => memory.forget(ids),
+    forgetPerson: (person) => memory.forgetPerson(person),
+    planCleaning: (now, cutoffs) => memory.clean((file) => planCleaning(file, now, cutoffs)),
+    noteAnnounced: () => memory.clean(noteAnnounced),
+    cleanSome: (cutoffs) => memory.clean((file) => cleanSome(file, cutoffs)),
+    checkIndex: (after) => memory.clean((file) => checkIndex(file, after)),
+    endCleaning: async (now) => {
+      memory.clean((file) => endCleaning(file, now));
+      await memory.warm();
+    },
+  };
+}
+
+/** Two that are named alike find the same. */
+function toRecall(how: RecallHow, inSight: InSight): RecallOptions {
+  return { ...how, name: JSON.stringify([how, inSight]), textOf, isInSight: inSightBy(inSight) };
+}
+
+function standingOf(memory: GroupMemory): Standing {
+  return { ...memory.progress(), unextracted: memory.countUnextracted(ownIds.said) };
+}
+
+/** What a memory takes in a prompt, whatever the group's time zone. */
+function textOf(memory: Memory): string {
+  return showMemory(memory, (time) => new Date(time).toISOString().slice(0, 16));
+}
+
+function inSightBy({ since, ids }: InSight): (memory: Pick<Memory, "id" | "time">) => boolean {
+  const shown = new Set(ids);
+  return ({ id, time }) => shown.has(id) || (time >= since && ownPrefixes.some((prefix) => id.startsWith(prefix)));
+}

@@ -1,0 +1,61 @@
+import { isChosen, type SkillChoice } from "../../domain/skill.ts";
+import { describeSkillFault } from "./format/parse-skill.ts";
+import { findFor, findOfGroup, type FoundSkill, type SkillPlaces, type SkillState } from "./places.ts";
+
+/** A skill in a list. `off`: it could be used, and the group is not to have it. */
+export interface ListedSkill {
+  readonly name: string;
+  readonly description: string;
+  readonly source: FoundSkill["source"];
+  readonly state: SkillState | "off";
+  /** Of a group's own. */
+  readonly group?: string | undefined;
+  /** What is wrong with it, or what takes its place. */
+  readonly reason?: string | undefined;
+  readonly sha256?: string | undefined;
+  /** Written by an agent, and allowed by people. */
+  readonly byAgent?: true | undefined;
+}
+
+interface ListOptions {
+  readonly places: SkillPlaces;
+  readonly hostUid: number;
+}
+
+/** All that a group could have, and what it has of that. */
+export async function listForGroup(
+  { places, hostUid }: ListOptions,
+  group: string,
+  choice: SkillChoice,
+): Promise<ListedSkill[]> {
+  const found = await findFor(places, group, hostUid);
+  return found.map((one) => {
+    const isOff = one.state === "ok" && !isChosen(choice, one);
+    return listed(isOff ? { ...one, state: "off" } : one, found);
+  });
+}
+
+/** All that there are: those for every group, and each group's own. */
+export async function listAll({ places, hostUid }: ListOptions, groups: readonly string[]): Promise<ListedSkill[]> {
+  const shared = await findFor(places, undefined, hostUid);
+  const own = await Promise.all(groups.map((group) => findOfGroup(places, group, hostUid)));
+  const all = [...shared, ...own.flat()];
+  return all.map((one) => listed(one, all));
+}
+
+function listed(one: Omit<FoundSkill, "state"> & Pick<ListedSkill, "state">, all: readonly FoundSkill[]): ListedSkill {
+  const { name, source, state, group, sha256, byAgent, facts, faults } = one;
+  const nearer = all.find((other) => other.name === name && other.source !== source && other.state !== "hidden");
+  const reason =
+    state === "hidden" ? `the ${nearer?.source ?? "nearer"} one is used` : faults.map(describeSkillFault).join("; ");
+  return {
+    name,
+    description: facts?.description ?? "",
+    source,
+    state,
+    ...(group !== undefined && { group }),
+    ...(reason !== "" && { reason }),
+    sha256,
+    ...(byAgent && { byAgent }),
+  };
+}

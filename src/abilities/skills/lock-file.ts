@@ -1,0 +1,46 @@
+import * as z from "zod";
+
+import { whileGuarded } from "../../lib/files/guarded-change.ts";
+import { readLockFile, writeLockFile } from "../../lib/files/lock-file.ts";
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+const entry = z.strictObject({
+  sha256: hash,
+  /** As it was given to `skills install`. */
+  from: z.string().max(2_000),
+  /** The skill among several of one source. */
+  subfolder: z.string().max(200).optional(),
+  installedAt: z.iso.datetime(),
+  /** Does the host look whether the source has something else? Left out: if others publish it. */
+  subscribed: z.boolean().optional(),
+});
+
+const lock = z.strictObject({
+  version: z.literal(1),
+  skills: z.record(z.string(), entry),
+});
+
+export type SkillLock = z.output<typeof lock>;
+export type SkillLockEntry = z.output<typeof entry>;
+
+const skillLock = {
+  parse: (value: unknown) => lock.parse(value),
+  empty: { version: 1, skills: {} },
+  fix: "Remove it, and install the skills again.",
+} as const;
+
+/** What the operator has installed, by `skills.lock`. Throws `config_invalid` for one that cannot be used. */
+export async function readSkillLock(file: string): Promise<SkillLock> {
+  return readLockFile<SkillLock>(file, skillLock);
+}
+
+/** As a whole, or not at all. */
+export async function writeSkillLock(file: string, content: SkillLock): Promise<void> {
+  await writeLockFile(file, content);
+}
+
+/** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
+export async function withSkillLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
+  return whileGuarded(file, "the skills of this home", change);
+}

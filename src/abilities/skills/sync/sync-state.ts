@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+
+import * as z from "zod";
+
+import { nothingIfMissing } from "../../../lib/app-error.ts";
+import { writeWhole } from "../../../lib/files/guarded-change.ts";
+
+const versions = z.array(z.strictObject({ name: z.string(), sha256: z.string() }));
+
+const state = z.strictObject({
+  version: z.literal(1),
+  /** When the sources are to be asked next. */
+  next: z.iso.datetime(),
+  /** What was found the last time. */
+  last: z
+    .strictObject({
+      /** When, which names it. */
+      run: z.iso.datetime(),
+      /** Skills whose sources were asked. */
+      asked: z.number(),
+      outdated: versions,
+      /** Those of them that people have not been told of before. */
+      news: z.array(z.string()),
+      failed: z.array(z.strictObject({ name: z.string(), reason: z.string() })),
+    })
+    .optional(),
+  isAnnounced: z.boolean(),
+});
+
+/** When the sources of skills are asked, and what they had. */
+export type SyncState = z.output<typeof state>;
+
+/** Undefined: there is none that can be used, so nothing was asked yet. */
+export async function readSyncState(file: string): Promise<SyncState | undefined> {
+  const text = await readFile(file, "utf8").catch(nothingIfMissing);
+  if (text === undefined) return undefined;
+  try {
+    return state.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** As a whole, or not at all. */
+export async function writeSyncState(file: string, content: SyncState): Promise<void> {
+  await writeWhole(file, `${JSON.stringify(content)}\n`);
+}

@@ -1,0 +1,100 @@
+import type { TellOperator } from "../../delivery/operator-notices.ts";
+import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
+import type { ProviderSet } from "../../models/provider-set.ts";
+import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
+import type { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
+import type { SideSessions } from "../../work/sessions/side-sessions.ts";
+import type { Containers } from "../containers/containers.ts";
+import type { AppContext } from "../context.ts";
+import { noteInstalled } from "../installed.ts";
+import { createSkillSync } from "./skill-sync.ts";
+import { tidySkills, withNamedSkills } from "./skills.ts";
+import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-when-enabled.ts";
+import { createSideSessions } from "../turns/side-sessions.ts";
+import { createTasks, type Tasks } from "./tasks.ts";
+import { createSpeech } from "./speech.ts";
+import { createWeb } from "./web.ts";
+import { createSubAgents } from "./sub-agents.ts";
+import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
+import type { Approvals } from "../people/approvals.ts";
+import { createToolPorts } from "./tool-ports.ts";
+import type { createTurns } from "../turns/turns.ts";
+
+/** What agents can do besides answering messages. */
+export interface Capabilities {
+  readonly sideSessions: SideSessions;
+  readonly memories: LazyMemories;
+  readonly subAgents: SubAgents;
+  readonly forTurns: Pick<
+    Parameters<typeof createTurns>[2],
+    "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall" | "extract"
+  >;
+  readonly tasks: Tasks;
+  readonly skillSync: SkillSync;
+  /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
+  readonly resume: () => Promise<void>;
+  /** Begins what they do by themselves, when everything is there. */
+  readonly start: () => void;
+}
+
+export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler"> {
+  readonly groups: GroupRegistry;
+  readonly providers: ProviderSet;
+  readonly tell: TellOperator;
+  readonly skills: GroupSkills;
+  readonly deliver: () => void;
+  readonly approvals: Pick<Approvals, "forms">;
+  readonly servers: Containers["servers"];
+}
+
+/** Each capability is made here, of what it needs; what none of them uses costs nothing. */
+export function createCapabilities(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: CapabilityOptions,
+): Capabilities {
+  let noting: Promise<void> | undefined;
+  stack.defer(() => noting);
+  const memories = createMemoriesWhenEnabled(context, stack, options);
+  const sideSessions = createSideSessions(context, stack, options);
+  const tasks = createTasks(context, stack, options);
+  const { scheduler } = tasks;
+  const skillSync = createSkillSync(context, stack, options);
+  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler });
+  return {
+    sideSessions,
+    tasks,
+    skillSync,
+    subAgents,
+    memories,
+    forTurns: {
+      workAdded: options.workAdded,
+      turnEndedIn: (session, { id, cause }) => {
+        if (cause === "schedule") tasks.scheduler.runEnded(id);
+        sideSessions.settled(session);
+        subAgents.desk.turnsEnded();
+      },
+      portsOf: createToolPorts(context, {
+        ...options,
+        tasks,
+        subAgents,
+        memories,
+        web: createWeb(context),
+        speech: createSpeech(context, options),
+      }),
+      agents: subAgents,
+      extract: memories.extract,
+      recall: withNamedSkills(context, options.skills, memories.recall),
+    },
+    resume: async () => {
+      await sideSessions.resume();
+      memories.resume();
+    },
+    start: () => {
+      tasks.scheduler.start();
+      tidySkills(context, options);
+      noting = noteInstalled(context);
+      void skillSync.changed();
+    },
+  };
+}

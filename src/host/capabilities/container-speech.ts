@@ -1,0 +1,78 @@
+import { addAbortSignal } from "node:stream";
+
+import type { Group } from "../../domain/group.ts";
+import type { StdioServer } from "../../domain/mcp-server.ts";
+import { mostVoiceBytes, speechServer } from "../../domain/speech.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { readBytes, TooLongError } from "../../lib/http/read-answer.ts";
+import { MediaError } from "../../abilities/media/operations.ts";
+import type { SpeakInContainer } from "../../abilities/media/speech/speaking.ts";
+import type { Containers } from "../containers/containers.ts";
+
+const timeoutMs = 60_000;
+const lostCodes: ReadonlySet<string> = new Set([
+  "attestation_failed",
+  "container_lost",
+  "engine_refused",
+  "image_missing",
+]);
+
+/**
+ * Has espeak-ng say words in a container of its own, made of the group's image, which reads them from its standard input and writes Ogg Opus to
+ * its standard output. So what is heard is what was said, whatever else runs in the group's containers.
+ */
+export function createContainerSpeech({
+  servers,
+  groups,
+}: Pick<Containers, "servers"> & {
+  readonly groups: { byName(name: string): Group | undefined };
+}): SpeakInContainer {
+  return async ({ group: name, text, voice }, signal) => {
+    const group = groups.byName(name);
+    if (!group) throw new MediaError("refused", `the group ${name} is gone`);
+    const words = Buffer.from(text.toWellFormed());
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    try {
+      await using streams = await servers.open(serverOf(voice, words.length), group, limit);
+      streams.input.write(words);
+      const sound = await readBytes(addAbortSignal(limit, streams.output), mostVoiceBytes);
+      const { exitCode, reason, lastLine } = await streams.ended;
+      if (exitCode === 0) return sound;
+      const missing = "espeak-ng or opusenc is not in the group's image, which is perhaps still being made";
+      throw new MediaError("failed", exitCode === 127 ? missing : `espeak-ng has ended (${reason})`, {
+        cause: new Error(lastLine ?? reason),
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw inOurWords(toError(error), limit);
+    }
+  };
+}
+
+/** The words come by standard input: nothing in them is an option or a command. It stays open: over TLS the connection ends with it. */
+function serverOf(voice: string, bytes: number): StdioServer {
+  const script = `set -o pipefail; head -c "$1" | espeak-ng --stdin --stdout -v "$0" | opusenc --quiet --ignorelength --bitrate 24 - -`;
+  return {
+    kind: "stdio",
+    name: speechServer,
+    command: "bash",
+    args: ["-c", script, voice, String(bytes)],
+    env: {},
+    image: undefined,
+    network: { allow: [], allowPrivate: [], reflects: [], secrets: [] },
+    scope: "group",
+    folder: "none",
+    sampling: false,
+    tools: undefined,
+    risk: undefined,
+  };
+}
+
+function inOurWords(error: Error, limit: AbortSignal): Error {
+  if (error instanceof MediaError) return error;
+  if (limit.aborted) return new MediaError("failed", `espeak-ng was not done within ${timeoutMs / 1_000} seconds`);
+  if (error instanceof TooLongError)
+    return new MediaError("failed", `espeak-ng said more than ${mostVoiceBytes / 1_000_000} MB`);
+  const isLost = error instanceof AppError && lostCodes.has(error.code);
+  return isLost ? new MediaError("failed", "its container could not be had", { cause: error }) : error;
+}

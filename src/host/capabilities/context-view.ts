@@ -1,0 +1,137 @@
+import { type ContextContents, tokensBySection } from "../../turns/context/compaction/context-sections.ts";
+import { withCleared } from "../../turns/context/clear-results.ts";
+import { coverStep } from "../../turns/context/compaction/show-cover.ts";
+import { estimatePromptTokens } from "../../turns/context/tokens.ts";
+import { shortenedToFit } from "../../turns/context/window.ts";
+import type { Config } from "../../config/schema/config.ts";
+import type { ConversationPrompt } from "../../domain/conversation.ts";
+import type { ToolDefinition } from "../../domain/model.ts";
+import type { ContextView } from "../../domain/context-view.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Step } from "../../domain/turn.ts";
+import type { LogEntry } from "../../domain/summary.ts";
+import { type ContextOptions, type ContextQuery, showContext } from "../../operations/contexts.ts";
+import { promptTokensOf, windowTokensOf } from "../../models/capabilities.ts";
+import type { Store } from "../../stores/store.ts";
+import type { AppContext } from "../context.ts";
+
+/** What a view is read from: a running host's store, or one that a host has left. */
+export interface ContextViewOptions {
+  readonly store: {
+    readonly sessions: Pick<Store["sessions"], "prompt" | "offered">;
+    readonly turns: Pick<Store["turns"], "history">;
+    readonly summaries: Pick<Store["summaries"], "cover" | "entries" | "entryCount">;
+  };
+  /** Of the smallest model of a route, and what there is room for in a prompt; undefined where it is not known. */
+  readonly roomOf: (
+    route: string | undefined,
+  ) => { readonly windowTokens: number; readonly promptTokens: number } | undefined;
+  /** Undefined: it is not known what a conversation would begin with. */
+  readonly firstPrompt?: FirstPrompt | undefined;
+}
+
+/** What the first call of a session's conversation would have, if it began now; undefined: its group is gone. */
+export type FirstPrompt = (
+  session: Session,
+) => Promise<
+  (Pick<ConversationPrompt, "system" | "sections"> & { readonly tools: readonly ToolDefinition[] }) | undefined
+>;
+
+/** Of a log that is listed, so many entries are read at once. */
+const entriesAtOnce = 1_000;
+
+const nothingYet = { system: [], sections: {} };
+
+/** What stands in a session's prompts, as the store has it. */
+export async function viewContext(
+  { store, roomOf, firstPrompt }: ContextViewOptions,
+  session: Session,
+  { route, listsEntries }: { readonly route: string | undefined; readonly listsEntries: boolean },
+): Promise<ContextView> {
+  const { id, conversation, windowStart, group } = session;
+  const [prompt, offered = [], cover, steps, last] = await Promise.all([
+    store.sessions.prompt(id),
+    store.sessions.offered(id, conversation),
+    windowStart === 0 ? [] : store.summaries.cover(id, conversation, windowStart),
+    store.turns.history(id, conversation, windowStart),
+    store.summaries.entryCount(id, conversation),
+  ]);
+  const begun = prompt?.conversation === conversation ? { ...prompt, tools: offered } : undefined;
+  const { system, sections, tools } = begun ?? (await firstPrompt?.(session)) ?? { ...nothingYet, tools: offered };
+  const first = coverStep(cover, { session: id, tools: offered.map(({ name }) => name) });
+  const room = roomOf(route);
+  const shown = shownSteps(withCleared(steps, session.clearedBefore), { system, tools, first }, room);
+  const bySection = tokensBySection({ system, sections, tools, first, steps: shown });
+  // Those of its parent are no entries of a sub-agent's own log.
+  const own = cover.filter(({ fromEntry, toEntry }) => fromEntry <= toEntry);
+  return {
+    group,
+    session: id,
+    first: 1,
+    last,
+    summaries: own.map(({ fromEntry: from, toEntry: to, tokens, kind }) => ({ from, to, tokens, kind })),
+    raw: { from: last - steps.length + 1, to: last },
+    tokens: {
+      window: room?.windowTokens ?? null,
+      total: Object.values(bySection).reduce((sum, tokens) => sum + tokens, 0),
+      bySection,
+    },
+    ...(listsEntries && { entries: await allEntries(store.summaries, session) }),
+  };
+}
+
+/** As the model is shown them where all of them have no room; what has none even so is what the next turn makes room for. */
+function shownSteps(
+  steps: readonly Step[],
+  { first, ...fixed }: Pick<ContextContents, "system" | "tools" | "first">,
+  room: ReturnType<ContextViewOptions["roomOf"]>,
+): readonly Step[] {
+  if (!room) return steps;
+  const fixedTokens = estimatePromptTokens({ ...fixed, messages: [] });
+  return shortenedToFit(steps, room.promptTokens - fixedTokens - (first?.tokens ?? 0)) ?? steps;
+}
+
+/** What there is room for in prompts of a route, by the configuration. */
+export function roomByConfig(
+  models: Config["models"],
+  route: string | undefined,
+): ReturnType<ContextViewOptions["roomOf"]> {
+  return { windowTokens: windowTokensOf(models, route), promptTokens: promptTokensOf(models, route) };
+}
+
+/** The same of a host that runs. */
+export function createContextView(
+  { store, config }: Pick<AppContext, "store" | "config">,
+  firstPrompt: () => FirstPrompt | undefined,
+): (session: Session, how: Parameters<typeof viewContext>[2]) => Promise<ContextView> {
+  const roomOf = (route: string | undefined) => roomByConfig(config.models, route);
+  return (session, how) => viewContext({ store, roomOf, firstPrompt: firstPrompt() }, session, how);
+}
+
+/** For programs that come over HTTP. */
+export function createContextShow(
+  context: Pick<AppContext, "store" | "config">,
+  {
+    groups: list,
+    firstPrompt,
+  }: {
+    readonly groups: ContextOptions["groups"]["list"];
+    readonly firstPrompt: () => FirstPrompt | undefined;
+  },
+): (query: ContextQuery) => Promise<ContextView> {
+  const options = { store: context.store, groups: { list }, viewContext: createContextView(context, firstPrompt) };
+  return (query) => showContext(options, query);
+}
+
+async function allEntries(
+  summaries: Pick<Store["summaries"], "entries">,
+  { id, conversation }: Session,
+): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
+    const some = await summaries.entries(id, conversation, { before, limit: entriesAtOnce });
+    entries.unshift(...some.map(({ body: _body, ...entry }) => entry));
+    before = some.length < entriesAtOnce ? 1 : (some[0]?.entry ?? 1);
+  }
+  return entries;
+}

@@ -1,0 +1,88 @@
+import { PictureCaptions } from "../../stores/blobs/describe-picture.ts";
+import { keepImage } from "../../abilities/media/keep-picture.ts";
+import { keepMemberImages } from "../../abilities/media/member-images.ts";
+import { formatCaption } from "../../turns/context/caption.ts";
+import type { Group } from "../../domain/group.ts";
+import type { StoredAttachment } from "../../domain/message.ts";
+import { type BlobPart, originalTypes, type Part } from "../../domain/part.ts";
+import { seesImages } from "../../models/capabilities.ts";
+import type { ProviderSet } from "../../models/provider-set.ts";
+import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
+import type { TurnOptions } from "../../turns/turn-options.ts";
+import { roomForBlobs } from "../containers/files.ts";
+import type { AppContext } from "../context.ts";
+import { createTurnSettings } from "../turns/turn-settings.ts";
+
+/** How pictures get to models: as such, in the words of a model that can see, or as a note that there is one. */
+export interface Pictures {
+  readonly forTurns: Pick<TurnOptions, "imagesOf" | "keepImage">;
+  /** Whether it is of use to this group's agent to look at pictures. */
+  readonly areOfUse: (group: Group) => boolean;
+  readonly captions: ShownPicturesOptions["captions"];
+}
+
+const unseen = "a picture, which you cannot see: no model of this group can";
+
+export function createPictures(context: AppContext, providers: ProviderSet): Pictures {
+  const { config, home, store } = context;
+  const options = { ...context, hasRoom: roomForBlobs(context) };
+  const captions = createCaptions(context, providers);
+  const sees = ({ model }: Group): boolean => seesImages(config.models, model);
+  const hasWords = (): boolean => config.media.vision !== undefined;
+  const shownTo = async (group: Group, kept: BlobPart | string): Promise<Part | string> =>
+    typeof kept === "string" || sees(group) ? kept : captions.of(group, kept);
+  return {
+    areOfUse: (group) => sees(group) || hasWords(),
+    forTurns: {
+      imagesOf: async (group, messages) => {
+        const attached = messages.flatMap(({ attachments = [] }) => attachments);
+        if (!sees(group) && !hasWords()) return notes(attached);
+        const kept = await keepMemberImages({ ...options, groupsFolder: home.paths.groups }, group.name, messages);
+        if (sees(group)) return kept;
+        const shown = new Map<StoredAttachment, Part | string>();
+        for (const [attachment, picture] of kept) shown.set(attachment, await shownTo(group, picture));
+        return shown;
+      },
+      keepImage: async (image) => shownTo(image.group, await keepImage(options, { ...image, group: image.group.name })),
+    },
+    captions: {
+      find: (sha256s, upTo) => store.blobs.captionsOf(sha256s, upTo),
+      make: async (group, pictures) => {
+        if (hasWords()) for (const picture of pictures) await captions.of(group, picture);
+        return store.blobs.lastCaption();
+      },
+    },
+  };
+}
+
+function notes(attached: readonly StoredAttachment[]): ReadonlyMap<StoredAttachment, string> {
+  const pictures = attached.filter(({ file }) => file && originalTypes.has(file.mimeType));
+  return new Map(pictures.map((attachment) => [attachment, unseen]));
+}
+
+function createCaptions(context: AppContext, providers: ProviderSet): PictureCaptions {
+  const { config, store, clock, publish, logger } = context;
+  const settingsOf = createTurnSettings(context, providers);
+  const ask = async (
+    group: Group,
+    {
+      system,
+      picture,
+      mostTokens,
+    }: { readonly system: string; readonly picture: BlobPart; readonly mostTokens: number },
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly model: string }> => {
+    using settings = settingsOf(group);
+    return await settings.models.complete({
+      group: group.name,
+      route: config.media.vision,
+      groupBudget: group.budget,
+      system: [system],
+      messages: [{ role: "user", parts: [picture] }],
+      tools: [],
+      mostTokens,
+      signal,
+    });
+  };
+  return new PictureCaptions({ blobs: store.blobs, ask, inPrompt: formatCaption, clock, publish, logger });
+}

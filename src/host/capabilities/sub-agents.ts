@@ -1,0 +1,140 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { estimateStepTokens } from "../../turns/context/tokens.ts";
+import type { Group } from "../../domain/group.ts";
+import { refusalOfRoute } from "../../models/narrower-route.ts";
+import type { SideSessions } from "../../work/sessions/side-sessions.ts";
+import { handOver } from "../../abilities/sub-agents/hand-over.ts";
+import { Spawning } from "../../abilities/sub-agents/spawning.ts";
+import type { SpawningOptions } from "../../abilities/sub-agents/spawning.ts";
+import { SubAgentDesk } from "../../abilities/sub-agents/sub-agent-desk.ts";
+import { subAgentPort } from "../../abilities/sub-agents/sub-agent-port.ts";
+import type { QueuedSession } from "../../work/queue/session-queue.ts";
+import { spawnInput } from "../../tools/sub-agents/spawn-agent.ts";
+import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { TurnRunner } from "../../turns/turn-runner.ts";
+import { type Containers, scratchFolderOf } from "../containers/containers.ts";
+import { folderOfSession } from "../as-agent.ts";
+import { hostUid } from "../context.ts";
+import type { AppContext } from "../context.ts";
+import { roomInGroupFolder } from "../containers/files.ts";
+import { usableProfile } from "./profiles.ts";
+import { refusalOfSkills } from "./skill-narrowing.ts";
+import { principalOf } from "../turns/provenance.ts";
+import { createTurnEnded } from "../turns/turn-ended.ts";
+import type { TurnEndedOptions } from "../turns/turn-ended.ts";
+
+export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
+  readonly workAdded: () => void;
+  readonly wake: (queued: QueuedSession) => void;
+  readonly groups: { byName(name: string): Group | undefined };
+  readonly runner: Pick<TurnRunner, "cancel">;
+  readonly sideSessions: SideSessions;
+  readonly scheduler: TurnEndedOptions["scheduler"];
+}
+
+/** Agents that work for others. */
+export interface SubAgents {
+  readonly desk: SubAgentDesk;
+  readonly spawning: Spawning;
+  readonly portFor: (scope: Parameters<typeof subAgentPort>[1]) => ReturnType<typeof subAgentPort>;
+  readonly forTurns: TurnOptions["subAgents"];
+}
+
+export function createSubAgents(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: SubAgentsOptions,
+): SubAgents {
+  const { config, store, clock, publish } = context;
+  const whoAsks = { origins: context.store.origins, roleOf: context.roles.roleOf };
+  const principal: SpawningOptions["principalOf"] = (group, turn) => principalOf(whoAsks, group, turn);
+  const spawning = new Spawning({
+    store,
+    limits: () => config.limits.subAgents,
+    requireProfile: async (name) => void (await usableProfile(context, name)),
+    refusalOfRoute: async (group, { route, profile }) => {
+      const given = profile === undefined ? undefined : (await usableProfile(context, profile)).route;
+      return refusalOfRoute(config.models, { wanted: route, own: given ?? group.model });
+    },
+    refusalOfSkills: async ({ group, settings }, { skills, profile }) => {
+      const given = profile === undefined ? undefined : (await usableProfile(context, profile)).skills;
+      return refusalOfSkills(options.skills.known(group.name), skills, [settings.skillNames, given]);
+    },
+    principalOf: principal,
+    publish,
+    clock,
+  });
+  const desk: SubAgentDesk = stack.use(createDesk(context, options, () => desk));
+  const { workAdded } = options;
+  return {
+    desk,
+    spawning,
+    portFor: (scope) => subAgentPort({ store, desk, principalOf: principal, workAdded, clock }, scope),
+    forTurns: {
+      prepare: (scope, calls) => prepare(spawning, scope, calls),
+      begun: () => {
+        workAdded();
+        desk.changed();
+      },
+    },
+  };
+}
+
+const prepare = async (
+  spawning: Spawning,
+  scope: Parameters<TurnOptions["subAgents"]["prepare"]>[0],
+  calls: Parameters<TurnOptions["subAgents"]["prepare"]>[1],
+): ReturnType<TurnOptions["subAgents"]["prepare"]> => {
+  const spawns = [];
+  const denied = [];
+  for (const { judged, position } of calls) {
+    const wanted = spawnInput.safeParse(judged.call.input);
+    const made = wanted.success
+      ? await spawning.prepare(scope, { call: judged.call, position, wanted: wanted.data })
+      : `The input does not fit: ${wanted.error.issues.map(({ path, message }) => [...path, message].join(": ")).join("; ")}.`;
+    if (typeof made === "string") denied.push({ ...judged, reason: made });
+    else spawns.push(made);
+  }
+  return { spawns, denied };
+};
+
+function createDesk(
+  context: AppContext,
+  { pool, workAdded, wake, runner, sideSessions, scheduler, groups }: SubAgentsOptions,
+  desk: () => SubAgentDesk,
+): SubAgentDesk {
+  const { store, home, clock, publish, logger } = context;
+  const subAgents = { turnsEnded: () => desk().turnsEnded() };
+  return new SubAgentDesk({
+    store: store.subAgents,
+    turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, scheduler }),
+    endContainer: async (session, reason) => void (await pool.stop(session, reason)),
+    handOver: ({ id, group: name, session, parentKey }) => {
+      const group = groups.byName(name);
+      const folder = group ? folderOfSession(context, group, { key: parentKey }) : name;
+      return handOver(
+        {
+          groupsFolder: home.paths.groups,
+          temporaryFolder: home.paths.incoming,
+          roomFor: roomInGroupFolder(context),
+          hostUid: hostUid(),
+        },
+        { id, folder, scratch: scratchFolderOf(home.paths.sessions, session) },
+      );
+    },
+    clear: async (session) => {
+      for (const folder of [scratchFolderOf(home.paths.sessions, session), join(home.paths.sessions, session, "mail")])
+        await rm(folder, { recursive: true, force: true });
+    },
+    wake: ({ background, parentKey, group }) => {
+      if (background) workAdded();
+      else wake({ session: parentKey, group });
+    },
+    estimateTokens: (text) => estimateStepTokens({ kind: "user", text }),
+    publish,
+    clock,
+    logger,
+  });
+}

@@ -1,0 +1,46 @@
+import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
+import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
+import { earlierResults } from "../../turns/conversation/earlier-results.ts";
+import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { AppContext } from "../context.ts";
+import type { Approvals } from "../people/approvals.ts";
+import type { Memories } from "../memory/memory.ts";
+import { skillPort } from "./skills.ts";
+import { taskPort, type Tasks } from "./tasks.ts";
+import type { createSpeech } from "./speech.ts";
+import type { createWeb } from "./web.ts";
+import type { SubAgents } from "./sub-agents.ts";
+
+export interface ToolPortOptions {
+  readonly groups: GroupRegistry;
+  readonly tasks: Tasks;
+  readonly subAgents: SubAgents;
+  readonly memories: Pick<Memories, "port">;
+  readonly skills: GroupSkills;
+  readonly approvals: Pick<Approvals, "forms">;
+  readonly web: ReturnType<typeof createWeb>;
+  readonly speech: ReturnType<typeof createSpeech>;
+}
+
+/**
+ * What tools of the host are given beside what every turn has: each capability adds its port to `CapabilityPorts` and a line here. A
+ * port is made for the call of a tool, so that it can be bound to the turn's group, session and rights.
+ */
+export function createToolPorts(
+  context: AppContext,
+  { groups, tasks, subAgents, memories, skills, approvals, web, speech }: ToolPortOptions,
+): TurnOptions["portsOf"] {
+  return (scope, signal) => ({
+    tasks: taskPort(context, tasks, groups, scope),
+    subAgents: subAgents.portFor(scope),
+    memory: memories.port(scope),
+    results: earlierResults(context.store.turns, scope),
+    skills: skillPort(context, skills, scope),
+    askForm: (form, until) => {
+      const { group, session, turn } = scope;
+      return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
+    },
+    ...web(scope, signal),
+    speech: speech(scope, signal),
+  });
+}

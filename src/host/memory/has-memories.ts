@@ -1,0 +1,17 @@
+import { readdir } from "node:fs/promises";
+
+import { groupOfFolder } from "../../domain/group.ts";
+import { nothingIfMissing } from "../../lib/app-error.ts";
+import { memoryOfFile, memoryPath } from "../../abilities/memory/memory-path.ts";
+
+/** Is anything kept in a memory of this group, or of one of its agents? Nothing of memories is loaded where there is none. */
+export async function hasMemories(folder: string, group: string): Promise<boolean> {
+  const files = (await readdir(folder).catch(nothingIfMissing)) ?? [];
+  const own = files.flatMap((file) => memoryOfFile(file) ?? []).filter((name) => groupOfFolder(name) === group);
+  if (own.length === 0) return false;
+  const { MemoryFile } = await import("../../abilities/memory/file/memory-file.ts");
+  return own.some((name) => {
+    using file = MemoryFile.open(memoryPath(folder, name));
+    return file.counts(undefined).items > 0;
+  });
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from "node:crypto";
+
+import { agentNamedBy, workFolder } from "../../domain/group.ts";
+import { memberKey } from "../../domain/person.ts";
+import { isAtLeast } from "../../domain/role.ts";
+import { globalNotes, originsOf, ownIds } from "../../abilities/memory/item.ts";
+import { showMemories, type ShownMemory } from "../../abilities/memory/keeping/show-memories.ts";
+import { unfit } from "../../abilities/memory/keeping/unfit.ts";
+import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
+import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
+import type { AppContext } from "../context.ts";
+import { provenanceOf } from "../turns/provenance.ts";
+
+/** What the group of a turn may use. */
+export interface UsableMemories {
+  /** Its own. */
+  readonly memory: MemoryAt;
+  /** Global notes, where it may read them and there are some. */
+  readonly notes: () => MemoryAt | undefined;
+  /** Global notes, where it may write them. */
+  readonly ownNotes: (() => MemoryAt) | undefined;
+}
+
+/** For the call of a tool in this turn. */
+export function createPort(context: AppContext, usable: UsableMemories, scope: TurnScope): MemoryPort {
+  const { store } = context;
+  const { turn, settings } = scope;
+  return {
+    search: async (query, how) => {
+      const found = await search(usable, query, how);
+      if (found.length === 0) return undefined;
+      // Noted before the model sees it: what it does then is judged by it.
+      await store.origins.note(turn.id, found.flatMap(originsOf));
+      return showMemories(found, (time) => settings.timeZone.at(time));
+    },
+    store: (memory) => keep(context, usable, scope, memory),
+    forget: (id) => forget(context, usable, scope, id),
+  };
+}
+
+/** Scores of two memories are not of one kind; a global note has to be better than the group's own to come first. */
+async function search({ memory, notes }: UsableMemories, query: string, how: MemoryQuery): Promise<ShownMemory[]> {
+  const global = notes();
+  const own = await memory.search(query, how);
+  if (!global) return own.map((one) => one.memory);
+  const others = (await global.search(query, how)).map(({ memory: note, score }) => ({
+    memory: { ...note, isGlobal: true },
+    score,
+  }));
+  const best = [...own, ...others].toSorted((one, other) => other.score - one.score);
+  return best.slice(0, how.limit).map((one) => one.memory);
+}
+
+async function keep(
+  context: AppContext,
+  { memory, ownNotes }: UsableMemories,
+  scope: TurnScope,
+  { text, category, about }: Parameters<MemoryPort["store"]>[0],
+): Promise<string> {
+  const { store, publish, clock } = context;
+  refuseUnfit(text, category);
+  const place = category === globalNotes ? await globalFor(context, ownNotes, scope) : memory;
+  const { origins, senders } = await store.origins.provenance(scope.turn.id);
+  const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
+  await publish({
+    type: "memory.stored",
+    ...placeOf(scope),
+    actor: "agent",
+    data: { id, category, chars: text.length, ...(place === memory && agentNamedBy(workFolder(scope.group))) },
+  });
+  const made = { id, category, text, time: clock.now(), sender: about ?? "", sources: [] };
+  await place.advance([{ ...made, origin: "agent", origins, people: senders.map(memberKey) }], { progress: {} });
+  return id;
+}
+
+async function globalFor(
+  context: AppContext,
+  ownNotes: UsableMemories["ownNotes"],
+  scope: TurnScope,
+): Promise<MemoryAt> {
+  if (!ownNotes) throw new ToolError("Only a main group keeps global notes; take daily, core or another name.");
+  if (await isAdmin(context, scope)) return ownNotes();
+  throw new ToolError("Global notes are shown to other groups too: only an admin can have one kept.");
+}
+
+async function forget(
+  context: AppContext,
+  { memory, notes, ownNotes }: UsableMemories,
+  scope: TurnScope,
+  id: string,
+): Promise<void> {
+  const own = await memory.get(id);
+  const known = own ?? (await notes()?.get(id));
+  if (!known) throw new ToolError(`There is no memory "${id}".`);
+  const place = own ? memory : ownNotes?.();
+  if (!place) throw new ToolError("This is a global note; only a main group can have it forgotten.");
+  const { senders } = await context.store.origins.provenance(scope.turn.id);
+  const asking = senders.map(memberKey);
+  const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
+  if (!isOwn && !(await isAdmin(context, scope)))
+    throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
+  await context.publish({
+    type: "memory.forgotten",
+    ...placeOf(scope),
+    actor: "agent",
+    data: { ids: [id], why: "tool", ...(own && agentNamedBy(workFolder(scope.group))) },
+  });
+  await place.forget([id]);
+}
+
+/** By the least role of those whom the turn answers. */
+async function isAdmin({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<boolean> {
+  const { role } = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
+  return isAtLeast(role, "admin");
+}
+
+function refuseUnfit(text: string, category: string): void {
+  if (category === "conversation")
+    throw new ToolError("The category conversation is for what is said; take daily, core or another name.");
+  const reason = unfit(text);
+  if (reason === "secret")
+    throw new ToolError("This looks like a password, a key or a token; such things are not remembered. Leave it out.");
+  if (reason === "instruction")
+    throw new ToolError(
+      "This tells you what to do; only how things are is remembered. Rules for you belong into AGENTS.md: propose_instructions.",
+    );
+}

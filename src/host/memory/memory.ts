@@ -1,0 +1,146 @@
+import { existsSync } from "node:fs";
+
+import { agentNameOf, groupWithAgent } from "../../config/agents.ts";
+import { embedderPlace } from "../../config/memory.ts";
+import { createMessageIds } from "../../turns/context/message-ids.ts";
+import { workFolder } from "../../domain/group.ts";
+import { globalNotes } from "../../abilities/memory/item.ts";
+import { memoryPath } from "../../abilities/memory/memory-path.ts";
+import { modelFolder } from "../../abilities/memory/embedding/model-files.ts";
+import { MemoryFaults } from "../../abilities/memory/keeping/faults.ts";
+import { MemoryKeeper } from "../../abilities/memory/keeping/keeper.ts";
+import { Recall } from "../../abilities/memory/keeping/recall.ts";
+import { type MemoryAt, MemoryDesk } from "../../abilities/memory/thread/memory-desk.ts";
+import type { Group } from "../../domain/group.ts";
+import type { ProviderSet } from "../../models/provider-set.ts";
+import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
+import type { MemoryPort } from "../../tools/memory/memory-port.ts";
+import type { TurnOptions, TurnScope } from "../../turns/turn-options.ts";
+import type { AppContext } from "../context.ts";
+import { createPort } from "./memory-port.ts";
+import { createUpkeep } from "./memory-upkeep.ts";
+
+/** What groups remember, for turns. */
+export interface Memories {
+  /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
+  readonly memoryOf: (folder: string) => MemoryAt | undefined;
+  /** The same, whether groups remember things or not; undefined where there is no memory yet. */
+  readonly existing: (folder: string) => MemoryAt | undefined;
+  readonly recall: NonNullable<TurnOptions["recall"]>;
+  /** A turn will ask for what fits this text: its vector is made meanwhile. */
+  readonly foresee: (folder: string, text: string) => void;
+  readonly port: (scope: TurnScope) => MemoryPort | undefined;
+  /** Draws facts from what was said in the group so far, as far as that takes no longer than a while. Never rejects. */
+  readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
+  /** Takes in what was said while nobody listened. */
+  readonly resume: () => void;
+}
+
+export interface MemoriesOptions {
+  readonly groups: Pick<GroupRegistry, "list">;
+  readonly providers: ProviderSet;
+}
+
+/** Made when `memory.enabled` is first set: see `memory-when-enabled.ts`. Nothing is asked while it is not. */
+export function createMemories(context: AppContext, stack: AsyncDisposableStack, options: MemoriesOptions): Memories {
+  const { live, store, events, logger, publish } = context;
+  const deskNow = openDesk(context, stack);
+  const memoryOf = (group: string): MemoryAt | undefined =>
+    live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
+  const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
+  const globalOf = createGlobalNotes(context, always);
+  const idOf = createIds(context);
+  const faults = new MemoryFaults({ publish, logger });
+  const upkeep = createUpkeep(context, stack, { providers: options.providers, memoryOf: always });
+  const keeper = stack.use(
+    new MemoryKeeper({
+      store,
+      groups: () => (live.current.memory.enabled ? options.groups.list() : []),
+      memoryOf: always,
+      withEachAgent: (group) =>
+        group.agents ? group.agents.map((agent) => groupWithAgent(live.current, group, agent)) : [group],
+      roleOf: context.roles.roleOf,
+      agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
+      idOf,
+      kept: upkeep.kept,
+      faults,
+      publish,
+      logger,
+    }),
+  );
+  events.subscribe("memory", ({ type, group }) => {
+    const isHeard = type === "message.received" || type === "turn.ended";
+    if (isHeard && group !== undefined && live.current.memory.enabled) keeper.said(group);
+  });
+  live.onChange(() => keeper.all());
+  const recall = new Recall({
+    turns: store.turns,
+    memoryOf,
+    globalOf,
+    tokens: () => live.current.memory.recallTokens,
+    idOf,
+    faults,
+    logger,
+  });
+  return {
+    memoryOf,
+    existing: (group) => (existsSync(memoryPath(context.home.paths.memory, group)) ? always(group) : undefined),
+    // Each of several agents has a memory of its own, as it has a folder.
+    recall: ({ group, session }, messages, at) =>
+      recall.of({ group, memoryName: workFolder(group), session }, messages, at),
+    foresee: (group, text) => recall.foresee(group, text),
+    port: (scope) => {
+      const memory = memoryOf(workFolder(scope.group));
+      const ownNotes = scope.group.main ? () => always(globalNotes) : undefined;
+      return memory && createPort(context, { memory, notes: () => globalOf(scope.group), ownNotes }, scope);
+    },
+    extract: async (group, signal) => {
+      await keeper.keep(group.name);
+      await upkeep.extract(group, signal);
+    },
+    resume: () => keeper.all(),
+  };
+}
+
+/** The desk that works with the settings of now; one that has others is closed when another one is needed. */
+function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryDesk {
+  const onSlow = (slow: object): void => logger.warn(slow, "vectors of memories are compared more slowly");
+  let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
+  return () => {
+    const { memory } = live.current;
+    const place = embedderPlace(live.current, adapters, modelFolder(home.paths.root));
+    const settings = JSON.stringify([place, memory.weights]);
+    if (current?.settings === settings) return current.desk;
+    const last = current?.desk;
+    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights, onSlow }));
+    current = { settings, desk };
+    void last?.[Symbol.asyncDispose]();
+    return desk;
+  };
+}
+
+function memoryAt({ home }: AppContext, desk: MemoryDesk, group: string): MemoryAt {
+  return desk.at(memoryPath(home.paths.memory, group));
+}
+
+function createIds({ fingerprint }: AppContext): (row: string) => string {
+  const hidden = createMessageIds((text) => fingerprint(text));
+  // Numbers of messages are called as the model knows them.
+  return (row) => {
+    const [kind, seq] = row.split(" ");
+    return kind === "message" ? hidden(Number(seq)) : fingerprint(row).sha256.slice(0, 12);
+  };
+}
+
+/** Global notes, for a group that may read them, where there are some. */
+function createGlobalNotes(
+  { live, home }: AppContext,
+  memoryOf: (name: string) => MemoryAt,
+): (group: Pick<Group, "name" | "main">) => MemoryAt | undefined {
+  const path = memoryPath(home.paths.memory, globalNotes);
+  return ({ name, main }) => {
+    const { enabled, global } = live.current.memory;
+    const mayRead = main || global.read === "all" || (Array.isArray(global.read) && global.read.includes(name));
+    return enabled && mayRead && existsSync(path) ? memoryOf(globalNotes) : undefined;
+  };
+}

@@ -1,0 +1,191 @@
+import { chatFault } from "../config/adapters.ts";
+import type { ConfigReloader } from "../config/changes/config-reloader.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { Heartbeats } from "../abilities/heartbeat/heartbeats.ts";
+import { signatureOf } from "../abilities/webhooks/signature.ts";
+import type { McpOperations } from "../operations/mcp/mcp-view.ts";
+import { referencesOf } from "../models/routes.ts";
+import { costOfReference, knownModels } from "../models/capabilities.ts";
+import type { ProviderSet } from "../models/provider-set.ts";
+import { createOperations } from "../operations/host-operations.ts";
+import type { EngineView, Operations } from "../operations/operations.ts";
+import { totalUsdPerDay } from "../domain/usage.ts";
+import { toError } from "../lib/app-error.ts";
+import { memoize } from "../lib/memoize.ts";
+import type { DueWork } from "../work/queue/due-work.ts";
+import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.ts";
+import type { Admissions } from "../intake/chats/admissions.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { IntakeState } from "../channels/channel.ts";
+import type { ChatBook } from "../intake/chats/chat-book.ts";
+import type { SkillSync } from "../abilities/skills/sync/skill-sync.ts";
+import type { SubAgents } from "./capabilities/sub-agents.ts";
+import type { Approvals } from "./people/approvals.ts";
+import type { Plugins } from "../plugins/plugins.ts";
+import type { Containers } from "./containers/containers.ts";
+import type { AppContext } from "./context.ts";
+import type { Entrances } from "./entrances/entrances.ts";
+import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
+import { webhooksOf } from "./capabilities/hooks.ts";
+import { createPeopleView } from "./people/people.ts";
+import type { Settings } from "./settings/settings.ts";
+import type { Tasks } from "./capabilities/tasks.ts";
+import { forgetLearned } from "./turns/learned-models.ts";
+import type { Interventions } from "./turns/interventions.ts";
+import type { Compactions } from "../turns/compaction/compactions.ts";
+import type { quietGroups } from "./erasure/erasure.ts";
+
+const engineTimeoutMs = 5_000;
+
+export interface HostOperationOptions {
+  readonly groups: GroupRegistry;
+  readonly containers: Containers;
+  readonly entrances: Entrances;
+  readonly queue: SessionQueue;
+  readonly dueWork: Pick<DueWork, "changed">;
+  readonly outbox: Outbox;
+  readonly intake: () => IntakeState;
+  readonly interventions: Pick<Interventions, "catchUp">;
+  readonly chats: Pick<ChatBook, "registered">;
+  readonly stop: () => void;
+  readonly heartbeats: Pick<Heartbeats, "next">;
+  readonly settings: Settings;
+  readonly admissions: Pick<Admissions, "approve" | "deny">;
+  readonly approvals: Pick<Approvals, "desk">;
+  readonly tasks: Pick<Tasks, "book">;
+  readonly skillSync: Pick<SkillSync, "outdated">;
+  readonly subAgents: Pick<SubAgents, "desk">;
+  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
+  readonly mcpDesk: McpOperations;
+  readonly providers: Pick<ProviderSet, "calibration">;
+  readonly plugins?: Plugins | undefined;
+  readonly compactions: Pick<Compactions, "hold">;
+  readonly firstPrompt: FirstPrompt;
+}
+
+/** What the operator can ask for, made of the parts that do it. */
+export function createHostOperations(context: AppContext, options: HostOperationOptions): Operations {
+  const { config, store, clock } = context;
+  const { containers, entrances, queue } = options;
+  return createOperations({
+    host: hostFacts(context),
+    store,
+    groups: groupOperations(context, options),
+    get routes() {
+      return Object.keys(config.models.routes);
+    },
+    viewContext: createContextView(context, () => options.firstPrompt),
+    costOf: (reference, usage) => costOfReference(config.models, reference, usage),
+    models: knownModels(() => config.models),
+    forgetLearned: (models) => forgetLearned(store, options.providers, models),
+    get totalUsdPerDay() {
+      return totalUsdPerDay(config.budgets.total);
+    },
+    people: createPeopleView(context, context.roles),
+    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool, compactions: options.compactions }),
+    pool: containers.pool,
+    outbox: options.outbox,
+    admissions: options.admissions,
+    taskDesk: options.tasks.book,
+    approvalDesk: options.approvals.desk,
+    webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
+    jobs: containers.jobs,
+    subAgentDesk: options.subAgents.desk,
+    channels: entrances.channels,
+    isConfigured: (channel) => Object.hasOwn(config.channels, channel),
+    chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
+    engine: () => viewEngine(containers),
+    waitingGroups: () => queue.waitingGroups(),
+    refusedMounts: () => containers.launcher.refusedMounts(),
+    images: containers.images.operations,
+    intake: options.intake,
+    config: options.reloader,
+    settings: options.settings.operations,
+    mcp: options.mcpDesk,
+    plugins: () => options.plugins?.list() ?? [],
+    nextHeartbeat: () => options.heartbeats.next(),
+    outdatedSkills: () => options.skillSync.outdated(),
+    stop: options.stop,
+    requeue: async (turn) => {
+      const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
+      const group = options.groups.byName(turn.group);
+      if (group) for (const queued of mainSessionsOf(group)) queue.wake(queued);
+      options.dueWork.changed();
+      return count;
+    },
+    publish: context.publish,
+    workAdded: () => options.dueWork.changed(),
+    nextEvent: (signal) => context.events.next(signal),
+    watchDeltas: (group, signal) => context.deltas.read(group, signal),
+    clock,
+    forwardClock: context.forwardClock,
+  });
+}
+
+function hostFacts({ config, home, clock, version }: AppContext): Parameters<typeof createOperations>[0]["host"] {
+  return {
+    version,
+    instance: home.instance,
+    home: home.paths.root,
+    pid: process.pid,
+    startedAt: clock.now(),
+    get assistant() {
+      return config.assistant.name;
+    },
+    get models() {
+      return referencesOf(config.models.routes, config.models.default);
+    },
+    maxHot: config.sessions.maxHot,
+  };
+}
+
+function groupOperations(
+  { publish, store, live }: AppContext,
+  { groups, queue, chats, interventions, reloader }: HostOperationOptions,
+): Parameters<typeof createOperations>[0]["groups"] {
+  return {
+    list: () => groups.list(),
+    folders: () => store.groups.folders(),
+    add: async (group, options) => {
+      const added = await groups.add(group, options);
+      await chats.registered(added);
+      // A group of this name may have been here before and may have left something unanswered.
+      await interventions.catchUp(added);
+      for (const queued of mainSessionsOf(added)) queue.wake(queued);
+      const { name, channel, chat } = group;
+      await publish({ type: "group.added", group: name, actor: "operator", data: { name, channel, chat } });
+      return added;
+    },
+    remove: async (name) => {
+      const removed = await reloader.inTurn(async () => {
+        const group = await groups.remove(name);
+        const { [name]: _, ...others } = live.current.groups;
+        if (groups.byName(name) === undefined) live.replace({ ...live.current, groups: others });
+        return group;
+      });
+      await publish({ type: "group.removed", group: name, actor: "operator", data: {} });
+      return removed;
+    },
+  };
+}
+
+async function viewEngine({ engine }: Containers): Promise<EngineView> {
+  try {
+    const { kind, version, address } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
+    return { ok: true, detail: `${kind} ${version} at ${address}` };
+  } catch (error) {
+    return { ok: false, detail: toError(error).message };
+  }
+}
+
+/** Erases people's words. It is loaded when somebody is to be forgotten. */
+function createEraserWhenAsked(
+  context: AppContext,
+  options: Parameters<typeof quietGroups>[1],
+): Parameters<typeof createOperations>[0]["eraser"] {
+  const load = memoize(async () => {
+    const erasure = await import("./erasure/erasure.ts");
+    return erasure.createEraser(context, erasure.quietGroups(context, options));
+  });
+  return { look: async (who) => (await load()).look(who), erase: async (who, by) => (await load()).erase(who, by) };
+}

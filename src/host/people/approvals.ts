@@ -1,0 +1,263 @@
+import { randomInt } from "node:crypto";
+
+import { ApprovalDesk } from "../../rights/approvals/approval-desk.ts";
+import { ProposedChanges, type ProposedChangesOptions } from "../../rights/approvals/proposed-changes.ts";
+import { type AnswerByReaction, createAnswerByReaction } from "../../rights/approvals/answer-by-reaction.ts";
+import { createAsk } from "../../rights/approvals/asking.ts";
+import { Forms, type FormsOptions } from "../../rights/approvals/forms/forms.ts";
+import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
+import { hasTrait } from "../../config/adapters.ts";
+import { configuredPeople, membersOf } from "../../config/people.ts";
+import type { Asker, ProposedChange } from "../../domain/approval.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
+import type { ToolCall } from "../../domain/model.ts";
+import { parseMemberKey } from "../../domain/person.ts";
+import { isAtLeast, type Role } from "../../domain/role.ts";
+import { packageRequest } from "../../domain/packages.ts";
+import { skillProposal } from "../../domain/skill.ts";
+import type { QueuedSession } from "../../work/queue/session-queue.ts";
+import { unifiedDiff } from "../../lib/text/unified-diff.ts";
+import type { Instructions } from "../../sandbox/workspace/instructions.ts";
+import { type ProposedSkill, SkillProposals } from "../../abilities/skills/skill-proposals.ts";
+import type { HostTools } from "../capabilities/group-tools.ts";
+import type { Mcp } from "../capabilities/mcp.ts";
+import { proposeInstructions } from "../../tools/chat/propose-instructions.ts";
+import { proposeSkill } from "../../tools/skills/propose-skill.ts";
+import type { TurnOptions } from "../../turns/turn-options.ts";
+import { folderOfSession } from "../as-agent.ts";
+import { type AppContext, hostUid } from "../context.ts";
+import { skillPlaces } from "../../abilities/skills/places.ts";
+import { createChangedDescriptions } from "./changed-descriptions.ts";
+import { PackageRequests } from "./package-requests.ts";
+import { createDeniedBy } from "./withdrawals.ts";
+
+export interface Approvals {
+  readonly desk: ApprovalDesk;
+  readonly descriptions: ChangedDescriptions;
+  readonly forms: Forms;
+  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome" | "futility">;
+  readonly answerByReaction: AnswerByReaction;
+}
+
+interface ApprovalsOptions {
+  readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
+  readonly deliver: () => void;
+  readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
+  readonly instructions: Pick<Instructions, "current" | "replace">;
+  readonly hostTools: HostTools;
+  readonly mcp: Pick<Mcp, "allow">;
+  readonly settings: ConstructorParameters<typeof PackageRequests>[1];
+}
+
+/** An id that no channel has: somebody of whom nothing is configured. */
+const anybody = "\n";
+
+/** How people are asked about calls, and what becomes of their answers. */
+export function createApprovals(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: ApprovalsOptions,
+): Approvals {
+  const { config, store, clock, forwardClock, logger } = context;
+  const { deliver, instructions, groups } = options;
+  const proposable = createProposable(context, options);
+  const asked = (): void => desk.changed();
+  const descriptions = createChangedDescriptions(context, { ...options, asked, isThere: isThereIn(context, groups) });
+  const forms = createForms(context, { asked, deliver });
+  const changes = new ProposedChanges({
+    store: store.approvals,
+    write: createWrite(context, { ...proposable, instructions, groups, descriptions }),
+    deliver,
+    clock,
+    logger,
+  });
+  const desk = stack.use(createDesk(context, options, { changes, descriptions, forms }));
+  context.live.onChange(() => desk.changed());
+  const askPeople = createAsk({
+    settings: () => config.approvals,
+    askerOf: (group, turn) => askerOf(context, group, turn),
+    isThere: (group, role) => isThere(context, group, role),
+    changeOf: (group, call) => changeOf(proposable, group, call),
+    byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
+    randomBelow: randomInt,
+    clock: forwardClock,
+  });
+  const answerByReaction = createAnswers(context, desk, deliver);
+  const changeOutcome = changes.outcomeOf.bind(changes);
+  return {
+    desk,
+    descriptions,
+    forms,
+    answerByReaction,
+    forTurns: { askPeople, futility: (...call) => futilityOf(proposable, ...call), asked, changeOutcome },
+  };
+}
+
+function createDesk(
+  context: AppContext,
+  { queue, deliver, hostTools, groups }: ApprovalsOptions,
+  {
+    changes,
+    descriptions,
+    forms,
+  }: { readonly changes: ProposedChanges; readonly descriptions: ChangedDescriptions; readonly forms: Forms },
+): ApprovalDesk {
+  const { store, clock, forwardClock, publish, logger } = context;
+  return new ApprovalDesk({
+    store: store.approvals,
+    wake: async ({ session, group }) => {
+      const found = session === undefined ? undefined : await store.sessions.get(session);
+      if (found) queue().wake({ session: found.key, group, awaited: true });
+    },
+    carryOut: (code) => changes.settle(code),
+    forms,
+    isMoot: async (approval) =>
+      approval.about === "form" ? !forms.isAwaited(approval.code) : descriptions.isMoot(approval),
+    deniedBy: createDeniedBy(context, { ...hostTools, groups }),
+    deliver,
+    publish,
+    clock,
+    forwardClock,
+    logger,
+  });
+}
+
+/** What servers ask while they work on a call of a turn's is asked for whom the turn works for. */
+function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "deliver">): Forms {
+  const { config, store, publish, forwardClock } = context;
+  return new Forms({
+    store: store.approvals,
+    settings: () => config.approvals,
+    askerOf: (group, turn) => askerOf(context, group, turn),
+    publish,
+    randomBelow: randomInt,
+    clock: forwardClock,
+    ...told,
+  });
+}
+
+function createAnswers(
+  { store, roles, publish, clock }: AppContext,
+  desk: ApprovalDesk,
+  deliver: () => void,
+): AnswerByReaction {
+  const standingOf: Parameters<typeof createAnswerByReaction>[0]["standingOf"] = (group, who) =>
+    roles.standingOf(group, who);
+  return createAnswerByReaction({ store: store.approvals, desk, standingOf, publish, deliver, clock });
+}
+
+/** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
+function createWrite(
+  context: AppContext,
+  {
+    instructions,
+    skills,
+    packages,
+    groups,
+    descriptions,
+  }: Pick<ApprovalsOptions, "groups"> & {
+    readonly instructions: Pick<Instructions, "replace">;
+    readonly skills: SkillProposals;
+    readonly packages: PackageRequests;
+    readonly descriptions: Pick<ChangedDescriptions, "write">;
+  },
+): ProposedChangesOptions["write"] {
+  return async ({ group: name, session, tool, ...change }) => {
+    if (change.about === "description") return descriptions.write({ group: name, session, tool, ...change });
+    if (tool === skillProposal)
+      return skills.write({ group: name, ...change, ...readProposal(JSON.parse(change.content)) });
+    if (tool === packageRequest) return packages.write({ group: name, session, tool, ...change });
+    const found = session === undefined ? undefined : await context.store.sessions.get(session);
+    const group = groups.byName(name);
+    return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
+  };
+}
+
+interface Proposable {
+  readonly instructions: Pick<Instructions, "current">;
+  readonly skills: Pick<SkillProposals, "changeOf" | "faultOf">;
+  readonly packages: Pick<PackageRequests, "changeOf" | "faultOf">;
+}
+
+function createProposable(
+  context: AppContext,
+  { instructions, settings }: Pick<ApprovalsOptions, "instructions" | "settings">,
+) {
+  const places = skillPlaces(context.home.paths, context.environment.checkout);
+  const skills = new SkillProposals({ places, hostUid: hostUid(), publish: context.publish });
+  return { instructions, skills, packages: new PackageRequests(context, settings) };
+}
+
+function readProposal(input: unknown): ProposedSkill {
+  const { name, files } = proposeSkill.input.parse(input) as unknown as ProposedSkill;
+  return { name, files };
+}
+
+/** What a call of a tool that proposes something would change in what is in use. */
+async function changeOf(
+  { instructions, skills, packages }: Proposable,
+  group: Group,
+  { name, input }: ToolCall,
+): Promise<ProposedChange | undefined> {
+  if (name === skillProposal) return skills.changeOf(group.name, readProposal(input));
+  if (name === packageRequest) return packages.changeOf(group.name, input);
+  if (name !== proposeInstructions.name) return undefined;
+  const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
+  const { text, sha256 } = await instructions.current(workFolder(group));
+  return { diff: unifiedDiff(text, content), base: sha256 };
+}
+
+/** Why people need not be asked about a call: what it proposes holds already. */
+async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
+  if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
+  if (call.name === packageRequest) return proposable.packages.faultOf(group.name, call.input);
+  const change = await changeOf(proposable, group, call);
+  return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
+}
+
+/** Of those whose messages the turn answers, one with the least role. */
+async function askerOf({ store, roles }: AppContext, group: Group, turn: string): Promise<Asker> {
+  const messages = await store.messages.ofTurn(turn);
+  const askers = messages.map(({ channel, sender }) => ({
+    id: `${channel}:${sender.id}`,
+    name: sender.name,
+    role: roles.roleOf(group, { channel, id: sender.id }),
+  }));
+  const least = askers.find(({ role }) => askers.every((other) => isAtLeast(other.role, role)));
+  if (least) return least;
+  const work = await store.work.ofTurn(turn);
+  const agent = work?.cause === "agent" ? await store.subAgents.ofSession(work.session) : undefined;
+  if (agent) {
+    const { id, requester = id, role } = agent;
+    return { id: requester, name: `${id}, a sub-agent`, role };
+  }
+  const cause = (await store.turns.get(turn))?.cause;
+  // Only the operator gives work by hand.
+  return cause === "api"
+    ? { id: "operator", name: "the operator", role: "owner" }
+    : { id: cause ?? "work", name: cause ?? "work", role: "member" };
+}
+
+function isThereIn(
+  context: AppContext,
+  groups: { readonly byName: (name: string) => Group | undefined },
+): (name: string, role: Role) => Promise<boolean> {
+  return async (name, role) => {
+    const group = groups.byName(name);
+    return group !== undefined && isThere(context, group, role);
+  };
+}
+
+/** Where nobody knows who is in the chat, whoever has the role on its channel may be. */
+async function isThere({ config, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
+  const { channel, name } = group;
+  const chat = await store.chats.get(channel, group.chat);
+  const known = chat?.members?.map(({ id }) => id);
+  const keys = [
+    ...configuredPeople(config).flatMap(({ ids }) => ids),
+    ...Object.keys(membersOf(config, name)?.byKey ?? {}),
+  ];
+  const named = keys.flatMap((key) => parseMemberKey(key) ?? []).filter((who) => who.channel === channel);
+  const ids = known ?? [...named.map(({ id }) => id), anybody];
+  return ids.some((id) => isAtLeast(roles.roleOf(group, { channel, id }), role));
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+
+import { imageWishOf } from "../../config/groups.ts";
+import type { AllowedChange } from "../../rights/approvals/proposed-changes.ts";
+import type { ProposedChange } from "../../domain/approval.ts";
+import {
+  addPackages,
+  countPackages,
+  mostPackages,
+  packageManagers,
+  type PackageLists,
+  sortPackages,
+} from "../../domain/packages.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { requestPackages } from "../../tools/packages/request-packages.ts";
+import type { AppContext } from "../context.ts";
+import type { GroupSettings } from "../settings/chat-settings.ts";
+
+/** What agents ask for, and people allow, is written as `groups set` would write it. */
+export class PackageRequests {
+  readonly #live: Pick<AppContext["live"], "current">;
+  readonly #settings: () => Pick<GroupSettings, "setGroup"> | undefined;
+
+  constructor({ live }: Pick<AppContext, "live">, settings: () => Pick<GroupSettings, "setGroup"> | undefined) {
+    this.#live = live;
+    this.#settings = settings;
+  }
+
+  /** What the group would get besides, a line each. */
+  changeOf(group: string, input: unknown): ProposedChange {
+    const now = this.#now(group);
+    const then = addPackages(now, readRequest(input));
+    const lines = packageManagers.flatMap((manager) => [
+      ...now[manager].filter((name) => !then[manager].includes(name)).map((name) => `- ${manager}: ${name}`),
+      ...then[manager].filter((name) => !now[manager].includes(name)).map((name) => `+ ${manager}: ${name}`),
+    ]);
+    return { diff: lines.join("\n"), base: digestOf(now) };
+  }
+
+  /** Why people need not be asked about it, for the model. */
+  faultOf(group: string, input: unknown): string | undefined {
+    if (this.changeOf(group, input).diff === "")
+      return "The group asks for exactly these already: there is nothing to change.";
+    const then = addPackages(this.#now(group), readRequest(input));
+    const full = packageManagers.find((manager) => then[manager].length > mostPackages);
+    return (
+      full &&
+      `The group would ask for ${then[full].length} packages of ${full}, and at most ${mostPackages} are installed.`
+    );
+  }
+
+  /** Writes it once, also when it is called again after a crash. */
+  async write({ group, content, base, actor, isBegun, begin }: AllowedChange): Promise<"written" | "changed"> {
+    const now = this.#now(group);
+    const then = addPackages(now, readRequest(JSON.parse(content)));
+    if (isBegun && digestOf(then) === digestOf(now)) return "written";
+    if (digestOf(now) !== base) return "changed";
+    const settings = this.#settings();
+    if (!settings) {
+      throw new AppError("conflict", "Settings cannot be changed before the host has started.", { passing: true });
+    }
+    if (!isBegun) await begin();
+    const { browser } = imageWishOf(this.#live.current, group);
+    const lists = Object.fromEntries(packageManagers.flatMap((manager) => said(manager, then)));
+    const value = { ...(browser && { browser }), ...lists };
+    await settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" });
+    return "written";
+  }
+
+  #now(group: string): PackageLists {
+    return sortPackages(imageWishOf(this.#live.current, group));
+  }
+}
+
+function readRequest(input: unknown): PackageLists {
+  const lists = sortPackages(requestPackages.input.parse(input));
+  if (countPackages(lists) === 0) throw new AppError("bad_input", "No package is asked for.");
+  return lists;
+}
+
+function said(manager: (typeof packageManagers)[number], lists: PackageLists): [string, readonly string[]][] {
+  return lists[manager].length === 0 ? [] : [[manager, lists[manager]]];
+}
+
+function digestOf(lists: PackageLists): string {
+  return createHash("sha256").update(JSON.stringify(lists)).digest("hex");
+}

@@ -1,0 +1,79 @@
+import { hasTrait } from "../../config/adapters.ts";
+import { configuredPeople, deniedBy, deniedIn, membersOf, namedIds, triggerRole } from "../../config/people.ts";
+import { memberKey, parseMemberKey } from "../../domain/person.ts";
+import { Aliases } from "../../rights/people/aliases.ts";
+import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
+import { createRoles, type Roles } from "../../rights/people/roles.ts";
+import type { ChannelStateStore } from "../../stores/store.ts";
+import type { createReadings } from "../../operations/readings.ts";
+import type { AppContext } from "../context.ts";
+
+/** What the store knows of ids of the same person, on the channels that have such. */
+export function loadAliases(
+  state: Pick<ChannelStateStore, "list">,
+  context: Pick<AppContext, "config" | "adapters">,
+): Promise<Aliases> {
+  const { channels } = context.adapters;
+  const several = channels.map(({ name }) => name).filter((name) => hasTrait(context, name, "aliases"));
+  return Aliases.load(state, channels, several);
+}
+
+/** Keys of the configuration that hold only for messages that come by that very id, on channels that know people by several. */
+export async function halfKnownKeys(
+  state: Pick<ChannelStateStore, "list">,
+  context: Pick<AppContext, "config" | "adapters">,
+): Promise<string[]> {
+  const aliases = await loadAliases(state, context);
+  const channels = context.adapters.channels.filter(({ name }) => hasTrait(context, name, "aliases"));
+  return channels.flatMap(({ name: channel }) =>
+    aliases.halfKnown(channel, namedIds(context.config, channel)).map((id) => memberKey({ channel, id })),
+  );
+}
+
+/** Roles as the configuration has them at the moment of the question. */
+export function createRolesOf(
+  context: Pick<AppContext, "config" | "adapters">,
+  aliases: Aliases = new Aliases(context.adapters.channels),
+): Roles {
+  const { config } = context;
+  return createRoles({
+    aliasesOf: (who) => aliases.keysOf(who),
+    mayBeDenied: (group, who) => {
+      const denied = deniedIn(config, group).flatMap((key) => parseMemberKey(key) ?? []);
+      return denied.some((other) => aliases.mayBeSame(who, other));
+    },
+    people: () => configuredPeople(config),
+    membersOf: (group) => membersOf(config, group),
+    isOperatorOnly: (channel) => hasTrait(context, channel, "operatorOnly"),
+  });
+}
+
+/** The same for who is heard. */
+export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeHearing {
+  return createAccess({
+    roles,
+    triggerRole: (group) => triggerRole(config, group),
+    deniedBy: (group, keys) => deniedBy(config, group, keys),
+  });
+}
+
+/** What operators are shown of it. */
+export function createPeopleView(
+  context: Pick<AppContext, "config" | "adapters">,
+  roles: Roles = createRolesOf(context),
+): Parameters<typeof createReadings>[0]["people"] {
+  const { config } = context;
+  return {
+    standingOf: (group, who) => roles.standingOf(group, who),
+    aliasesOf: (who) => roles.aliasesOf(who),
+    named: (group) => [
+      ...Object.keys(membersOf(config, group)?.byKey ?? {}),
+      ...configuredPeople(config).flatMap(({ ids }) => ids),
+    ],
+    triggerRole: (group) => triggerRole(config, group),
+    members: (group) => {
+      const members = membersOf(config, group);
+      return members ? { default: members.default, ...members.byKey } : {};
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { calledInput } from "../../rights/approvals/asking.ts";
+import { policyOf } from "../../config/policy.ts";
+import type { Approval } from "../../domain/approval.ts";
+import type { Group } from "../../domain/group.ts";
+import { agentOfSession } from "../../domain/session.ts";
+import { judgeToolCall } from "../../tools/judge-tool-call.ts";
+import type { ToolRegistry } from "../../tools/registry.ts";
+import { isCommandTool } from "../../tools/skills/command-tool.ts";
+import type { AppContext } from "../context.ts";
+import { provenanceOf } from "../turns/provenance.ts";
+
+/**
+ * Tells which rule of the policy that holds now denies a call about which people were asked. It is judged by what its turn had
+ * read when they were: what the answer itself is going to bring in does not count against it.
+ */
+export function createDeniedBy(
+  { config, store, roles }: Pick<AppContext, "config" | "store" | "roles">,
+  options: {
+    readonly registryOf: (group: Group) => Promise<ToolRegistry>;
+    readonly groups: { readonly byName: (name: string) => Group | undefined };
+  },
+): (approval: Approval) => Promise<string | undefined> {
+  const { registryOf, groups } = options;
+  return async ({ group: name, session: asking, turn: id, tool, input, origins }) => {
+    if (id === undefined || asking === undefined) return undefined;
+    const [group, turn] = [groups.byName(name), await store.turns.get(id)];
+    if (!group || !turn) return undefined;
+    const session = await store.sessions.get(asking);
+    const known = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
+    const provenance = { ...known, origins: origins ?? known.origins };
+    // What channel and model can do was settled before people were asked.
+    const groupHas = {
+      remembers: true,
+      seesSessions: true,
+      hasSkills: true,
+      hasBrowser: true,
+      speaks: true,
+      web: { fetches: true, searches: true },
+    };
+    const able = { channelCan: () => true, modelCallsTools: true, modelSees: true, ...groupHas };
+    const audience = { ...able, policy: policyOf(config, name, session && agentOfSession(session)) };
+    const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+    const registry = await registryOf(group);
+    const called = registry.get(tool);
+    const isCommand = called !== undefined && isCommandTool(called);
+    const call = { name: tool, input: calledInput(JSON.parse(input), isCommand) };
+    const { verdict } = await judgeToolCall(call, { registry, audience, place, provenance });
+    return verdict.action === "deny" ? verdict.rule : undefined;
+  };
+}

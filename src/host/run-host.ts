@@ -1,0 +1,164 @@
+import { isatty } from "node:tty";
+
+import { startHost } from "./host.ts";
+import type { Host } from "./host.ts";
+import { logLevel } from "./settings/reload.ts";
+import type { Interception } from "./interception.ts";
+import type { Adapters } from "../config/adapters.ts";
+import { readEnvironment } from "../config/environment.ts";
+import type { Environment, EnvironmentVariables } from "../config/environment.ts";
+import { type Home, prepareHome } from "../config/home/home.ts";
+import { describeWarning, loadConfig, type LoadedConfig } from "../config/loading/load.ts";
+import { systemClock } from "../lib/time/clock.ts";
+import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
+import { DivertibleOutput } from "../lib/process/divertible-output.ts";
+import { exitCodeOf, listenForSignals, type StopSignals } from "../lib/process/listen-for-signals.ts";
+import { createLogger } from "../lib/process/logger.ts";
+import { Redaction } from "../lib/secrets/redaction.ts";
+import type { Plugins } from "../plugins/plugins.ts";
+import { readVersion } from "../lib/process/version.ts";
+import { visible } from "../lib/text/visible.ts";
+import { adaptersWith, openInstalledPlugins } from "./plugins/installed-plugins.ts";
+import { lockHome } from "../stores/catalog.ts";
+
+export interface RunOptions {
+  /** Talk to the agents through the streams of this process: with a prompt for a person, otherwise one message per line until the input ends. */
+  readonly console: boolean;
+  /** Replies as JSON lines. */
+  readonly json: boolean;
+  readonly env: EnvironmentVariables;
+  /** Channels, kinds of model providers and tools besides those of crabpot; the configuration may name them. */
+  readonly adapters?: Partial<Adapters> | undefined;
+  /** For programs that embed the host; nothing in the configuration leads to these two. */
+  readonly egress?: EgressOverrides | undefined;
+  readonly interception?: Interception | undefined;
+}
+
+/** What running turns get to end when the host is told to stop. */
+const drainMs = 10_000;
+
+/**
+ * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with the exit
+ * code: 0, or that of the signal when nobody asked for this end.
+ */
+export async function run(options: RunOptions): Promise<number> {
+  let running: Host | undefined;
+  // What changes while the host starts is found when it begins to watch the files.
+  using signals = listenForSignals(() => void running?.reload());
+  const environment = readEnvironment(options.env);
+  const home = await prepareHome(environment.crabpotHome);
+  await using held = new AsyncDisposableStack();
+  const { plugins, loaded } = await loadWithPlugins(options, { environment, home });
+  held.use(plugins);
+  held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
+  const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
+  const redaction = new Redaction(loaded.secrets);
+  const logs = new DivertibleOutput(process.stderr);
+  const logger = createLogger({
+    level: logLevel(loaded.config, options.console),
+    output: logs,
+    format: process.stderr.isTTY ? "pretty" : "json",
+    file: home.paths.hostLog,
+    redact: redaction.redact,
+  });
+  announce(loaded);
+  const { json } = options;
+  const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
+  let refused = 0;
+  const onRefused = (): void => void (refused += 1);
+  const onInterrupt = signals.interrupt;
+  const stopped = new AbortController();
+  void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
+  try {
+    const host = await startHost(
+      {
+        environment,
+        home,
+        loaded,
+        version: await readVersion(environment.checkout),
+        clock: systemClock,
+        logger,
+        redaction,
+        console: options.console ? { ...streams, json, interactive, logs, onRefused, onInterrupt } : undefined,
+        plugins,
+        egress: options.egress,
+        interception: options.interception,
+      },
+      stopped.signal,
+    );
+    running = host;
+    const code = await serve(host, interactive, signals);
+    return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
+  } catch (error) {
+    if (error === stopped.signal.reason) return await signals.received;
+    if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
+    throw error;
+  }
+}
+
+/** The configuration, as what is installed lets it be. */
+async function loadWithPlugins(
+  options: RunOptions,
+  { environment, home }: { readonly environment: Environment; readonly home: Home },
+): Promise<{ readonly plugins: Plugins | undefined; readonly loaded: LoadedConfig }> {
+  const plugins = await openInstalledPlugins(home.paths, environment.variables);
+  const adapters = adaptersWith(plugins, options.adapters);
+  const loaded = await loadConfig(home.paths.config, environment.variables, adapters);
+  plugins?.configure(loaded.config.plugins);
+  return { plugins, loaded };
+}
+
+function announce({ announcements, warnings }: LoadedConfig): void {
+  for (const line of [...announcements, ...warnings.map((warning) => visible(describeWarning(warning)))]) {
+    process.stderr.write(`crabpot: ${line}\n`);
+  }
+}
+
+/** A program that writes lines learns by the exit code that some were not taken. */
+function tellRefused(lines: number): number {
+  process.stderr.write(`crabpot: ${lines === 1 ? "1 line was" : `${lines} lines were`} refused, see above.\n`);
+  return 1;
+}
+
+async function stopWithin(limitMs: number, host: Host): Promise<void> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), limitMs);
+  await host.stop(deadline.signal).finally(() => clearTimeout(timer));
+}
+
+/** Until the host is to end; then it ends in good order. Returns the exit code. */
+async function serve(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
+  try {
+    return await waitForTheEnd(host, interactive, signals);
+  } finally {
+    tellWhatIsWaitedFor(host.atWork());
+    await stopWithin(drainMs, host);
+  }
+}
+
+/** Returns the exit code. */
+async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
+  const answered = async (): Promise<number> => {
+    await host.inputEnded;
+    if (!interactive) await host.settled();
+    else if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
+    // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
+    else signals.interrupt();
+    return 0;
+  };
+  return Promise.race([signals.received, answered(), host.stopAsked.then(() => 0)]);
+}
+
+/** The signal of a closed terminal may come later, or never, when it is not the one that controls this process. */
+function hasLostTerminal(hadTerminal: boolean): boolean {
+  return hadTerminal && !isatty(process.stdin.fd);
+}
+
+/** For whoever sits there, and does not see why the host does not end. */
+function tellWhatIsWaitedFor(groups: readonly string[]): void {
+  if (groups.length === 0 || !process.stderr.isTTY) return;
+  const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
+  process.stderr.write(
+    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. What has not ended goes on at the next start.\n`,
+  );
+}

@@ -1,0 +1,190 @@
+import type { EventType, NewEvent } from "../../domain/events/event.ts";
+import type { AuditEntry, AuditType } from "./types.ts";
+
+/** The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited. */
+type Audited<Type extends EventType> =
+  | AuditType
+  | undefined
+  | ((event: NewEvent<Type>) => (Partial<AuditEntry> & Pick<AuditEntry, "type" | "data">) | undefined);
+
+function without<Data extends object, Key extends keyof Data>(data: Data, key: Key): Omit<Data, Key> {
+  const { [key]: _, ...rest } = data;
+  return rest;
+}
+
+/** A delivery's age when it came to this is of no use as evidence. */
+const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">) =>
+  ({ type: "delivery", data: without(data, "sinceMs") }) as const;
+
+/** Such as `K7XQ2M always`: what words behind a command are stays out, so that they can be erased. */
+function isCode(argument: string): boolean {
+  return /^[A-Z0-9]{4,16}(?: (?:once|session|day|always))?$/.test(argument);
+}
+
+/** What was done about a task. */
+const schedule =
+  (action: string) =>
+  ({ data }: { readonly data: object }) =>
+    ({ type: "schedule", data: { action, ...data } }) as const;
+
+/** What of each type of event goes into the audit log. Outside programs read these records: they keep their types and data. */
+export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
+  "host.started": "host-start",
+  "host.stopped": "host-stop",
+  "home.copied": "home-copied",
+  "config.loaded": "config-loaded",
+  "config.applied": "config-loaded",
+  "settings.changed": "settings-changed",
+  "config.refused": "config-refused",
+  "engine.judged": "engine-judged",
+  "store.pruned": "store-pruned",
+  "channel.changed": "channel-state",
+  "operation.requested": "control-request",
+  "operation.ended": "control-request",
+  "http.refused": "http-refused",
+  "watch.opened": ({ data }) => ({ type: "watch", data: { action: "opened", ...data } }),
+  "watch.ended": ({ data }) => ({ type: "watch", data: { action: "ended", ...data } }),
+  "message.received": "message-in",
+  "webhook.received": "webhook-in",
+  "webhook.refused": "webhook-refused",
+  "heartbeat.begun": "heartbeat",
+  "heartbeat.skipped": "heartbeat",
+  "access.refused": "access-refused",
+  "command.given": ({ data: { argument, ...rest } }) => ({
+    type: "command",
+    data: { ...rest, ...(argument !== undefined && isCode(argument) && { argument }) },
+  }),
+  "intake.stopped": "intake-stopped",
+  "intake.resumed": "intake-resumed",
+  "admission.requested": "chat-request",
+  "pairing.requested": "pairing-request",
+  "person.paired": "person-paired",
+  "person.erasing": "person-erased",
+  "person.erased": "person-erased",
+  "chat.left": "chat-left",
+  "group.added": "group-added",
+  "group.removed": "group-removed",
+  "folder.adopted": ({ data }) => ({ type: "folder-adopted", group: data.group, data: without(data, "group") }),
+  "instructions.changed": "instructions-changed",
+  "file.refused": "file-refused",
+  "limit.reached": "limit-hit",
+  "budget.warned": "limit-hit",
+  "turn.started": "turn-start",
+  "turn.ended": ({ data }) => ({ type: "turn-end", data: without(data, "times") }),
+  "context.compacting": "context-compacting",
+  "context.refused": "context-refused",
+  "context.compacted": "context-compacted",
+  "context.evicted": "context-evicted",
+  "model.requested": "model-request",
+  "model.responded": "model-response",
+  // What the calls used is on record.
+  "cache.missed": undefined,
+  "tool.called": "tool-call",
+  "tool.denied": "tool-denied",
+  "approval.asked": "approval-asked",
+  "approval.answered": "approval-answered",
+  "approval.decided": "approval-decided",
+  "approval.used": "approval-used",
+  "tool.returned": "tool-result",
+  "origins.cleared": "origins-cleared",
+  "installed.changed": "installed-changed",
+  "plugin.refused": "plugin-refused",
+  "plugin.ended": "plugin-ended",
+  "skills.settled": "skills-settled",
+  "skill.refused": "skill-refused",
+  "skill.loaded": "skill-loaded",
+  "skills.synced": "skills-synced",
+  "skill.changed": "skill-changed",
+  "mcp.installed": "mcp-installed",
+  "mcp.opened": "mcp-opened",
+  "mcp.closed": "mcp-closed",
+  "mcp.failed": "mcp-failed",
+  "mcp.changed": "mcp-changed",
+  "mcp.allowed": "mcp-allowed",
+  "memory.kept": undefined,
+  "memory.extracted": "memory-extracted",
+  "memory.noted": "memory-noted",
+  "memory.stored": "memory-stored",
+  "memory.forgotten": "memory-forgotten",
+  "memory.failed": undefined,
+  "memory.cleaned": "memory-cleaned",
+  "picture.kept": "picture-kept",
+  "picture.refused": "picture-refused",
+  "picture.described": "picture-described",
+  "media.failed": "media-failed",
+  "voice.asked": "voice-asked",
+  "voice.made": "voice-made",
+  "voice.refused": "voice-refused",
+  "session.read": "session-read",
+  "session.addressed": "session-addressed",
+  "schedule.made": schedule("made"),
+  "schedule.changed": schedule("changed"),
+  "schedule.paused": schedule("paused"),
+  "schedule.resumed": schedule("resumed"),
+  "schedule.removed": schedule("removed"),
+  // The turn that follows is on record.
+  "schedule.claimed": undefined,
+  "schedule.missed": schedule("missed"),
+  "schedule.ended": schedule("ended"),
+  "job.started": "job-start",
+  "job.ended": "job-end",
+  "agent.started": "agent-start",
+  "agent.ended": "agent-end",
+  "agent.progressed": undefined,
+  "agent.failed": undefined,
+  "agent.overstepped": "mailbox-violation",
+  "mailbox.violated": "mailbox-violation",
+  "egress.judged": ({ data: { destination, ...rest } }) => ({ type: "egress", data: { ...destination, ...rest } }),
+  "web.asked": "web-asked",
+  "web.answered": "web-answered",
+  "web.refused": "web-refused",
+  "reply.redacted": "redaction",
+  "secret.said": ({ data: { group, session, turn, count, found } }) => ({
+    type: "redaction",
+    group,
+    session,
+    turn,
+    data: { count, shown: true, found },
+  }),
+  "delivery.accepted": delivery,
+  "delivery.confirmed": delivery,
+  "delivery.failed": delivery,
+  "mounts.judged": ({ data: { group, session, mounts } }) => ({
+    type: "mount-verdict",
+    group,
+    session,
+    data: { mounts },
+  }),
+  "mount.refused": "mount-verdict",
+  "secrets.appeared": "mount-verdict",
+  "setuid.removed": "setuid-removed",
+  "execution-point.changed": "execution-point",
+  "execution-points.counted": ({ data: { omitted } }) =>
+    omitted > 0 ? { type: "execution-point", data: { omitted } } : undefined,
+  "image.building": "image-build",
+  "image.built": "image-built",
+  "image.failed": "image-failed",
+  "image.removed": "image-removed",
+  "container.created": "container-create",
+  "container.started": "container-start",
+  "container.attested": "container-attested",
+  "container.adopted": "container-adopted",
+  "container.frozen": undefined,
+  "container.thawed": undefined,
+  "container.refused": "container-refused",
+  "container.stopped": "container-stop",
+  "container.removed": "container-orphan-removed",
+  "container-output.closed": "container-output",
+  "container-output.pruned": "log-pruned",
+};
+
+/** What goes into the audit log of an event; undefined for one that does not. */
+export function auditEntryOf(event: NewEvent): AuditEntry | undefined {
+  const audited = auditRecords[event.type] as Audited<EventType>;
+  if (audited === undefined) return undefined;
+  const { group, session, turn, actor, data } = event;
+  const entry = { group, session, turn, actor };
+  if (typeof audited === "string") return { ...entry, type: audited, data };
+  const made = audited(event);
+  return made && { ...entry, ...made };
+}

@@ -1,0 +1,50 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { extname } from "node:path";
+
+import { AppError } from "../../../lib/app-error.ts";
+
+/** What is looked for, and where. */
+export interface BytesSearch {
+  readonly root: string;
+  /** Paths that are left out. */
+  readonly except: readonly string[];
+  readonly texts: readonly string[];
+}
+
+/** What the process answers. */
+export interface BytesAnswer {
+  readonly files: readonly string[];
+}
+
+const longestMs = 600_000;
+
+/**
+ * Files below `root` that hold one of these texts as bytes. A process of its own opens them: databases of this one are among them, and a
+ * process that closes a file loses all its locks on it, by which SQLite would take the databases for unused, and remove their logs.
+ */
+export async function searchBytes(search: BytesSearch): Promise<readonly string[]> {
+  if (search.texts.length === 0) return [];
+  const child = fork(new URL(`bytes-worker${extname(import.meta.filename)}`, import.meta.url), [], {
+    env: {},
+    execArgv: [],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    timeout: longestMs,
+    killSignal: "SIGKILL",
+  });
+  let answer: BytesAnswer | undefined;
+  child.once("message", (message) => (answer = message as BytesAnswer));
+  const exited = once(child, "exit");
+  child.send(search, () => undefined);
+  const [code, signal] = (await exited) as [number | null, string | null];
+  if (answer) return answer.files;
+  throw new AppError(
+    "store_failed",
+    `The search of ${search.root} for words that are left has ended by ${signal ?? code}.`,
+    {
+      fix: "erase once more: what was erased stays so",
+      passing: true,
+    },
+  );
+}

@@ -1,0 +1,124 @@
+import { type Erasing, erasedText } from "../../domain/erasure.ts";
+import type { ToolResult } from "../../domain/model.ts";
+import { type Part, partsOf, toUserContent } from "../../domain/part.ts";
+import type { StepBody } from "../../domain/turn.ts";
+import { unescapeText } from "../../lib/text/markup.ts";
+
+const message = /<message((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/message>/g;
+const quote = /<quote(?: [a-z-]+="[^"]*")*>[\s\S]*?<\/quote>/g;
+const memory = /<memory((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/memory>/g;
+const work = /<work((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/work>/g;
+/** No prompt holds it: what hides is written as a reference. */
+const placeholder = (index: number): string => `\u0000${index}\u0000`;
+// oxlint-disable-next-line no-control-regex -- the placeholders themselves
+const placeholders = /\u0000(\d+)\u0000/;
+
+export interface StepErasing extends Erasing {
+  /** Ids of their messages, as the channel has them. */
+  readonly messageIds: ReadonlySet<string>;
+  /** Nobody else began the step's turn: all that was said and done in it was for them. */
+  readonly isTheirs: boolean;
+}
+
+/** The step without their words; undefined where it holds none. Messages of others stay as they were shown. */
+export function rewriteStep(body: StepBody, erasing: StepErasing): StepBody | undefined {
+  const after = rewritten(body, erasing);
+  return JSON.stringify(after) === JSON.stringify(body) ? undefined : after;
+}
+
+function rewritten(body: StepBody, erasing: StepErasing): StepBody {
+  if (body.kind === "user") return { kind: "user", ...toUserContent(rewriteShown(partsOf(body), erasing)) };
+  if (body.kind === "tools")
+    return { kind: "tools", results: body.results.map((each) => rewriteResult(each, erasing)) };
+  const { thoughts, ...answer } = body.answer;
+  const { denied } = body;
+  const text = rewriteText(answer.text, erasing);
+  const toolCalls = answer.toolCalls.map((call) => ({ ...call, input: rewriteValue(call.input, erasing) }));
+  // Signed as a whole, and of use only behind what was said: they go with the first word.
+  const isSame = JSON.stringify([text, toolCalls]) === JSON.stringify([answer.text, answer.toolCalls]);
+  const keepsThoughts =
+    thoughts !== undefined && isSame && !erasing.isTheirs && !erasing.holds(JSON.stringify(thoughts));
+  return {
+    ...body,
+    answer: { ...answer, text, toolCalls, ...(keepsThoughts && { thoughts }) },
+    denied: denied.map((each) => rewriteResult(each, erasing)),
+  };
+}
+
+function rewriteText(text: string, { isTheirs, holds }: StepErasing): string {
+  return text !== "" && (isTheirs || holds(text)) ? erasedText : text;
+}
+
+/** Every text in it; what things are called stays, or a call would be none any more. */
+function rewriteValue(value: unknown, erasing: StepErasing): unknown {
+  if (typeof value === "string") return rewriteText(value, erasing);
+  if (Array.isArray(value)) return value.map((item) => rewriteValue(item, erasing));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rewriteValue(item, erasing)]));
+}
+
+function rewriteResult(result: ToolResult, erasing: StepErasing): ToolResult {
+  const parts = partsOf(result);
+  const isGone = erasing.isTheirs || parts.some((part) => part.kind === "text" && erasing.holds(part.text));
+  return isGone ? { callId: result.callId, output: erasedText, isError: result.isError } : result;
+}
+
+/** What was shown is one text with pictures in it: an element may begin before one and end behind it. */
+function rewriteShown(parts: readonly Part[], erasing: StepErasing): readonly Part[] {
+  const joined = parts.map((part, index) => (part.kind === "text" ? part.text : placeholder(index))).join("");
+  const text = joined
+    .replaceAll(message, (whole, attributes: string, inner: string) =>
+      shownMessage(whole, [attributes, inner], erasing),
+    )
+    .replaceAll(memory, (whole, attributes: string, inner: string) => shownMemory(whole, [attributes, inner], erasing))
+    .replaceAll(work, (whole, attributes: string, inner: string) => shownWork(whole, [attributes, inner], erasing));
+  if (text === joined && isOfAgentOnly(joined) && rewriteText(unescapeText(joined), erasing) === erasedText)
+    return [{ kind: "text", text: erasedText }];
+  const pieces = text.split(placeholders);
+  return pieces.flatMap((piece, index): readonly Part[] => {
+    if (index % 2 === 1) return parts[Number(piece)] === undefined ? [] : [parts[Number(piece)] as Part];
+    return piece === "" ? [] : [{ kind: "text", text: piece }];
+  });
+}
+
+/** What is said to an agent that is no message of a member: news of the host, or what another agent wants. */
+function isOfAgentOnly(text: string): boolean {
+  return !text.includes("<message ") && !/^<work cause="[^"]*" from="(?!agent)/.test(text);
+}
+
+function shownMessage(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+  const sender = valueOf(attributes, "sender");
+  if (sender !== undefined && erasing.people.some(({ id }) => id === sender))
+    return `<message${kept(attributes)}>${erasedText}</message>`;
+  const repliesToThem = erasing.messageIds.has(valueOf(attributes, "reply-to") ?? "");
+  const holds = (text: string): boolean => erasing.holds(unescapeText(text.replaceAll(/<[^>]*>/g, "")));
+  const without = inner.replaceAll(quote, (quoted) =>
+    repliesToThem || holds(quoted) ? `<quote>${erasedText}</quote>` : quoted,
+  );
+  return without === inner ? whole : `<message${attributes}>${without}</message>`;
+}
+
+function shownMemory(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+  const from = valueOf(attributes, "from");
+  const isTheirs = from !== undefined && erasing.names.includes(from);
+  return isTheirs || erasing.holds(unescapeText(inner)) ? `<memory${kept(attributes)}>${erasedText}</memory>` : whole;
+}
+
+function shownWork(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+  const by = valueOf(attributes, "by");
+  const isTheirs = by !== undefined && erasing.people.some(({ channel, id }) => `${channel}:${id}` === by);
+  // What a program sent is nobody's, as in the work that it came as.
+  const isNobodys = valueOf(attributes, "from") === "agent" || by === undefined;
+  if (!isTheirs && !(isNobodys && erasing.holds(unescapeText(inner.replaceAll(/<[^>]*>/g, " "))))) return whole;
+  return `<work${attributes}>${erasedText}</work>`;
+}
+
+function valueOf(attributes: string, name: string): string | undefined {
+  const found = new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1];
+  return found === undefined ? undefined : unescapeText(found);
+}
+
+/** What says nothing of who it was. */
+function kept(attributes: string): string {
+  return [...attributes.matchAll(/ (?:id|time|for-you|category|origin)="[^"]*"/g)].join("");
+}

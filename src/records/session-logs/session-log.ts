@@ -1,0 +1,154 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { CappedFile } from "../../lib/files/capped-file.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
+import { nextClosingName, sessionLogFile } from "./log-names.ts";
+import { shorten, visible } from "../../lib/text/visible.ts";
+
+/** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
+export type SessionLogSource = "host" | "agent" | "container";
+
+export type SessionLogLevel = "debug" | "info" | "warn" | "error";
+
+/** A line of `<home>/sessions/<session>/log.jsonl`. */
+export interface SessionLogEntry {
+  /** ISO 8601, UTC. */
+  readonly time: string;
+  readonly group: string;
+  readonly session: string;
+  readonly source: SessionLogSource;
+  readonly level: SessionLogLevel;
+  readonly text: string;
+}
+
+/** Of one file, when nothing else is said. */
+const defaultFileBytes = 1024 * 1024;
+const maxLineChars = 4_000;
+/** A source may write this many lines at once, and this many more each second. */
+const burstLines = 500;
+const linesPerSecond = 100;
+/** After a flood it takes a second's worth of lines to be heard again, or each one would bring its own notice. */
+const lineLimit = { count: linesPerSecond, periodMs: 1_000, burst: burstLines, reopenAt: linesPerSecond };
+
+/** Told when output of a session begins to be cut off: more came than its bound of lines per second. */
+export type FloodListener = (
+  session: { readonly group: string; readonly session: string },
+  linesPerSecond: number,
+) => void;
+
+/** Who is told of a session's log, and how large its files get. */
+export interface SessionLogSettings {
+  readonly onFlood?: FloodListener | undefined;
+  /** Told when a log is full and was closed. Must not throw. */
+  readonly onClosed?: ((session: { readonly group: string; readonly session: string }) => void) | undefined;
+  readonly fileBytes?: number | undefined;
+}
+
+/**
+ * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source. What an
+ * agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with a line
+ * that says so, and how many lines it cost is told when the flood is over.
+ */
+export class SessionLog {
+  readonly #file: CappedFile;
+  readonly #names: { readonly group: string; readonly session: string };
+  readonly #clock: Clock;
+  readonly #onFlood: FloodListener | undefined;
+  readonly #limiter = new RateLimiter(lineLimit);
+
+  /** `folder` is the session's own (`<home>/sessions/<session>`) and is made if it is missing. */
+  constructor(
+    folder: string,
+    names: { readonly group: string; readonly session: string },
+    clock: Clock,
+    { onFlood, onClosed, fileBytes = defaultFileBytes }: SessionLogSettings = {},
+  ) {
+    this.#onFlood = onFlood;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#file = new CappedFile(join(folder, sessionLogFile), fileBytes, {
+      nextPath: () => join(folder, nextClosingName(folder)),
+      closed: () => onClosed?.(this.#names),
+    });
+    this.#names = { group: names.group, session: names.session };
+    this.#clock = clock;
+  }
+
+  /** `at`: when it happened, milliseconds since 1970; left out: now. */
+  write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
+    const { waitMs, refused } = this.#limiter.take(this.#clock.monotonic(), source);
+    if (waitMs > 0) {
+      if (refused > 1) return;
+      this.#append(source, "warn", "Output comes too fast; lines are left out.", at);
+      this.#onFlood?.(this.#names, linesPerSecond);
+      return;
+    }
+    if (refused > 0) this.#append(source, "warn", `${refused} lines were left out.`, at);
+    this.#append(source, level, text, at);
+  }
+
+  /** Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break. */
+  outputOf(source: SessionLogSource): { push(bytes: Uint8Array): void; end(): void } {
+    const decoder = new TextDecoder();
+    let rest = "";
+    const writeLine = (line: string): void => {
+      const text = line.replace(/\r$/, "");
+      if (text !== "") this.write(source, "info", text);
+    };
+    return {
+      push: (bytes) => {
+        const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) writeLine(line);
+        if (rest.length > maxLineChars) {
+          writeLine(rest);
+          rest = "";
+        }
+      },
+      end: () => {
+        writeLine(rest + decoder.decode());
+        rest = "";
+      },
+    };
+  }
+
+  #append(source: SessionLogSource, level: SessionLogLevel, text: string, at: number): void {
+    const entry: SessionLogEntry = {
+      time: new Date(at).toISOString(),
+      ...this.#names,
+      source,
+      level,
+      text: visible(shorten(text, maxLineChars)),
+    };
+    this.#file.append(JSON.stringify(entry));
+  }
+}
+
+/** Each run of a sub-agent has a session of its own. */
+const rememberedLogs = 1_024;
+
+/** One log per session, made when it is first asked for. */
+export class SessionLogs {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #settings: SessionLogSettings;
+  readonly #logs = new RecentMap<string, SessionLog>(rememberedLogs);
+
+  /** `folder` holds the sessions' folders: `<home>/sessions`. */
+  constructor(folder: string, clock: Clock, settings: SessionLogSettings = {}) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#settings = settings;
+  }
+
+  of(session: { readonly id: string; readonly group: string }): SessionLog {
+    const known = this.#logs.get(session.id);
+    if (known !== undefined) return known;
+    const names = { group: session.group, session: session.id };
+    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock, this.#settings);
+    this.#logs.set(session.id, log);
+    return log;
+  }
+}

@@ -1,0 +1,133 @@
+import type { Approval } from "../../domain/approval.ts";
+import { memberActor } from "../../domain/actor.ts";
+import type { Group } from "../../domain/group.ts";
+import type { IncomingReaction } from "../../domain/message.ts";
+import type { MemberId } from "../../domain/person.ts";
+import type { Role } from "../../domain/role.ts";
+import type { Publish } from "../../domain/events/event.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Store } from "../../stores/store.ts";
+import { type Answering, deciderOf, formFault, lengthFault, roleFault } from "./answer-rules.ts";
+import type { ApprovalDesk } from "./approval-desk.ts";
+import { allowedBy } from "./thumbs.ts";
+import { noticeIn } from "./words.ts";
+
+/** So many people are told that they may not answer a card; more of them are recorded only. */
+const mostRefused = 20;
+
+export interface AnswerByReactionOptions {
+  readonly store: Pick<Store["approvals"], "ofCard" | "get" | "reactionOf" | "refuseReaction">;
+  readonly desk: Pick<ApprovalDesk, "answer" | "endIfOver">;
+  readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person" | "keys">;
+  readonly publish: Publish<"access.refused">;
+  readonly deliver: () => void;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/**
+ * What comes of a reaction in a group to a message of the host's: a thumb on a card that is open there answers it, once; a person who may
+ * not is told so, once for each card. Nothing comes of all others. `trigger`: from which role on people are heard in the group.
+ */
+export type AnswerByReaction = (
+  group: Group,
+  reaction: IncomingReaction,
+  trigger: Role | undefined,
+) => Promise<{ readonly duplicate: boolean }>;
+
+const ignored = { duplicate: false } as const;
+
+export function createAnswerByReaction(options: AnswerByReactionOptions): AnswerByReaction {
+  return async (group, reaction, trigger) => {
+    const allow = allowedBy(reaction.emoji);
+    const card = allow === undefined ? undefined : await cardOf(options, reaction);
+    if (allow === undefined || !card) return ignored;
+    const { channel, sender } = reaction;
+    const who: Answering = { channel, sender, ...options.standingOf(group, { channel, id: sender.id }) };
+    const before = await options.store.reactionOf(card.code, deciderOf(who).person);
+    if (before?.id === idOf(reaction)) return { duplicate: true };
+    const approval = await openApproval(options, card);
+    if (!approval) return ignored;
+    const given = { approval, reaction, who, allow };
+    const refusal = refusalOf(given, trigger);
+    if (refusal === undefined) await answer(options, given);
+    else if (before?.refused !== true) await refuse(options, given, refusal);
+    return ignored;
+  };
+}
+
+/** What was asked with the message, where it stands in this very chat. */
+async function cardOf(
+  { store }: AnswerByReactionOptions,
+  { seq, channel, chat }: IncomingReaction,
+): Promise<Approval | undefined> {
+  const approval = await store.ofCard(seq);
+  return approval?.channel === channel && approval.chat === chat ? approval : undefined;
+}
+
+/** As it is now, if it can still be answered. */
+async function openApproval(
+  { store, desk }: AnswerByReactionOptions,
+  { code, state }: Approval,
+): Promise<Approval | undefined> {
+  if (state !== "open") return undefined;
+  await desk.endIfOver(code);
+  const approval = await store.get(code);
+  return approval?.state === "open" ? approval : undefined;
+}
+
+interface Given {
+  readonly approval: Approval;
+  readonly reaction: IncomingReaction;
+  readonly who: Answering;
+  readonly allow: boolean;
+}
+
+/** Why a thumb is no answer: `text` is for its sender. */
+interface Refusal {
+  readonly text: string;
+  /** The role that its sender would need. */
+  readonly needed?: Role;
+}
+
+function refusalOf({ approval, who, allow }: Given, trigger: Role | undefined): Refusal | undefined {
+  for (const needed of [approval.approvers, ...(trigger === undefined ? [] : [trigger])]) {
+    const text = roleFault(approval, who, needed);
+    if (text !== undefined) return { text, needed };
+  }
+  const text = allow ? (formFault(approval) ?? lengthFault(approval)) : undefined;
+  return text === undefined ? undefined : { text };
+}
+
+/** Somebody else may be faster: then nothing is said, as they see it themselves. */
+async function answer(
+  { desk }: AnswerByReactionOptions,
+  { approval: { code }, reaction, who, allow }: Given,
+): Promise<void> {
+  const given = { code, allow, scope: "once", by: deciderOf(who), reaction: idOf(reaction) } as const;
+  try {
+    await desk.answer(given, { way: "reaction" });
+  } catch (error) {
+    if (!(error instanceof AppError) || (error.code !== "conflict" && error.code !== "expired")) throw error;
+  }
+}
+
+async function refuse(
+  { store, publish, deliver, clock }: AnswerByReactionOptions,
+  { approval, reaction, who }: Given,
+  { text, needed }: Refusal,
+): Promise<void> {
+  const { code, group, channel, chat } = approval;
+  if (needed !== undefined) {
+    const data = { rule: `answering ${code} needs ${needed}`, channel, chat };
+    await publish({ type: "access.refused", group, actor: memberActor(who.sender.id), data });
+  }
+  const refused = { code, person: deciderOf(who).person, id: idOf(reaction) };
+  const refusal = { at: clock.now(), most: mostRefused, outgoing: [noticeIn(approval, text)] };
+  if (await store.refuseReaction(refused, refusal)) deliver();
+}
+
+/** Different people, and chats, may call theirs by the same id. */
+function idOf({ channel, sender, id }: IncomingReaction): string {
+  return JSON.stringify([channel, sender.id, id]);
+}

@@ -1,0 +1,58 @@
+import type { Approval, Decider } from "../../domain/approval.ts";
+import { memberActor } from "../../domain/actor.ts";
+import type { Sender } from "../../domain/message.ts";
+import { memberKey } from "../../domain/person.ts";
+import { isAtLeast, type Role } from "../../domain/role.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
+import { shownInput } from "./card.ts";
+
+/** Somebody of a chat, and what they are there. */
+export interface Answering {
+  readonly channel: string;
+  readonly sender: Sender;
+  readonly role: Role;
+  /** The name that the configuration has for whoever it is. */
+  readonly person: string | undefined;
+  /** All keys of theirs. */
+  readonly keys: readonly string[];
+}
+
+/** Who it is that answers, as it is counted, recorded and told. */
+export function deciderOf({ channel, sender, role, person, keys }: Answering): Decider {
+  return {
+    person: person === undefined ? memberKey({ channel, id: sender.id }) : `person:${person}`,
+    alsoAs: keys,
+    actor: memberActor(sender.id),
+    name: quotedName(sender.name),
+    role,
+  };
+}
+
+/** Why somebody may not answer; undefined: they may. What a server asks may also be answered by whom it is asked for. */
+export function roleFault(
+  { code, about, asker }: Pick<Approval, "code" | "about" | "asker">,
+  { role, keys }: Pick<Answering, "role" | "keys">,
+  needed: Role,
+): string | undefined {
+  if (isAtLeast(role, needed)) return undefined;
+  if (about === "form") {
+    if (keys.includes(asker.id)) return undefined;
+    return `${code} is for ${quotedName(asker.name)} or ${needed}s to answer.`;
+  }
+  const article = role === "admin" || role === "owner" ? "an" : "a";
+  return `${code} is for ${needed}s to answer, and you are ${article} ${role} here: /whoami says why.`;
+}
+
+/** Nobody says only yes where values are asked for. */
+export function formFault({ code, about }: Pick<Approval, "code" | "about">): string | undefined {
+  return about === "form"
+    ? `${code} asks for values: reply to it, write /answer ${code} name=value … there, or: ${ownCommand(`approvals answer ${code} name=value …`)}`
+    : undefined;
+}
+
+/** Nobody allows what they were not shown. */
+export function lengthFault(approval: Approval): string | undefined {
+  if (shownInput(approval).isWhole) return undefined;
+  return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
+}

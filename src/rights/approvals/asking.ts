@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+
+import type { Asker, NewApproval, ProposedChange } from "../../domain/approval.ts";
+import { newCode } from "../../domain/code.ts";
+import type { Group } from "../../domain/group.ts";
+import type { OutgoingDraft } from "../../domain/message.ts";
+import type { ToolCall } from "../../domain/model.ts";
+import type { Origin } from "../../domain/origin.ts";
+import type { Verdict } from "../../domain/policy.ts";
+import { isAtLeast, type Role } from "../../domain/role.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { cardText } from "./card.ts";
+import { noticeIn } from "./words.ts";
+
+const codeLength = 6;
+
+export interface AskingOptions {
+  readonly settings: () => { readonly expiresMinutes: number; readonly approvers: Role };
+  /** For whom the turn works. */
+  readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
+  /** Does somebody in the group's chat have this role? */
+  readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
+  /** What the call would change in the group's instructions; undefined for a call that proposes nothing. */
+  readonly changeOf: (group: Group, call: ToolCall) => Promise<ProposedChange | undefined>;
+  /** Can cards on this channel be answered by a thumb? */
+  readonly byThumb: (channel: string) => boolean;
+  readonly randomBelow: (limit: number) => number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** A call, by what was decided about it. */
+export interface AskedCall {
+  readonly call: ToolCall;
+  readonly verdict: Verdict;
+  /** What the turn had read by then. */
+  readonly origins: readonly Origin[];
+}
+
+/** Makes of a call what people are asked, and the message that asks them. */
+export type Ask = (
+  group: Group,
+  turn: string,
+  asked: AskedCall,
+) => Promise<{ readonly approval: NewApproval; readonly card: OutgoingDraft }>;
+
+/** The input of a call as it is kept and compared: equal inputs, and no others, have this digest. */
+export function digestInput(input: unknown): { readonly input: string; readonly sha256: string } {
+  const text = canonicalJson(input);
+  return { input: text, sha256: createHash("sha256").update(text).digest("hex") };
+}
+
+/** What people are asked about, and what a grant holds for: of a call that is a command also the command. */
+export function askedInput({ input }: ToolCall, { command }: Pick<Verdict, "command">): unknown {
+  return command ? { command: command.command, arguments: input } : input;
+}
+
+/** What the model has called it with, of what people were asked about. `isCommand`: the tool is one whose calls are commands. */
+export function calledInput(asked: unknown, isCommand: boolean): unknown {
+  return isCommand ? (asked as { readonly arguments?: unknown }).arguments : asked;
+}
+
+export function createAsk(options: AskingOptions): Ask {
+  return async (group, turn, { call, verdict, origins }) => {
+    const { expiresMinutes: minutes, approvers: usual } = options.settings();
+    const { rule, risk, quorum = 1 } = verdict;
+    const change = await options.changeOf(group, call);
+    const wanted = verdict.approvers ?? usual;
+    // Whoever writes the instructions owns all later conversations.
+    const approvers = change && !isAtLeast(wanted, "admin") ? "admin" : wanted;
+    const askedAt = options.clock.now();
+    const approval: NewApproval = {
+      code: newCode(codeLength, options.randomBelow),
+      call: call.id,
+      tool: call.name,
+      ...digestInput(askedInput(call, verdict)),
+      risk,
+      rule,
+      asker: await options.askerOf(group, turn),
+      approvers,
+      quorum,
+      askedAt,
+      expiresAt: askedAt + minutes * 60_000,
+      origins,
+      change,
+    };
+    const canAnswerHere = await options.isThere(group, approvers);
+    const { name, channel, chat, acting } = group;
+    const text = cardText(approval, { minutes, canAnswerHere, byThumb: options.byThumb(channel) });
+    return { approval, card: { ...noticeIn({ group: name, channel, chat, turn }, text), agent: acting?.name } };
+  };
+}

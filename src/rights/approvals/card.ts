@@ -1,0 +1,149 @@
+import { type Approval, changedThing, type NewApproval } from "../../domain/approval.ts";
+import { packageRequest } from "../../domain/packages.ts";
+import { skillProposal } from "../../domain/skill.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
+import { visibleLines } from "../../lib/text/visible.ts";
+
+/** What fits on a card. More is not read by anybody on a phone, so it is not answered there either. */
+const shownChars = 1_500;
+const shownLines = 40;
+
+/** What a call is going to do, as people are shown it. */
+interface ShownInput {
+  readonly text: string;
+  /** Nothing of it was left out. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * The exact input: a command as it is, anything else as JSON. What cannot be seen is written out, and so are marks that would end
+ * the block of code in which it stands.
+ */
+export function wholeInput(input: string): string {
+  const value: unknown = JSON.parse(input);
+  return inBlock(commandOf(value) ?? JSON.stringify(value, undefined, 2));
+}
+
+/** Text in which nothing hides, and which does not end its block. */
+export function inBlock(text: string): string {
+  return visibleLines(text).replaceAll(/`{3,}/g, (marks) => String.raw`\u{60}`.repeat(marks.length));
+}
+
+/** All that is to be looked at before a call is allowed: its input, or what it would change. */
+export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change">): string {
+  return change ? inBlock(change.diff === "" ? "(nothing would change)" : change.diff) : wholeInput(input);
+}
+
+/** As much of it as a card holds. */
+export function shownInput({
+  about,
+  input,
+  sha256,
+  change,
+}: Pick<NewApproval, "about" | "input" | "sha256" | "change">): ShownInput {
+  const text = wholeCall({ input, change });
+  const lines = text.split("\n");
+  if (about === "description" && isCut(input))
+    return { text: "(more was said than is kept: all of it cannot be shown)", isWhole: false };
+  const isWhole = text.length <= shownChars && lines.length <= shownLines;
+  if (isWhole) return { text, isWhole };
+  const beginning = lines.slice(0, shownLines).join("\n").slice(0, shownChars).toWellFormed();
+  const left = lines.length - beginning.split("\n").length;
+  const more = change ? `${left} more lines, ` : "";
+  return { text: `${beginning}\n… (cut here; ${more}${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
+}
+
+function isCut(input: string): boolean {
+  return (JSON.parse(input) as { readonly cut?: unknown }).cut === true;
+}
+
+export interface CardOptions {
+  readonly minutes: number;
+  /** Somebody in the chat has the role for it. */
+  readonly canAnswerHere: boolean;
+  /** The channel tells who reacts to what. */
+  readonly byThumb: boolean;
+}
+
+/** What asks the people of a chat. */
+export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
+  const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
+  const { text, isWhole } = shownInput(approval);
+  const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
+  return [
+    approval.about === "description"
+      ? `${plainSentence(asker.name)} says something else of its tool ${plainSentence(tool)} than when it was first seen, so the tool is not used any more. May I use it as it describes itself now? Code ${code}`
+      : // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
+        `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
+    "```",
+    text,
+    "```",
+    ...(change ? whyChange(approval) : []),
+    `Risk: ${risk}, asked because ${reasonIn(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+    howToAnswer({ code, approvers, change, isWhole, ...where }),
+  ].join("\n");
+}
+
+/** A rule has a place, such as `tools.shell`, or is a sentence. */
+function reasonIn(rule: string): string {
+  return alwaysAsked.test(rule) ? plainSentence(rule) : `of ${plainSentence(rule)}`;
+}
+
+const alwaysAsked = /^\w+ is always asked$/;
+
+function howToAnswer({
+  code,
+  approvers,
+  change,
+  isWhole,
+  canAnswerHere,
+  byThumb,
+}: Pick<Approval, "code" | "approvers" | "change"> &
+  Omit<CardOptions, "minutes"> & { readonly isWhole: boolean }): string {
+  const deny = `/deny ${code} [reason]`;
+  if (!canAnswerHere) {
+    return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
+  }
+  if (!isWhole) {
+    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
+  }
+  const scopes = change ? "" : " [once|session|day|always]";
+  const thumbs = byThumb ? ", or react with 👍 (once) or 👎" : "";
+  return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}${thumbs}`;
+}
+
+/** What the agent says about its proposal: words of whoever wrote to it, maybe. */
+function whyChange(approval: Pick<NewApproval, "about" | "tool" | "input">): string[] {
+  const { reason } = JSON.parse(approval.input) as { readonly reason?: unknown };
+  const said = typeof reason === "string" ? plainSentence(reason) : "";
+  return [whatChanges(approval), ...(said === "" ? [] : [`The agent says why: “${said}”`])];
+}
+
+function whatChanges(approval: Pick<NewApproval, "about" | "tool" | "input">): string {
+  const thing = changedThing(approval);
+  if (approval.about === "description")
+    return "These are words of the server's, to every agent that has it: what they ask for, nobody here has said.";
+  if (approval.tool === skillProposal) return `It would change ${thing}, which this group's agent then follows.`;
+  if (approval.tool === packageRequest)
+    return `It would change ${thing}, which are then in the group's containers. What is new comes from whoever publishes it, and its scripts run with network in a build of its own.`;
+  return "It would change AGENTS.md, the instructions of this group.";
+}
+
+/** `30 minutes`, `one minute`, `40 seconds`. */
+export function inMinutes(minutes: number): string {
+  if (minutes < 1) return `${Math.max(1, Math.round(minutes * 60))} seconds`;
+  return minutes === 1 ? "one minute" : `${Math.round(minutes)} minutes`;
+}
+
+function commandOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
+  return "command" in value && typeof value.command === "string" ? value.command : undefined;
+}
+
+function plainId(id: string): string {
+  return id
+    .slice(0, 100)
+    .replaceAll("@", " at ")
+    .replaceAll(/[^A-Za-z0-9 .:+_-]/g, " ");
+}

@@ -1,0 +1,53 @@
+import type { NewApproval } from "../../../domain/approval.ts";
+import type { FormField } from "../../../domain/form.ts";
+import { plainSentence, quotedName } from "../../../lib/text/plain-words.ts";
+import { inBlock, inMinutes } from "../card.ts";
+
+/** What is put to people: the values that are wanted, or an address that somebody may open. */
+export type FormWanted = { readonly fields: readonly FormField[] } | { readonly url: string };
+
+/** A form as it is kept with its approval. */
+export type KeptForm = FormWanted & { readonly server: string; readonly message: string };
+
+/** Asks the people of a chat. What the server says stands in a block of its own, so that it cannot pass for anybody else's words. */
+export function formCard(approval: NewApproval, form: KeptForm, minutes: number): string {
+  const { code, asker, tool } = approval;
+  return [
+    `The MCP server ${plainSentence(form.server)} asks, for its tool ${plainSentence(tool)} and ${quotedName(asker.name)}. Code ${code}`,
+    "```",
+    inBlock(form.message),
+    "```",
+    ...("fields" in form ? form.fields.map(describeField) : [`It wants you to open: ${form.url}`, "I do not open it."]),
+    "This is what the server says, not me, and it gets what you answer. Give it no passwords, keys or card numbers.",
+    `${howToAnswer(code, form)} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+  ].join("\n");
+}
+
+function howToAnswer(code: string, form: FormWanted): string {
+  const said =
+    "fields" in form && form.fields.length > 0 ? form.fields.map(({ name }) => `${name}=…`).join(" ") : "yes";
+  return `Who asked me, or an admin, can answer: reply to this, or write /answer ${code} ${said}, or /answer ${code} decline (or cancel).`;
+}
+
+function describeField({ name, kind, label, required, options, default: usual, ...limits }: FormField): string {
+  const choices = options?.map(({ value, label: seen }) =>
+    seen === "" ? plainSentence(value) : `${plainSentence(value)} (${seen})`,
+  );
+  const { least, most, format } = limits;
+  const words = {
+    text: format ?? "text",
+    number: "number",
+    integer: "whole number",
+    boolean: "yes or no",
+    choice: "one of",
+    choices: "some of",
+  };
+  const facts = [
+    `${words[kind]}${choices ? ` ${choices.join(", ")}` : ""}`,
+    ...(least === undefined ? [] : [`at least ${least}`]),
+    ...(most === undefined ? [] : [`at most ${most}`]),
+    ...(usual === undefined ? [] : [`left out: ${plainSentence(String(usual))}`]),
+    ...(required || usual !== undefined ? [] : ["may be left out"]),
+  ];
+  return `- ${name}${label === "" ? "" : ` (“${label}”)`}: ${facts.join("; ")}`;
+}

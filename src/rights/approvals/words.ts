@@ -1,0 +1,95 @@
+import { type Approval, changedThing, type ChangeOutcome } from "../../domain/approval.ts";
+import type { OutgoingDraft } from "../../domain/message.ts";
+import { plainSentence } from "../../lib/text/plain-words.ts";
+import { inMinutes } from "./card.ts";
+
+const scopes = {
+  once: "once",
+  session: "for this conversation",
+  day: "for a day",
+  always: "for good",
+} as const;
+
+/** In a line for the chat, what became of it. */
+export function describeDecision(approval: Approval): string {
+  const { code, state, decider, reason } = approval;
+  const call = `${nameOf(approval)} (${code})`;
+  const who = decider?.name ?? "somebody";
+  switch (state) {
+    case "open":
+      return `${call} waits: ${approval.votes} of ${approval.quorum} people have allowed it.`;
+    case "allowed":
+      return describeYes(approval, who, call);
+    case "denied":
+      return `${who} has denied ${call}${reason === undefined ? "." : `: ${plainSentence(reason)}`}`;
+    case "expired":
+      return `Nobody has answered within ${inMinutes(minutesOf(approval))}: ${call} is denied.`;
+    case "cancelled":
+      return `${call} does not matter any more: ${whyCancelled(approval)}.`;
+  }
+  return call;
+}
+
+function describeYes({ about, scope = "once" }: Approval, who: string, call: string): string {
+  if (about === undefined) return `${who} has allowed ${call} ${scopes[scope]}.`;
+  return `${who} has ${about === "form" ? "answered" : "allowed"} ${call}.`;
+}
+
+function nameOf(approval: Approval): string {
+  if (approval.about === undefined) return plainSentence(approval.tool);
+  return approval.about === "form" ? `what ${plainSentence(approval.tool)} asks` : changedThing(approval);
+}
+
+/** Why nobody is to answer it any more. */
+export function whyCancelled({ about }: Pick<Approval, "about">): string {
+  if (about === "description") return "the tool says something else by now, or was allowed in another way";
+  return about === "form" ? "the call that has asked has ended" : "its turn has ended";
+}
+
+/** What became of a change that was allowed and is not in its file. */
+export function describeOutcome(
+  approval: Pick<Approval, "about" | "code" | "tool" | "input">,
+  outcome: ChangeOutcome,
+): string {
+  const { code } = approval;
+  const thing = changedThing(approval);
+  const begin = `${thing.charAt(0).toUpperCase()}${thing.slice(1)}`;
+  if (outcome === "changed" && approval.about === "description")
+    return `${begin} has changed since ${code} was asked: it is not used.`;
+  if (outcome === "changed")
+    return `${begin} has changed since ${code} was asked. Nothing was written; it has to be proposed again.`;
+  return `${begin} could not be written (${code}). Nothing was changed; the log of the host says why.`;
+}
+
+/** Why a proposed change is not allowed for longer. */
+export function onceOnly(code: string): string {
+  return `${code} is a change: it can be allowed once, and not for longer.`;
+}
+
+/** Why a call was not run, for the model. */
+export function denialForModel(approval: Approval): string {
+  const { decider, reason } = approval;
+  if (decider === undefined) return `nobody answered within ${inMinutes(minutesOf(approval))}`;
+  if (decider.actor === "host")
+    return `The operator's policy has changed since this was asked: ${reason ?? "it is denied now"}.`;
+  return `denied by ${decider.role}: ${reason ?? "no reason was given"}`;
+}
+
+/** Said by the host in the chat that was asked, if one was. */
+export function noticesIn(
+  approval: Pick<Approval, "group" | "channel" | "chat" | "turn">,
+  text: string,
+): readonly OutgoingDraft[] {
+  return approval.channel === "" ? [] : [noticeIn(approval, text)];
+}
+
+export function noticeIn(
+  { group, channel, chat, turn }: Pick<Approval, "group" | "channel" | "chat" | "turn">,
+  text: string,
+): OutgoingDraft {
+  return { group, channel, chat, kind: "notice", text, inReplyTo: [], turn };
+}
+
+function minutesOf({ askedAt, expiresAt }: Approval): number {
+  return (expiresAt - askedAt) / 60_000;
+}

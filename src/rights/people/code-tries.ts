@@ -1,0 +1,42 @@
+import type { Store } from "../../stores/store.ts";
+
+const lockMinutes = 5;
+const mostWrong = 5;
+const forgottenMs = 24 * 3_600_000;
+
+/**
+ * Wrong codes that somebody typed, or that were typed in a chat: after five of them none is taken from there for five minutes, also over restarts
+ * and whatever becomes of the clock.
+ */
+export class CodeTries {
+  readonly #store: Pick<Store["requests"], "tries" | "noteTry" | "forgetTries">;
+  readonly #now: () => number;
+
+  /** `now` must never go back. */
+  constructor(store: Pick<Store["requests"], "tries" | "noteTry" | "forgetTries">, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** `place`: of whom or where they are counted. */
+  async isLocked(place: string): Promise<boolean> {
+    const tries = await this.#store.tries(place);
+    return tries !== undefined && tries.wrong >= mostWrong && this.#now() < tries.at + lockMinutes * 60_000;
+  }
+
+  /** Counts the code that was typed as this message, once. Is the place locked by it? */
+  async wrong(place: string, message: number): Promise<boolean> {
+    const at = this.#now();
+    const tries = await this.#store.tries(place);
+    const isOver =
+      tries !== undefined && at >= tries.at + (tries.wrong >= mostWrong ? lockMinutes * 60_000 : forgottenMs);
+    if (isOver) await this.#store.forgetTries(place);
+    return (await this.#store.noteTry({ place, message, at })) >= mostWrong;
+  }
+
+  right(place: string): Promise<void> {
+    return this.#store.forgetTries(place);
+  }
+}
+
+export const lockedText = `Too many wrong codes were typed here. None is taken for ${lockMinutes} minutes.`;

@@ -1,0 +1,29 @@
+import type { Readable, Writable } from "node:stream";
+
+import type { StdioServer } from "../../domain/mcp-server.ts";
+import type { Group } from "../../domain/group.ts";
+
+/** How a server's container ended. */
+export interface ServerEnd {
+  /** Undefined where it never ran, or nobody knows. */
+  readonly exitCode: number | undefined;
+  /** In words for the operator: `exit code 1`, `out of memory`, `ended by crabpot`. */
+  readonly reason: string;
+  /** What it wrote last to its standard error, where it ended by itself. */
+  readonly lastLine?: string | undefined;
+}
+
+/** The standard streams of a server in its container. All that comes out of it is hostile. Disposing it ends the container and waits for that. */
+export interface ServerStreams extends AsyncDisposable {
+  readonly input: Writable;
+  /** Its standard output, byte for byte, with back-pressure. What it writes to standard error is in the log. */
+  readonly output: Readable;
+  /** Never rejects. */
+  readonly ended: Promise<ServerEnd>;
+}
+
+/**
+ * Starts the container of a server, for a group or, where the server is shared, for all. Rejects with AppError: what is not installed, an
+ * engine that is away, a container that does not pass attestation. `signal` gives up; nothing is left then.
+ */
+export type OpenStdio = (server: StdioServer, group: Group | undefined, signal: AbortSignal) => Promise<ServerStreams>;

@@ -1,0 +1,82 @@
+import { memberKey } from "../../domain/person.ts";
+import { isAtLeast } from "../../domain/role.ts";
+import { agentsOf, folderOf, mainAgent } from "../../domain/session.ts";
+import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
+import { agentsNamed } from "./agents-addressed.ts";
+import type { ChatCommand, ChatMemory, CommandServices, GivenCommand } from "./command.ts";
+
+const shown = 20;
+const textChars = 200;
+
+/** Shows what the group, or one of its agents, remembers besides what was said, and lets those whose words it is have it forgotten. */
+export const memory: ChatCommand = {
+  name: "memory",
+  help: "shows what I remember as facts; /memory forget N: yours, or any if you are an admin",
+  takes: "[forget N]",
+  needs: "member",
+  needsMemory: true,
+  perAgent: true,
+  run: async (given, services) => {
+    const words = (given.pending.argument ?? "").trim();
+    if (words === "") return { text: await listFacts(given, services, agentsOf(given.group)[0]) };
+    const [, number] = /^forget\s+(\d{1,3})$/i.exec(words) ?? [];
+    if (number !== undefined) return { text: await forgetFact(given, Number(number), services) };
+    if (!given.group.agents || /^forget\b/i.test(words))
+      return { text: "Write: /memory, or /memory forget N with a number of that list." };
+    const named = agentsNamed(given.group, services, words);
+    return { text: typeof named === "string" ? named : await listFacts(given, services, named[0]?.id) };
+  },
+};
+
+async function listFacts(
+  { group, pending: { message } }: GivenCommand,
+  services: CommandServices,
+  agent = mainAgent,
+): Promise<string> {
+  const { memories, showTime } = services;
+  const folder = folderOf(group, agent);
+  const found = await memories.newest(folder, shown + 1);
+  const items = found.slice(0, shown).map((item) => ({ ...item, folder }));
+  memories.lists.shown(group.name, memberKey({ channel: message.channel, id: message.sender.id }), items);
+  const name = group.agents && services.agentNameOf(group, agent);
+  if (items.length === 0) return `${name ?? "I"} ${name === undefined ? "remember" : "remembers"} no facts yet.`;
+  const lines = items.map(({ text, category, sender, time }, index) => {
+    const who = sender === "" ? "" : `, ${quotedName(sender)}`;
+    return `${index + 1}. ${cut(plainSentence(text))} (${category}, ${showTime(time, group)}${who})`;
+  });
+  const more = found.length > shown ? [`There is more; these are the newest ${shown}.`] : [];
+  const head = name === undefined ? [] : [`What ${name} remembers:`];
+  return [...head, ...lines, ...more, "To have one forgotten: /memory forget N."].join("\n");
+}
+
+async function forgetFact(given: GivenCommand, number: number, { memories, roles }: CommandServices): Promise<string> {
+  const { group, pending, asker } = given;
+  const { channel, sender } = pending.message;
+  const who = { channel, id: sender.id };
+  const list = memories.lists.listFor(group.name, memberKey(who));
+  if (!list) return "Write /memory first: the number counts in that list.";
+  const item = list[number - 1];
+  if (!item) return `There is no number ${number} in the list; it has ${list.length}.`;
+  const now = await memories.get(item.folder ?? group.name, item.id);
+  if (!now) return `Number ${number} is forgotten.`;
+  if (now.text !== item.text) return `Number ${number} has changed since it was shown. Write /memory again.`;
+  if (!isAtLeast(asker.role, "admin") && !isOwn(now, roles.keysOf(who)))
+    return `Only ${ownersOf(now)} or an admin can have number ${number} forgotten.`;
+  await memories.forget(given, item);
+  return `Number ${number} is forgotten: ${cut(plainSentence(item.text))}`;
+}
+
+/** Nobody else's words are in it. */
+function isOwn({ people = [] }: ChatMemory, keys: readonly string[]): boolean {
+  return people.length > 0 && people.every((person) => keys.includes(person));
+}
+
+function ownersOf({ sender, people = [] }: ChatMemory): string {
+  if (people.length > 1) return "somebody whose words alone it holds";
+  return people.length === 0 || sender === "" ? "the operator" : quotedName(sender);
+}
+
+function cut(text: string): string {
+  const characters = Array.from(text);
+  return characters.length <= textChars ? text : `${characters.slice(0, textChars - 1).join("")}…`;
+}

@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+
+import type { ConfigDifferences } from "../../../domain/config-state.ts";
+import { configJsonSchema } from "../../../config/schema/json-schema.ts";
+import { tellConfigCheck } from "./config/check.ts";
+import type { CommandContext } from "../context.ts";
+import { addLeaf } from "../context.ts";
+import { addConfigInit } from "./config/init.ts";
+import { addConfigShow } from "./config/show.ts";
+import { addConfigHistory } from "./config/history.ts";
+import { addSettingCommands, showValue, tellReport, tellUnusable } from "./config/settings.ts";
+
+type Difference = ConfigDifferences["differences"][number];
+
+const appliesWhen: Readonly<Record<Difference["applies"], string>> = {
+  now: "now",
+  container: "with a new container",
+  restart: "after a restart",
+};
+
+export function addConfigCommand(program: Command, context: CommandContext): void {
+  const config = program.command("config").description("check, change and apply the configuration");
+
+  addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
+    (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
+  );
+
+  addConfigInit(config, context);
+  addConfigShow(config, context);
+  addSettingCommands(config, context);
+
+  addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
+    async (_options: object, command: Command) => {
+      const output = context.outputOf(command);
+      const { faults, differences } = await context.host.diffConfig();
+      if (faults.length > 0) {
+        if (output.json) output.object({ faults });
+        return tellUnusable(context, output, faults);
+      }
+      const columns = [
+        { title: "setting", of: ({ path }: Difference) => path },
+        { title: "host", of: ({ from }: Difference) => showValue(from) },
+        { title: "config.yaml", of: ({ to }: Difference) => showValue(to) },
+        { title: "applies", of: ({ applies }: Difference) => appliesWhen[applies] },
+      ];
+      output.items(differences, columns, "The host works with what config.yaml says.");
+    },
+  );
+
+  addApplyCommand(config, "apply", context);
+  addConfigHistory(config, context);
+
+  addLeaf(config, "schema", "the JSON Schema of config.yaml").action(async (_options: object, command: Command) => {
+    const schema = configJsonSchema(await context.adapters());
+    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
+    context.streams.stdout.write(`${text}\n`);
+  });
+}
+
+/** `crabpot reload` is `crabpot config apply`. */
+export function addReloadCommand(program: Command, context: CommandContext): void {
+  addApplyCommand(program, "reload", context);
+}
+
+function addApplyCommand(parent: Command, name: string, context: CommandContext): void {
+  addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
+    async (_options: object, command: Command) => {
+      const output = context.outputOf(command);
+      tellReport(context, output, await context.host.applyConfig());
+    },
+  );
+}

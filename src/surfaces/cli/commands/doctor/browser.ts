@@ -1,0 +1,45 @@
+import { hasBrowser } from "../../../../config/groups.ts";
+import type { Config } from "../../../../config/schema/config.ts";
+import type { CommandContext } from "../../context.ts";
+import { type CheckResult, good, warning } from "./check.ts";
+
+/** What a browser with a page takes, and what the agent and its commands need beside it. */
+const leastMemoryMb = 768;
+const leastProcesses = 200;
+
+/** Whether groups with a browser have what one needs. */
+export async function checkBrowsers(context: CommandContext): Promise<CheckResult[]> {
+  const { config } = await context.loadConfig();
+  return judgeBrowsers(config);
+}
+
+/** Says nothing where no group has one. */
+export function judgeBrowsers(config: Pick<Config, "groups" | "sandbox">): CheckResult[] {
+  const names = Object.keys(config.groups).filter((name) => hasBrowser(config, name));
+  if (names.length === 0) return [];
+  const faults = [...tooLittle(config, names), ...withoutWayOut(config, names)];
+  return faults.length > 0 ? faults : [good("browser", `${names.join(", ")}: a browser, with room for pages.`)];
+}
+
+function tooLittle({ sandbox: { memoryMb, pids } }: Pick<Config, "sandbox">, names: readonly string[]): CheckResult[] {
+  const short = [
+    ...(memoryMb < leastMemoryMb ? [`sandbox.memoryMb is ${memoryMb}, and at least ${leastMemoryMb} are needed`] : []),
+    ...(pids < leastProcesses ? [`sandbox.pids is ${pids}, and at least ${leastProcesses} are needed`] : []),
+  ];
+  if (short.length === 0) return [];
+  const detail = `The browser of ${names.join(", ")} will end when it opens larger pages: ${short.join("; ")}.`;
+  return [warning("browser", detail, "Raise them in config.yaml; 1024 and 256 are the defaults.")];
+}
+
+function withoutWayOut(
+  { groups, sandbox }: Pick<Config, "groups" | "sandbox">,
+  names: readonly string[],
+): CheckResult[] {
+  const closed = names.filter((name) => {
+    const network = groups[name]?.network ?? sandbox.network;
+    return network === "none" || network.allow.length === 0;
+  });
+  if (closed.length === 0) return [];
+  const detail = `${closed.join(", ")}: a browser, but no host that it may reach.`;
+  return [warning("browser", detail, "Name hosts in network.allow of the group: docs/browser.md.")];
+}

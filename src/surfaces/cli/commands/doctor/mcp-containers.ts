@@ -1,0 +1,113 @@
+import { configuredGroups } from "../../../../config/groups.ts";
+import { mcpServers, mcpServersOf } from "../../../../config/mcp.ts";
+import type { Config } from "../../../../config/schema/config.ts";
+import type { McpServer, StdioServer } from "../../../../domain/mcp-server.ts";
+import { AppError } from "../../../../lib/app-error.ts";
+import { ownCommand } from "../../../../lib/process/own-command.ts";
+import { Pins } from "../../../../abilities/mcp/pins/pins.ts";
+import { checkServer, type PackagePlaces } from "../../../../abilities/mcp/packages/server-packages.ts";
+import { openEngine } from "../../../../sandbox/engine/catalog.ts";
+import type { CommandContext } from "../../context.ts";
+import { configNow, packagesOf, stateOf } from "../mcp/servers.ts";
+import { bad, type CheckResult, good, warning } from "./check.ts";
+
+/** Whether what each MCP server runs is there and what it was, and whether its environment holds what should be no part of it. */
+export async function checkMcpContainers(context: CommandContext): Promise<CheckResult[]> {
+  const config = await configNow(context);
+  const servers = mcpServers(config).filter((server) => server.kind === "stdio");
+  const places = packagesOf(context);
+  const results: CheckResult[] = [];
+  for (const server of servers) {
+    results.push(await checkPackage(server, places), ...checkEnvironment(server));
+  }
+  const logins = await checkLogins(context, mcpServers(config));
+  return [...results, ...(await checkImages(context, servers)), ...logins, ...(await checkToolCount(context, config))];
+}
+
+/** As far as tools were ever seen: no server is asked. Groups with the same servers are told of together. */
+async function checkToolCount({ paths }: CommandContext, config: Config): Promise<CheckResult[]> {
+  const pins = new Pins(paths.mcpLock);
+  const most = config.mcp.maxTools;
+  const groupsOf = Map.groupBy(configuredGroups(config), ({ name }) => JSON.stringify(namesOf(config, name)));
+  const results: CheckResult[] = [];
+  for (const groups of groupsOf.values()) {
+    let count = 0;
+    const left: string[] = [];
+    for (const { name, tools } of mcpServersOf(config, groups[0]?.name ?? "")) {
+      const seen = (await pins.seen(name)).filter((tool) => tools?.includes(tool) ?? true);
+      const over = Math.min(seen.length, Math.max(0, count + seen.length - most));
+      if (over > 0) left.push(`${over} of ${name}`);
+      count += seen.length;
+    }
+    const names = groups.map(({ name }) => name).join(", ");
+    const detail = `The MCP servers of ${names} have had ${count} tools; at most ${most} are in a turn, so up to ${left.join(", ")} are left out.`;
+    if (left.length > 0)
+      results.push(
+        warning("mcp", detail, "Raise mcp.maxTools, or name the tools that are needed in mcp.servers.<name>.tools."),
+      );
+  }
+  return results;
+}
+
+function namesOf(config: Config, group: string): readonly string[] {
+  return mcpServersOf(config, group).map(({ name }) => name);
+}
+
+/** No server is asked: it is known from when one was called last. */
+async function checkLogins(context: CommandContext, servers: readonly McpServer[]): Promise<CheckResult[]> {
+  const found: CheckResult[] = [];
+  for (const server of servers) {
+    if (server.kind !== "remote") continue;
+    const { state } = await stateOf(context, server);
+    if (state === "login")
+      found.push(warning("mcp", `${server.name} asks for a login.`, ownCommand(`mcp login ${server.name}`)));
+  }
+  return found;
+}
+
+async function checkPackage(server: StdioServer, places: PackagePlaces): Promise<CheckResult> {
+  const { name } = server;
+  try {
+    const found = await checkServer(server, places);
+    if (found.state === "none") return good("mcp-containers", `${name}: there is nothing to install for it.`);
+    if (found.state === "missing")
+      return good("mcp-containers", `${name}: its package is installed when it is first needed.`);
+    const which = `${found.entry.package} ${found.entry.version}`;
+    if (found.state === "ok") return good("mcp-containers", `${name}: ${which} is what was installed.`);
+    return bad("mcp-containers", `${name}: ${which} is not started: ${found.reason}.`, ownCommand(`mcp add ${name}`));
+  } catch (error) {
+    // What the schema lets pass is said here only.
+    if (error instanceof AppError) return bad("mcp-containers", error.message, error.fix);
+    throw error;
+  }
+}
+
+const secretName = /key|token|secret|passw|credential/i;
+
+/** Names only: whoever sees the report should not see the values. */
+function checkEnvironment({ name, env }: StdioServer): CheckResult[] {
+  const names = Object.keys(env);
+  const telling = names.filter((each) => secretName.test(each) && (env[each] ?? "").length >= 8);
+  if (names.length === 0) return [];
+  if (telling.length === 0) return [good("mcp-containers", `${name}: its environment has ${names.join(", ")}.`)];
+  const detail = `${name}: the server can read what looks like a secret in its environment: ${telling.join(", ")}.`;
+  return [
+    warning(
+      "mcp",
+      detail,
+      `Move it from mcp.servers.${name}.env to mcp.servers.${name}.secrets, where the host adds it.`,
+    ),
+  ];
+}
+
+async function checkImages({ environment }: CommandContext, servers: readonly StdioServer[]): Promise<CheckResult[]> {
+  const wanted = servers.flatMap(({ name, image }) => (image === undefined ? [] : [{ name, image }]));
+  if (wanted.length === 0) return [];
+  await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
+  const results: CheckResult[] = [];
+  for (const { name, image } of wanted) {
+    if (await engine.image(image)) results.push(good("mcp-containers", `${name}: its image ${image} is there.`));
+    else results.push(bad("mcp-containers", `${name}: its image ${image} is not there.`, `docker pull ${image}`));
+  }
+  return results;
+}

@@ -1,0 +1,34 @@
+import { describePackages } from "../../../../domain/packages.ts";
+import { formatBytes } from "../../../../lib/text/bytes.ts";
+import { ownCommand } from "../../../../lib/process/own-command.ts";
+import { AppError } from "../../../../lib/app-error.ts";
+import type { CommandContext } from "../../context.ts";
+import { through } from "../image.ts";
+import { type CheckResult, good, warning } from "./check.ts";
+
+/** Whether the packages that groups ask for are there. */
+export async function checkPackages(context: CommandContext): Promise<CheckResult[]> {
+  if (!(await context.checkConfig()).ok) return [];
+  try {
+    const images = await through(context, (operations) => operations.listImages());
+    const missing = images.filter(({ state }) => state !== "ready" && state !== "unused");
+    const unused = images.filter(({ state }) => state === "unused");
+    const faults = missing.map(({ groups, packages, state, reason }) => {
+      const why = reason === undefined ? `it is ${state === "building" ? "being built" : "not built"}` : reason;
+      const text = `The image of ${groups.join(", ")} is not there (${describePackages(packages)}): ${why}`;
+      return warning("packages", text, ownCommand("image build"));
+    });
+    if (unused.length > 0) {
+      const bytes = unused.reduce((sum, image) => sum + (image.bytes ?? 0), 0);
+      const text = `${unused.length} images with packages are not asked for (${formatBytes(bytes)} with what they share).`;
+      faults.push(warning("packages", text, ownCommand("image prune")));
+    }
+    if (faults.length > 0) return faults;
+    const ready = images.length;
+    return [good("packages", ready === 0 ? "No group asks for packages." : `${ready} images with packages are there.`)];
+  } catch (error) {
+    // The check of the engine says why.
+    if (error instanceof AppError && ["image_missing", "engine_unavailable"].includes(error.code)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import { type Trigger, unknownRequest } from "../../../domain/group.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { CommandContext } from "../context.ts";
+import { addLeaf } from "../context.ts";
+import { formatTime } from "../formats.ts";
+import { addGroupSettings } from "./groups/settings.ts";
+import { ownCommand } from "../../../lib/process/own-command.ts";
+
+export function addGroupsCommand(program: Command, context: CommandContext): void {
+  const groups = program.command("groups").description("list, add, change or remove groups");
+
+  addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
+    async (_options: object, command: Command) => {
+      context.outputOf(command).items(
+        await context.read((host) => host.listGroups()),
+        [
+          { title: "group", of: (group) => group.name },
+          { title: "channel", of: (group) => group.channel },
+          { title: "chat", of: (group) => group.chat },
+          { title: "title", of: (group) => [group.title, group.left === true ? "(left)" : undefined].join(" ").trim() },
+          { title: "trigger", of: (group) => (group.main ? "always (main)" : group.trigger) },
+          { title: "model", of: (group) => group.model },
+          { title: "mounts", of: (group) => group.mounts.length },
+          { title: "instructions changed (UTC)", of: (group) => formatTime(group.instructionsChangedAt) },
+          { title: "from", of: (group) => (group.origin === "config" ? "config.yaml" : "groups add") },
+        ],
+        "There are no groups.",
+      );
+    },
+  );
+
+  addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
+    .option("--channel <channel>", "the channel that the chat is on")
+    .option("--chat <chat>", `the chat's id, as \`${ownCommand("chats")}\` shows it`)
+    .option("--code <code>", "the code of the chat's request, in place of --channel and --chat")
+    .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
+    .option("--main", "your own group: needs no mention")
+    .option("--model <route>", "the model route that answers")
+    .option("--adopt", "take the folder of this name although it is another chat's")
+    .action(
+      async (
+        name: string,
+        options: ChatOptions & { trigger?: Trigger; main?: boolean; model?: string; adopt?: boolean },
+        command: Command,
+      ) => {
+        const { trigger, main, model, adopt } = options;
+        const { channel, chat } = await findChat(context, options);
+        const group = await context.host.addGroup({ name, channel, chat, trigger, main, model, adopt });
+        const output = context.outputOf(command);
+        if (output.json) output.object(group);
+        output.line(`Added group ${group.name}: chat ${group.chat} on ${group.channel}.`);
+      },
+    );
+
+  addGroupSettings(groups, context);
+
+  addLeaf(groups, "remove <name>", "forget a group that was added at run time; its folder and messages stay").action(
+    async (name: string, _options: object, command: Command) => {
+      const removed = await context.host.removeGroup(name);
+      const output = context.outputOf(command);
+      if (output.json) output.object(removed);
+      output.line(`Removed group ${name}. Its folder is still in ${context.paths.groups}.`);
+    },
+  );
+}
+
+interface ChatOptions {
+  readonly channel?: string;
+  readonly chat?: string;
+  readonly code?: string;
+}
+
+/** The chat that is meant: named, or by the code of its request, which a denied one has, too. */
+async function findChat(
+  { host }: CommandContext,
+  { channel, chat, code }: ChatOptions,
+): Promise<{ readonly channel: string; readonly chat: string }> {
+  if (code === undefined && channel !== undefined && chat !== undefined) return { channel, chat };
+  if (code === undefined || channel !== undefined || chat !== undefined)
+    throw new AppError("usage", "Say which chat: --channel and --chat, or --code alone.", {
+      fix: `See \`${ownCommand("chats")}\`.`,
+    });
+  const found = (await host.listChats()).find(({ request }) => request?.code === code.toUpperCase());
+  if (!found) throw unknownRequest(code);
+  return found;
+}

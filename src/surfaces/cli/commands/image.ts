@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+
+import { describePackages } from "../../../domain/packages.ts";
+import { formatBytes } from "../../../lib/text/bytes.ts";
+import { visible } from "../../../lib/text/visible.ts";
+import type { ImageOperations, ImageView } from "../../../operations/operations.ts";
+import { addLeaf, type CommandContext } from "../context.ts";
+import { isWithoutHost } from "../control-socket.ts";
+import { formatTime } from "../formats.ts";
+import type { Column } from "../output.ts";
+
+/** With a host through it, so that it is on record and takes effect; without one on the engine itself. */
+export function addImageCommand(program: Command, context: CommandContext): void {
+  const image = program.command("image").description("images with the packages that groups ask for");
+  addBuild(image, context);
+  addList(image, context);
+  addPrune(image, context);
+}
+
+function addBuild(image: Command, context: CommandContext): void {
+  addLeaf(image, "build", "build what groups ask for and is not there; exit 1 if it cannot be")
+    .option("--group <group>", "only for this group")
+    .action(async ({ group }: { group?: string }, command: Command) => {
+      const output = context.outputOf(command);
+      const built = await through(context, (images) => images.buildImages(group));
+      for (const one of built) {
+        if (one.state !== "ready") context.exitCode = 1;
+        if (output.json) output.object(one);
+        const why = one.reason === undefined ? "" : `: ${visible(one.reason)}`;
+        output.line(`${one.group}: ${one.image} ${one.state}${why}`, one.state === "ready" ? "good" : "bad");
+      }
+      if (built.length === 0)
+        output.line(group === undefined ? "No group asks for packages." : `The group ${group} asks for no packages.`);
+    });
+}
+
+const columns: readonly Column<ImageView>[] = [
+  { title: "image", of: ({ image }) => image },
+  { title: "state", of: ({ state, reason }) => (reason === undefined ? state : `${state}: ${reason}`) },
+  { title: "groups", of: ({ groups }) => groups.join(", ") },
+  { title: "size", of: ({ bytes }) => (bytes === undefined ? "" : formatBytes(bytes)) },
+  { title: "built (UTC)", of: ({ createdAt }) => formatTime(createdAt) },
+  { title: "packages", of: ({ packages }) => describePackages(packages), fills: true },
+];
+
+function addList(image: Command, context: CommandContext): void {
+  addLeaf(image, "list", "what groups ask for, and what the engine has").action(
+    async (_options: object, command: Command) => {
+      const images = await through(context, (operations) => operations.listImages());
+      context.outputOf(command).items(images, columns, "There are no images with packages.");
+    },
+  );
+}
+
+function addPrune(image: Command, context: CommandContext): void {
+  addLeaf(image, "prune", "remove images with packages that no group asks for").action(
+    async (_options: object, command: Command) => {
+      const output = context.outputOf(command);
+      const removed = await through(context, (images) => images.pruneImages());
+      for (const name of removed) {
+        if (output.json) output.object({ image: name, state: "removed" });
+        output.line(`removed ${name}`);
+      }
+      if (removed.length === 0) output.line("There is nothing to remove.");
+    },
+  );
+}
+
+/** Asks the running host, or does it where none runs. */
+export async function through<Answer>(
+  context: CommandContext,
+  ask: (images: ImageOperations) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask(context.host);
+  } catch (error) {
+    if (!isWithoutHost(error)) throw error;
+  }
+  const say = (line: string): void => {
+    if (line.startsWith("Step ")) context.streams.stderr.write(`crabpot: ${visible(line.slice(0, 120))}\n`);
+  };
+  const { environment, hostFunctions } = context;
+  await using images = await hostFunctions.openStoppedImages(environment, await context.adapters(), say);
+  return await ask(images);
+}

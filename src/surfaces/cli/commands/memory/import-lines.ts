@@ -1,0 +1,59 @@
+import * as z from "zod";
+
+import { AppError, toError } from "../../../../lib/app-error.ts";
+import { checkMemory } from "../../../../abilities/memory/check-memory.ts";
+import type { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
+import type { NewMemory } from "../../../../abilities/memory/item.ts";
+import { memoryFields, parseLine, toNewMemory } from "./memory-lines.ts";
+import { readLines } from "./read-lines.ts";
+
+const exported = z.strictObject({ ...memoryFields, supersededBy: z.string().min(1).max(256).optional() });
+
+/**
+ * Reads what `memory export` wrote and gives how many there were. Throws AppError `bad_input` at the first line that cannot be read;
+ * those before it are kept, and importing again replaces them.
+ */
+export async function importLines(memory: GroupMemory, input: AsyncIterable<Buffer | string>): Promise<number> {
+  let number = 0;
+  let imported = 0;
+  const superseded: (readonly [string, string])[] = [];
+  for await (const lines of readLines(input)) {
+    const batch: Line[] = [];
+    let fault: AppError | undefined;
+    for (const line of lines) {
+      number += 1;
+      const read = line.trim() === "" ? undefined : readLine(line);
+      if (typeof read === "string") {
+        fault = new AppError("bad_input", `Line ${number}: ${read}`, {
+          fix: `mend the line and import again; the ${imported + batch.length} memories before it are kept`,
+        });
+        break;
+      }
+      if (read !== undefined) batch.push(read);
+    }
+    memory.add(batch.map(({ one }) => one));
+    imported += batch.length;
+    superseded.push(...batch.flatMap(({ one, by }) => (by === undefined ? [] : [[one.id, by] as const])));
+    if (fault !== undefined) throw fault;
+  }
+  for (const [id, by] of superseded) memory.supersede(id, by);
+  return imported;
+}
+
+interface Line {
+  readonly one: NewMemory;
+  /** What superseded it. */
+  readonly by: string | undefined;
+}
+
+/** What is wrong with it, for a line that cannot be read. */
+function readLine(line: string): Line | string {
+  try {
+    const { supersededBy, ...written } = parseLine(line, exported);
+    const one = toNewMemory(written);
+    checkMemory(one);
+    return { one, by: supersededBy };
+  } catch (thrown) {
+    return toError(thrown).message;
+  }
+}

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+
+import { AppError } from "../../../../lib/app-error.ts";
+import { ownCommand } from "../../../../lib/process/own-command.ts";
+import { faultOfFile, repairFile, type Salvaged } from "../../../../abilities/memory/file/repair.ts";
+import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
+import type { CommandContext } from "../../context.ts";
+import { isWithoutHost } from "../../control-socket.ts";
+import { pathOfMemory } from "./open-memory.ts";
+
+/** Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a host runs. */
+export async function repairIfDamaged(context: CommandContext, group: string): Promise<Salvaged | undefined> {
+  const path = pathOfMemory(context, group);
+  if (!existsSync(path)) return undefined;
+  const fault = faultOfFile(path);
+  if (fault === undefined) return undefined;
+  if (await isHostRunning(context))
+    throw new AppError(
+      "store_failed",
+      `The memory ${path} is damaged (${fault}) and cannot be repaired while a host runs.`,
+      {
+        fix: `stop the host, then ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`,
+      },
+    );
+  return repairFile(path);
+}
+
+/** In a sentence or three. */
+export function describeRepair({ items, isFromStart, aside }: Salvaged): string {
+  const again = isFromStart
+    ? " What is said in the group is taken in again with the next start, also what was forgotten one by one."
+    : "";
+  return `The file was damaged: ${items} memories could be read and are kept.${again} The damaged file is ${aside}; delete it when you do not need it any more.`;
+}
+
+async function isHostRunning({ host }: CommandContext): Promise<boolean> {
+  try {
+    await host.status();
+    return true;
+  } catch (error) {
+    if (isWithoutHost(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+
+import type { Command } from "commander";
+
+import { erasedKinds, type ErasureView } from "../../../domain/erasure.ts";
+import { visible } from "../../../lib/text/visible.ts";
+import type { ErasureOperations } from "../../../operations/operations.ts";
+import type { CommandContext } from "../context.ts";
+import { addLeaf } from "../context.ts";
+import { isWithoutHost } from "../control-socket.ts";
+import type { Output } from "../output.ts";
+
+/** What something must be set up, or said, for first. */
+const notSaidExit = 3;
+
+export function addPeopleCommand(program: Command, context: CommandContext): void {
+  const people = program.command("people").description("who is known, and what they may");
+
+  addLeaf(people, "list", "who has written in groups or is named for them, and with which role")
+    .option("--group <group>", "of this group only")
+    .action(async ({ group }: { group?: string }, command: Command) => {
+      context.outputOf(command).items(
+        await context.read((host) => host.listPeople(group)),
+        [
+          { title: "group", of: (person) => person.group },
+          { title: "id", of: (person) => person.id },
+          { title: "called", of: (person) => person.name },
+          { title: "person", of: (person) => person.person },
+          { title: "role", of: (person) => person.role },
+          { title: "because of", of: (person) => person.why },
+        ],
+        "Nobody has written yet.",
+      );
+    });
+
+  addLeaf(
+    people,
+    "forget <id>",
+    "erase what somebody (`channel:id`) said, and what was made of it, everywhere in the home",
+  )
+    .option("--yes", "without being asked")
+    .action(async (id: string, { yes = false }: { yes?: boolean }, command: Command) => {
+      const output = context.outputOf(command);
+      await withErasure(context, async (erasure) => {
+        if (!yes) {
+          const found = await erasure.lookAtPerson(id);
+          show(output, found, "would be erased");
+          if (!(await isConfirmed(context, output))) {
+            context.exitCode = notSaidExit;
+            return;
+          }
+        }
+        show(output, await erasure.erasePerson(id), "erased");
+      });
+    });
+}
+
+/** By the host that runs; where none does, this process works on the home. */
+async function withErasure(context: CommandContext, use: (erasure: ErasureOperations) => Promise<void>): Promise<void> {
+  try {
+    return await use(context.host);
+  } catch (error) {
+    if (!isWithoutHost(error) || !existsSync(context.paths.database)) throw error;
+  }
+  await using erasure = await context.hostFunctions.openOfflineErasure(context.environment, await context.adapters());
+  await use(erasure);
+}
+
+/** Only somebody at a terminal can be asked. */
+async function isConfirmed({ streams }: CommandContext, output: Output): Promise<boolean> {
+  if (output.json || !process.stdin.isTTY || streams.stdout.isTTY !== true) {
+    streams.stderr.write("crabpot: nothing was erased; add --yes to erase this. It cannot be undone.\n");
+    return false;
+  }
+  const asking = createInterface({ input: process.stdin, output: streams.stdout });
+  try {
+    const answer = await asking.question("This cannot be undone. Erase it? Write yes: ");
+    if (answer.trim().toLowerCase() === "yes") return true;
+    output.line("Nothing was erased.");
+    return false;
+  } finally {
+    asking.close();
+  }
+}
+
+function show(
+  output: Output,
+  { ids, groups, erased, files, left }: ErasureView,
+  state: "would be erased" | "erased",
+): void {
+  if (output.json) return output.object({ state, ids, groups, erased, files, left });
+  output.line(`Of ${ids.map(visible).join(", ")} in ${groups.join(", ")}:`);
+  const counts = erasedKinds.flatMap((kind) => (erased[kind] === undefined ? [] : [`${kind} ${erased[kind]}`]));
+  output.line(`  ${state}: ${counts.length === 0 ? "nothing" : counts.join(", ")}`);
+  if (files.length > 0)
+    output.line("These files belong to agents and hold words or the name of the person; look at them yourself:");
+  for (const file of files) output.line(`  ${visible(file)}`);
+  if (left.length > 0) output.line("These hold some of the words still:");
+  for (const file of left) output.line(`  ${visible(file)}`);
+}

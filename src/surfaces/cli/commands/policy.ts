@@ -1,0 +1,120 @@
+import type { Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+
+import { policyOf } from "../../../config/policy.ts";
+import { origins } from "../../../domain/origin.ts";
+import type { Origin } from "../../../domain/origin.ts";
+import type { Rule } from "../../../domain/policy.ts";
+import { roles } from "../../../domain/role.ts";
+import { ToolRegistry } from "../../../tools/registry.ts";
+import type { CommandContext } from "../context.ts";
+import { addLeaf } from "../context.ts";
+import { formatTime } from "../formats.ts";
+import { broughtTools } from "./skills/brought-tools.ts";
+import { explainCall, tellExplanation } from "./policy/explain.ts";
+import type { ExplainOptions } from "./policy/explain.ts";
+import { findAudience } from "./policy/find-audience.ts";
+
+type ExplainArguments = [
+  group: string,
+  tool: string,
+  input: string | undefined,
+  options: ExplainOptions,
+  command: Command,
+];
+
+export function addPolicyCommand(program: Command, context: CommandContext): void {
+  const policy = program.command("policy").description("which tool calls are allowed, and why");
+
+  addLeaf(
+    policy,
+    "explain <group> <tool> [input]",
+    "what would become of a tool call, and by which rule; needs no host",
+  )
+    .addOption(new Option("--role <role>", "of who asks").choices(roles).default("member"))
+    .addOption(
+      new Option("--origin <origin>", "what the turn has read, besides the words of who asks; may be repeated")
+        .argParser(collectOrigin)
+        .default([], "nothing else"),
+    )
+    .action(async (...given: ExplainArguments) => {
+      const [group, tool, input, options, command] = given;
+      const { config, adapters } = await context.loadConfig();
+      await context.configurePlugins(config);
+      const audience = await findAudience(context, { config, adapters }, group);
+      const brought = await broughtTools(context, config, group);
+      const registry = new ToolRegistry(adapters.tools).joinedBy(brought);
+      const explained = await explainCall({ ...audience, registry }, { tool, input }, options);
+      tellExplanation(context.outputOf(command), explained);
+    });
+
+  addLeaf(policy, "show <group>", "the rules for a group, in the order in which they count; needs no host").action(
+    async (name: string, _options: object, command: Command) => {
+      const { config, adapters } = await context.loadConfig();
+      const { group } = await findAudience(context, { config, adapters }, name);
+      const rules = policyOf(config, group.name).rules.map((rule) => ({ ...rule, tools: rule.tools ?? ["*"] }));
+      context.outputOf(command).items(
+        rules,
+        [
+          { title: "rule", of: (rule) => rule.name },
+          { title: "tools", of: ({ tools }) => tools.join(", ") },
+          { title: "only for", of: describeConditions, fills: true },
+          { title: "then", of: describeAction },
+        ],
+        "There are no rules: every call is denied.",
+      );
+    },
+  );
+
+  addOriginsCommands(policy, context);
+}
+
+function addOriginsCommands(policy: Command, context: CommandContext): void {
+  addLeaf(policy, "origins <group>", "what a group's folder carries of what its agents have read").action(
+    async (group: string, _options: object, command: Command) => {
+      context.outputOf(command).items(
+        await context.read((host) => host.listFolderOrigins(group)),
+        [
+          { title: "origin", of: ({ origin }) => origin },
+          { title: "since (UTC)", of: ({ since }) => formatTime(since) },
+          { title: "turn", of: ({ turn }) => turn, shownChars: 8 },
+        ],
+        "Its folder carries nothing.",
+      );
+    },
+  );
+
+  addLeaf(policy, "clear <group>", "let a group's folder carry an origin no more: you have looked at what is in it")
+    .addOption(new Option("--origin <origin>", "only this one").choices(origins))
+    .action(async (group: string, { origin }: { origin?: Origin }, command: Command) => {
+      const answer = await context.host.clearFolderOrigins(group, origin);
+      const output = context.outputOf(command);
+      if (output.json) output.object(answer);
+      output.line(
+        answer.cleared.length === 0
+          ? `The folder of group ${group} carried nothing of the kind.`
+          : `The folder of group ${group} no longer carries ${answer.cleared.join(", ")}. Conversations keep what they have read until /new.`,
+      );
+    });
+}
+
+function collectOrigin(given: string, before: readonly Origin[]): readonly Origin[] {
+  const origin = origins.find((known) => known === given);
+  if (origin) return [...before, origin];
+  throw new InvalidArgumentError(`Allowed choices are ${origins.join(", ")}.`);
+}
+
+function describeConditions({ risk, role, origins: read, match }: Pick<Rule, "risk" | "role" | "origins" | "match">) {
+  const conditions = [
+    risk === undefined ? [] : [`risk ${risk} and above`],
+    role === undefined ? [] : [`role ${role}`],
+    read === undefined ? [] : [`turns that have read ${read.join(" or ")}`],
+    match === undefined ? [] : [`input like ${JSON.stringify(match)}`],
+  ];
+  return conditions.flat().join("; ");
+}
+
+function describeAction({ action, quorum, approvers }: Pick<Rule, "action" | "quorum" | "approvers">): string {
+  const many = quorum === undefined ? "" : ` ${quorum} people`;
+  return `${action}${many}${approvers === undefined ? "" : ` (${approvers} and above)`}`;
+}

@@ -1,0 +1,55 @@
+import type { Origin } from "../../../../domain/origin.ts";
+import { sortOrigins } from "../../../../domain/origin.ts";
+import type { Verdict } from "../../../../domain/policy.ts";
+import type { Role } from "../../../../domain/role.ts";
+import { AppError } from "../../../../lib/app-error.ts";
+import { judgeToolCall } from "../../../../tools/judge-tool-call.ts";
+import type { JudgedToolCall } from "../../../../tools/judge-tool-call.ts";
+import type { ToolRegistry } from "../../../../tools/registry.ts";
+import type { Output } from "../../output.ts";
+import type { GroupAudience } from "./find-audience.ts";
+
+/** What the command line says of the turn. */
+export interface ExplainOptions {
+  readonly role: Role;
+  readonly origin: readonly Origin[];
+}
+
+/** `brought`: tools of the group's skills. Judges a call as the host would, in a turn of somebody of this role that has read their words and what else is said. */
+export async function explainCall(
+  { group, audience, registry }: GroupAudience & { readonly registry: ToolRegistry },
+  { tool, input }: { readonly tool: string; readonly input: string | undefined },
+  { role, origin }: ExplainOptions,
+): Promise<JudgedToolCall> {
+  const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+  const provenance = { role, origins: sortOrigins([role, ...origin]) };
+  return judgeToolCall({ name: tool, input: parseInput(input) }, { registry, audience, place, provenance });
+}
+
+/** Throws `bad_input` for what is no JSON object. */
+function parseInput(text: string | undefined): unknown {
+  if (text === undefined) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new AppError("bad_input", `The input ${JSON.stringify(text)} is no JSON object.`, {
+    fix: `Write it as the model would, such as '{"command":"git push"}'.`,
+  });
+}
+
+export function tellExplanation(output: Output, { verdict, looked }: JudgedToolCall): void {
+  const { action, risk, rule } = verdict;
+  if (output.json) output.object({ action, risk, rule });
+  for (const { rule: seen, misfit } of looked) output.line(`  ${seen.name}: ${misfit ?? `fits: ${seen.action}`}`);
+  output.line(`${describe(verdict)}, risk ${risk}, by ${rule}`, action === "allow" ? "good" : "bad");
+}
+
+function describe({ action, reason, quorum, approvers }: Verdict): string {
+  if (action === "deny") return `deny (the model is told: ${reason ?? "no"})`;
+  if (action === "allow") return "allow";
+  const many = quorum === undefined ? "a person" : `${quorum} people`;
+  return `ask (${many}${approvers === undefined ? "" : `, ${approvers} and above`})`;
+}

@@ -1,0 +1,58 @@
+import type { Adapters } from "../../../../config/adapters.ts";
+import { hasTrait } from "../../../../config/adapters.ts";
+import { configuredGroups, hasBrowser, sessionVisibilityOf, skillsOf } from "../../../../config/groups.ts";
+import { speaksFor } from "../../../../config/media.ts";
+import { policyOf } from "../../../../config/policy.ts";
+import type { Config } from "../../../../config/schema/config.ts";
+import { webOf } from "../../../../config/web.ts";
+import { webAbilities } from "../../../../domain/web.ts";
+import { unknownGroup } from "../../../../domain/group.ts";
+import type { Group } from "../../../../domain/group.ts";
+import { callsTools, seesImages } from "../../../../models/capabilities.ts";
+import { AppError } from "../../../../lib/app-error.ts";
+import type { Audience } from "../../../../tools/registry.ts";
+import type { CommandContext } from "../../context.ts";
+
+/** A group, and what its agent's calls are judged by. */
+export interface GroupAudience {
+  readonly group: Pick<Group, "name" | "mounts">;
+  readonly audience: Audience;
+}
+
+/** Of a group of `config.yaml`, or of one that was added at run time. Throws `not_found` for any other. */
+export async function findAudience(
+  context: CommandContext,
+  { config, adapters }: { readonly config: Config; readonly adapters: Adapters },
+  name: string,
+): Promise<GroupAudience> {
+  const configured = configuredGroups(config);
+  const group = configured.find((one) => one.name === name) ?? (await findStored(context, configured, name));
+  const audience: Audience = {
+    policy: policyOf(config, name),
+    channelCan: (ability) => hasTrait({ config, adapters }, group.channel, ability),
+    modelCallsTools: callsTools(config.models, group.model),
+    modelSees: seesImages(config.models, group.model),
+    remembers: config.memory.enabled,
+    hasSkills: skillsOf(config, name) !== "none",
+    web: webAbilities(webOf(config, name)),
+    speaks: speaksFor(config, name),
+    hasBrowser: hasBrowser(config, name),
+    seesSessions: sessionVisibilityOf(config, group) !== undefined,
+  };
+  return { group, audience };
+}
+
+async function findStored(context: CommandContext, configured: readonly Group[], name: string): Promise<Group> {
+  const known = await context
+    .read((host) => host.listGroups())
+    .catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "no_host") return configured;
+      throw error;
+    });
+  const found = known.find((group) => group.name === name);
+  if (found) return found;
+  throw unknownGroup(
+    name,
+    known.map((group) => group.name),
+  );
+}

@@ -1,0 +1,102 @@
+import { createInterface } from "node:readline/promises";
+
+import { formatBytes } from "../../../../lib/text/bytes.ts";
+import type { SkillTool } from "../../../../domain/skill-tool.ts";
+import { visible } from "../../../../lib/text/visible.ts";
+import type { InstallPlan, PlannedSkill } from "../../../../abilities/skills/install/installer.ts";
+import type { CommandContext } from "../../context.ts";
+import type { Output } from "../../output.ts";
+
+const replaced = {
+  nothing: "is new",
+  same: "is installed already, as it is",
+  other: "takes the place of the one that is installed",
+} as const;
+
+/** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
+export function showPlan(
+  output: Output,
+  { from, skills, unusable }: InstallPlan,
+  state: "planned" | "installed",
+): void {
+  for (const skill of skills) {
+    if (output.json) output.object({ ...view(skill), state, from });
+    else for (const line of describe(skill)) output.line(line);
+  }
+  for (const { name, reason } of unusable) {
+    if (output.json) output.object({ name, state: "refused", reason, from });
+    else output.line(`${visible(name)} is left out, because it cannot be used: ${visible(reason)}`);
+  }
+}
+
+function view({ name, facts, tools, sha256, wants, findings, replaces, hidesBundled, tree }: PlannedSkill) {
+  const { description, license, compatibility, unknownKeys } = facts;
+  const files = tree.files.map(({ path }) => path);
+  return {
+    name,
+    description,
+    source: "installed",
+    license,
+    compatibility,
+    sha256,
+    files,
+    tools: tools.map(viewSkillTool),
+    wants,
+    findings,
+    replaces,
+    hidesBundled,
+    ...(unknownKeys.length > 0 && { unknownKeys: unknownKeys.map(visible) }),
+  };
+}
+
+function describe(skill: PlannedSkill): string[] {
+  const { name, facts, tools, tree, wants, findings, replaces, hidesBundled } = skill;
+  const bytes = tree.files.reduce((sum, file) => sum + file.bytes.length, 0);
+  const programs = tree.files.filter(({ isExecutable }) => isExecutable).map(({ path }) => path);
+  return [
+    `${name} ${replaced[replaces]} (files: ${tree.files.length}, ${formatBytes(bytes)})`,
+    `  ${visible(facts.description)}`,
+    ...(facts.compatibility === undefined ? [] : [`  needs: ${visible(facts.compatibility)}`]),
+    ...(hidesBundled ? ["  it takes the place of the skill of this name that comes with crabpot"] : []),
+    ...tools.map(describeSkillTool),
+    ...wanted("wants to use tools (the policy decides)", wants.tools),
+    ...wanted("names hosts (a group's network decides)", wants.hosts),
+    ...wanted("wants packages", wants.packages),
+    ...wanted("programs", programs),
+    ...wanted("says what means nothing here", facts.unknownKeys.map(visible)),
+    ...findings.map(({ kind, where, shows }) => `  ! ${kind} in ${where}: ${shows}`),
+  ];
+}
+
+/** A tool that a skill brings, as `--json` shows it. */
+export function viewSkillTool({ name, kind, command, risk, args }: SkillTool) {
+  return { name, kind, command, risk, args: args.map((argument) => argument.name) };
+}
+
+/** `  brings the tool tea__boil (shell, risk medium or more): boil {{minutes}}` */
+export function describeSkillTool({ name, kind, command, risk }: SkillTool): string {
+  return `  brings the tool ${name} (${kind}, risk ${risk}${risk === "high" ? "" : " or more"}): ${visible(command)}`;
+}
+
+function wanted(what: string, names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`  ${what}: ${names.join(", ")}`];
+}
+
+/** May it be done? Without a terminal only `--yes` is a yes: then nothing is done, and the command ends with 3. */
+export async function isConfirmed(context: CommandContext, output: Output, yes: boolean): Promise<boolean> {
+  if (yes) return true;
+  const hasTerminal = context.streams.stdout.isTTY === true && process.stdin.isTTY;
+  if (!hasTerminal) {
+    output.line("Nothing was changed. To do it: the same command with --yes.");
+    context.exitCode = 3;
+    return false;
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const isYes = /^y(?:es)?$/i.test((await lines.question("Do it? [y/N] ")).trim());
+    if (!isYes) context.exitCode = 1;
+    return isYes;
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import type { Writable } from "node:stream";
+
+import type { Command } from "commander";
+
+import type { Adapters } from "../../config/adapters.ts";
+import type { Environment } from "../../config/environment.ts";
+import { homePaths } from "../../config/home/home.ts";
+import type { HomePaths } from "../../config/home/home.ts";
+import type { ConfigCheck, LoadedConfig } from "../../config/loading/load.ts";
+import type { Config } from "../../config/schema/config.ts";
+import type { Readings } from "../../operations/operations.ts";
+import type { Plugins } from "../../plugins/plugins.ts";
+import { ControlClient } from "./control-client.ts";
+import { isWithoutHost } from "./control-socket.ts";
+import type { HostFunctions } from "./host-functions.ts";
+import { Output } from "./output.ts";
+
+/** Where a command's words go. */
+export interface CommandStreams {
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+}
+
+/** What every command works with. Made for one run of the command line. */
+export class CommandContext {
+  readonly environment: Environment;
+  readonly paths: HomePaths;
+  /** The host that runs in this home; nothing is asked before a method is called. */
+  readonly host: ControlClient;
+  readonly streams: CommandStreams;
+  readonly hostFunctions: HostFunctions;
+  /** What the process ends with if the command does not throw; 1 means that a check failed. */
+  exitCode = 0;
+
+  #opened: Promise<Plugins | undefined> | undefined;
+
+  constructor(environment: Environment, streams: CommandStreams, hostFunctions: HostFunctions) {
+    this.environment = environment;
+    this.paths = homePaths(environment.crabpotHome);
+    this.host = new ControlClient(this.paths.controlSocket);
+    this.streams = streams;
+    this.hostFunctions = hostFunctions;
+  }
+
+  /** What can be configured in this home: what comes with crabpot, and its plugins. */
+  async adapters(): Promise<Adapters> {
+    return this.hostFunctions.adaptersWith(await this.plugins());
+  }
+
+  /** The configuration of this home. Throws `config_invalid` with all that is wrong in it. */
+  async loadConfig(): Promise<LoadedConfig> {
+    const { loadConfig } = await import("../../config/loading/load.ts");
+    return loadConfig(this.paths.config, this.environment.variables, await this.adapters());
+  }
+
+  /** The same, or all that is wrong in it. */
+  async checkConfig(): Promise<ConfigCheck> {
+    const { checkConfig } = await import("../../config/loading/load.ts");
+    return checkConfig(this.paths.config, this.environment.variables, await this.adapters());
+  }
+
+  /** These sections of it, whatever is wrong in others. */
+  async loadPartOfConfig(sections: readonly (keyof Config)[]): Promise<LoadedConfig> {
+    const { loadPartOfConfig } = await import("../../config/loading/part-of-config.ts");
+    return loadPartOfConfig(this.paths.config, this.environment.variables, sections, await this.adapters());
+  }
+
+  /** The plugins of this home; undefined: there are none. */
+  async plugins(): Promise<Plugins | undefined> {
+    this.#opened ??= this.hostFunctions.openInstalledPlugins(this.paths, this.environment.variables);
+    return this.#opened;
+  }
+
+  /** Lets the plugins know what the configuration says of them, for a command that shows or uses their tools. */
+  async configurePlugins(config: Pick<Config, "plugins">): Promise<void> {
+    const plugins = await this.plugins();
+    plugins?.configure(config.plugins);
+    await plugins?.verify();
+  }
+
+  /** Ends what this command has started. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const plugins = await this.#opened?.catch((): undefined => undefined);
+    await plugins?.[Symbol.asyncDispose]();
+  }
+
+  /** Looks at the running host; where none runs, at what one has left, and says so. */
+  async read<Answer>(look: (host: Readings) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await look(this.host);
+    } catch (error) {
+      if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
+    }
+    const { variables } = this.environment;
+    await using left = await this.hostFunctions.readStoppedHost(this.paths, variables, await this.adapters());
+    this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
+    return await look(left);
+  }
+
+  /** `--json` counts wherever on the line it stands. */
+  outputOf(command: Command): Output {
+    const isTerminal = this.streams.stdout.isTTY === true;
+    return new Output({
+      stream: this.streams.stdout,
+      json: wantsJson(command),
+      isTerminal,
+      width: this.streams.stdout.columns,
+      colors: isTerminal && !this.environment.variables["NO_COLOR"],
+    });
+  }
+}
+
+export function wantsJson(command: Command): boolean {
+  return command.optsWithGlobals<{ json?: boolean }>().json === true;
+}
+
+/** A command with what all of them have. */
+export function addLeaf(parent: Command, usage: string, description: string): Command {
+  return parent.command(usage).description(description).option("--json", "print one JSON object per line");
+}

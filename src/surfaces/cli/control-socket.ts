@@ -1,0 +1,75 @@
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+
+import { AppError, errorCode, isErrorCode, toError } from "../../lib/app-error.ts";
+import type { ErrorCode } from "../../lib/app-error.ts";
+import { withShortPath } from "../../lib/files/socket-path.ts";
+
+/** Asks a host over its control socket. Throws what it refuses with, or `no_host` and `unauthorized`. `silenceMs`: 0: however long it takes. */
+export async function askSocket({ socketPath: whole, path, ...asked }: Exchange): Promise<IncomingMessage> {
+  const answer = await withShortPath(whole, (socketPath) =>
+    exchange({ ...asked, socketPath, path: `/v1/control${path}` }),
+  ).catch((error: unknown) => {
+    throw toConnectionError(toError(error));
+  });
+  if (answer.statusCode === 200) return answer;
+  throw toAppError(answer.statusCode ?? 0, await readText(answer));
+}
+
+/** Nobody listens: what a host has left is all that there is to know. */
+export function isWithoutHost(error: unknown): boolean {
+  return error instanceof AppError && error.code === "no_host" && absences.has(errorCode(error.cause));
+}
+
+interface Exchange {
+  readonly socketPath: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly silenceMs: number;
+}
+
+async function exchange({ socketPath, method, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const sent = request({ socketPath, method, path, headers, timeout, agent: false }, resolve);
+  sent.once("timeout", () => sent.destroy(new AppError("no_host", `The host has not answered for ${timeout} ms.`)));
+  sent.once("error", reject);
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  return promise;
+}
+
+const absences: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+
+function toConnectionError(error: Error): Error {
+  if (error instanceof AppError) return error;
+  const code = errorCode(error);
+  if (code === "EACCES") {
+    return new AppError("unauthorized", "The control socket belongs to another user.", {
+      cause: error,
+      fix: "Run the command as the user that runs the host.",
+    });
+  }
+  const running = !absences.has(code);
+  return new AppError(
+    "no_host",
+    running ? `The host closed the connection: ${error.message}.` : "No host is running.",
+    {
+      cause: error,
+      fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
+    },
+  );
+}
+
+export async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function toAppError(status: number, text: string): AppError {
+  const { error } = JSON.parse(text) as { error: { code: string; message: string; fix?: string } };
+  const code: ErrorCode = isErrorCode(error.code) ? error.code : "store_failed";
+  const message = error.message || `The host answered with status ${status}.`;
+  return new AppError(code, message, error.fix === undefined ? {} : { fix: error.fix });
+}

@@ -1,0 +1,48 @@
+import type { Adapters } from "../../config/adapters.ts";
+import type { Environment, EnvironmentVariables } from "../../config/environment.ts";
+import type { HomePaths } from "../../config/home/home.ts";
+import type { LoadedConfig } from "../../config/loading/load.ts";
+import type { ErasureOperations, ImageOperations, Readings } from "../../operations/operations.ts";
+import type { PluginInstaller, PluginInstallerOptions } from "../../plugins/install/installer.ts";
+import type { Plugins } from "../../plugins/plugins.ts";
+
+/**
+ * Functions that build a host or a part of one. They stand above the command line, so `main.ts` hands them over; each loads its
+ * module at the first call, and a command that calls none loads none.
+ */
+export interface HostFunctions {
+  /** Runs a host until its end. Resolves with the exit code. */
+  readonly run: (options: {
+    readonly console: boolean;
+    readonly json: boolean;
+    readonly env: EnvironmentVariables;
+  }) => Promise<number>;
+  /** The plugins that are installed in a home; undefined without any. */
+  readonly openInstalledPlugins: (paths: HomePaths, variables: EnvironmentVariables) => Promise<Plugins | undefined>;
+  /** The built-in adapters and those of plugins. */
+  readonly adaptersWith: (plugins: Plugins | undefined) => Promise<Adapters>;
+  readonly createPluginInstaller: (
+    paths: HomePaths,
+    variables: EnvironmentVariables,
+    logger: PluginInstallerOptions["logger"],
+  ) => Promise<PluginInstaller>;
+  /** Reads what a stopped host has left. Throws `store_failed`. */
+  readonly readStoppedHost: (
+    paths: HomePaths,
+    variables: EnvironmentVariables,
+    adapters: Adapters,
+  ) => Promise<Readings & AsyncDisposable>;
+  /** Configured people of whom the store knows only the id that the configuration names. */
+  readonly readHalfKnownKeys: (paths: HomePaths, loaded: LoadedConfig) => Promise<string[]>;
+  /** Builds and lists images without a running host. */
+  readonly openStoppedImages: (
+    environment: Environment,
+    adapters: Adapters,
+    progress: (line: string) => void,
+  ) => Promise<ImageOperations & AsyncDisposable>;
+  /** Erases people without a running host. */
+  readonly openOfflineErasure: (
+    environment: Environment,
+    adapters: Adapters,
+  ) => Promise<ErasureOperations & AsyncDisposable>;
+}

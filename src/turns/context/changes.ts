@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { ToldFacts } from "../../domain/conversation.ts";
+import type { InstructionText } from "../../domain/protected-file.ts";
+import { escapeText } from "../../lib/text/markup.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
+import { instructionElements } from "./prompt/system-prompt.ts";
+
+/** Names that one note holds; the others are counted. */
+const mostNamed = 20;
+
+/**
+ * What has changed since the model was told, as a note for the newest message; undefined when nothing has. `instructions` are
+ * the texts of which the facts hold the digest.
+ */
+export function describeChanges(
+  before: ToldFacts,
+  now: ToldFacts,
+  instructions: readonly InstructionText[],
+): string | undefined {
+  const sentences = [
+    before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`,
+    before.timeZone === now.timeZone ? "" : `Times are in the time zone ${now.timeZone} from here on.`,
+    titleChange(before, now),
+    membersChange("joined", difference(now.members, before.members)),
+    membersChange("left", difference(before.members, now.members)),
+    foldersChange(before, now),
+    networkChange(before, now),
+    skillsChange(before, now),
+    packagesChange(before, now),
+    ...toolsChange(before, now),
+  ].filter((sentence) => sentence !== "");
+  const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
+  if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
+  return notes.length === 0 ? undefined : notes.join("\n");
+}
+
+function hostNote(text: string): string {
+  return `<host-note>${escapeText(text)}</host-note>`;
+}
+
+function titleChange(before: ToldFacts, now: ToldFacts): string {
+  if (before.title === now.title) return "";
+  return now.title === "" ? "The chat has no title any more." : `The chat is called ${quotedName(now.title)} now.`;
+}
+
+function membersChange(what: "joined" | "left", names: readonly string[]): string {
+  if (names.length === 0) return "";
+  return `${someOf(names.map((name) => quotedName(name)))} ${what} the chat.`;
+}
+
+function foldersChange(before: ToldFacts, now: ToldFacts): string {
+  if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return "";
+  const folders = now.folders.map(
+    ({ path, access }) => `${path} (${access === "rw" ? "you may change it" : "read-only"})`,
+  );
+  return `You have these folders now: ${folders.join(", ")}.`;
+}
+
+function networkChange(before: ToldFacts, now: ToldFacts): string {
+  if (JSON.stringify(before.network) === JSON.stringify(now.network)) return "";
+  if (now.network.length === 0) return "There is no network any more.";
+  return `These can be reached over the network now, and nothing else: ${now.network.join(", ")}.`;
+}
+
+function skillsChange({ skills: before = [] }: ToldFacts, { skills: now = [] }: ToldFacts): string {
+  if (isDeepStrictEqual(before, now)) return "";
+  if (now.length === 0) return "You have no skills any more.";
+  return `You have these skills now: ${someOf(now.map(({ name }) => name))}; get_available_skills says what they are for.`;
+}
+
+function packagesChange(before: ToldFacts, now: ToldFacts): string {
+  const sentences: string[] = [];
+  if (before.packages !== now.packages) {
+    const has = now.packages === undefined ? "what every agent has" : `besides what every agent has: ${now.packages}`;
+    sentences.push(`Your container has been replaced. Installed in it is now ${has}.`);
+  }
+  if (!before.lacksPackages && now.lacksPackages) sentences.push(lacking);
+  return sentences.join(" ");
+}
+
+const lacking =
+  "Packages that this group has asked for could not be installed; you go on without them. The operator sees why with `crabpot image list`.";
+
+function toolsChange({ tools: before = [] }: ToldFacts, { tools: now = [] }: ToldFacts): string[] {
+  const [gained, lost] = [difference(now, before), difference(before, now)];
+  return [
+    gained.length === 0 ? "" : `You have more tools now: ${someOf(gained)}.`,
+    lost.length === 0 ? "" : `These tools are not there for now, and calls of them are refused: ${someOf(lost)}.`,
+  ];
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+  return `${names.slice(0, mostNamed).join(", ")}${more}`;
+}
+
+function instructionsChange(texts: readonly InstructionText[]): string {
+  if (texts.length === 0) return hostNote("The group's instructions are gone: they no longer apply.");
+  const note = hostNote(
+    "The group's instructions have changed. What follows applies from here on, in place of what they said before:",
+  );
+  return `${note}\n${instructionElements(texts)}`;
+}
+
+/** Names may stand there several times: people choose them. */
+function difference(these: readonly string[], those: readonly string[]): string[] {
+  const left = new Map<string, number>();
+  for (const name of those) left.set(name, (left.get(name) ?? 0) + 1);
+  return these.filter((name) => {
+    const count = left.get(name) ?? 0;
+    left.set(name, count - 1);
+    return count <= 0;
+  });
+}

@@ -1,0 +1,62 @@
+import { type ContextSection, contextSections } from "../../../domain/context-view.ts";
+import type { ToolDefinition } from "../../../domain/model.ts";
+import { describeParts, partsOf } from "../../../domain/part.ts";
+import type { Step } from "../../../domain/turn.ts";
+import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
+import { type SectionName, sectionNames } from "../prompt/sections.ts";
+import { estimatePromptTokens } from "../tokens.ts";
+
+/** Whose the sections of the system prompt are. */
+const ownerOf: Readonly<Record<SectionName, ContextSection>> = {
+  identity: "system",
+  "sub-agent": "system",
+  runtime: "system",
+  chat: "system",
+  purpose: "instructions",
+  instructions: "instructions",
+  skills: "skills",
+  members: "chat",
+  notes: "notes",
+  zone: "system",
+};
+
+/** What a prompt is made of. */
+export interface ContextContents {
+  readonly system: readonly string[];
+  /** What each of its sections has, by name; undefined: nobody has counted. */
+  readonly sections?: Readonly<Record<string, number>> | undefined;
+  readonly tools: readonly ToolDefinition[];
+  /** What stands for the beginning of the conversation. */
+  readonly first: Step | undefined;
+  readonly steps: readonly Step[];
+}
+
+/** Whose the tokens of a prompt are; together they are what the prompt is estimated to have. */
+export function tokensBySection({
+  system,
+  sections = {},
+  tools,
+  first,
+  steps,
+}: ContextContents): Record<ContextSection, number> {
+  const counts = Object.fromEntries(contextSections.map((section) => [section, 0])) as Record<ContextSection, number>;
+  counts.system = estimatePromptTokens({ system, messages: [], tools: [] });
+  for (const name of sectionNames) {
+    const tokens = Math.min(sections[name] ?? 0, counts.system);
+    counts.system -= tokens;
+    counts[ownerOf[name]] += tokens;
+  }
+  counts.tools = estimatePromptTokens({ system: [], messages: [], tools });
+  counts.summaries = first?.tokens ?? 0;
+  for (const { body, tokens } of steps) {
+    const recalled = body.kind === "user" ? Math.min(tokens, memoryTokens(describeParts(partsOf(body)))) : 0;
+    counts.memory += recalled;
+    counts[body.kind === "tools" ? "results" : "messages"] += tokens - recalled;
+  }
+  return counts;
+}
+
+function memoryTokens(text: string): number {
+  const recalled = text.match(/<memories\b[^>]*>[\s\S]*?<\/memories>/g) ?? [];
+  return recalled.reduce((sum, one) => sum + estimateTextTokens(one), 0);
+}

@@ -1,0 +1,214 @@
+import { type AgentNotes, memoryFile, notesFolder } from "../../../domain/agent-notes.ts";
+import type { Access } from "../../../domain/group.ts";
+import {
+  instructionChars,
+  type InstructionText,
+  instructionsFile,
+  agentsSetting,
+} from "../../../domain/protected-file.ts";
+import { silentAnswer } from "../../../domain/silence.ts";
+import type { SkillSummary } from "../../../domain/skill.ts";
+import { escapeAttribute } from "../../../lib/text/markup.ts";
+import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
+import type { LocalTime } from "../time-zone.ts";
+import { type PromptTexts, type SectionName, sectionNames } from "./sections.ts";
+import { fillTemplate, type TemplateValues } from "./template.ts";
+
+/** Of each file that is not AGENTS.md. */
+const maxPersonaChars = 8_000;
+const maxMemoryChars = 8_000;
+const shownMembers = 50;
+const nameChars = 60;
+const noteNameChars = 100;
+
+export interface PromptFacts {
+  readonly agentName: string;
+  readonly group: string;
+  /** It works for another agent, not for the chat. */
+  readonly isSubAgent?: boolean | undefined;
+  /** Folders as they appear in the container. */
+  readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  /** Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the container. */
+  readonly refusedFolders?: readonly string[];
+  readonly instructions: readonly InstructionText[];
+  /** Names of the tools that this conversation is offered. */
+  readonly tools: readonly string[];
+  /** Places that can be reached, as `host:port`; absent or empty: none. */
+  readonly network?: readonly string[];
+  /** What the container has besides what every agent has. */
+  readonly packages?: string | undefined;
+  /** What its platform says of the chat; hostile. */
+  readonly chat?: { readonly title?: string | undefined; readonly members: readonly string[] } | undefined;
+  /** What the agent has noted itself; hostile. */
+  readonly notes?: AgentNotes | undefined;
+  /** What it can read up on. */
+  readonly skills?: readonly SkillSummary[] | undefined;
+  /** Of the section about skills, at most. */
+  readonly skillChars?: number | undefined;
+  readonly timeZone: LocalTime;
+  /** When the conversation began, milliseconds since 1970. */
+  readonly startedAt: number;
+}
+
+/** A section of the system prompt as a model sees it. */
+export interface PromptSection {
+  readonly name: SectionName;
+  readonly text: string;
+}
+
+/** The sections that this conversation has, in their order; those that say nothing are left out. */
+export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readonly PromptSection[] {
+  const values: Readonly<Record<SectionName, TemplateValues | undefined>> = {
+    identity: place.isSubAgent === true ? undefined : whoOf(place),
+    "sub-agent": place.isSubAgent === true ? whoOf(place) : undefined,
+    runtime: runtime(place),
+    chat: chatRules(place),
+    purpose: instructionsOf(place, (text) => isOfAgent(text)),
+    instructions: instructionsOf(place, (text) => !isOfAgent(text)),
+    skills: skills(place, texts.skills),
+    members: members(place),
+    notes: agentNotes(place),
+    zone: zone(place),
+  };
+  return sectionNames.flatMap((name) => {
+    const own = values[name];
+    const text = own === undefined ? "" : fillTemplate(texts[name], own);
+    return text === "" ? [] : [{ name, text }];
+  });
+}
+
+/**
+ * The system prompt in two parts: what stays the same for all conversations of the group, then what belongs to this one. It
+ * has no current time, so that it is the same bytes for each call of a conversation; times stand on the messages.
+ */
+export function systemPrompt(place: PromptFacts, texts: PromptTexts): readonly string[] {
+  return joinSections(promptSectionsOf(place, texts));
+}
+
+/** The same of sections that are at hand. */
+export function joinSections(sections: readonly PromptSection[]): readonly string[] {
+  const ofConversation = sectionNames.indexOf("members");
+  const isStable = ({ name }: PromptSection): boolean => sectionNames.indexOf(name) < ofConversation;
+  return [sections.filter(isStable), sections.filter((section) => !isStable(section))].map((part) =>
+    part.map(({ text }) => text).join("\n\n"),
+  );
+}
+
+function whoOf({ agentName, group, folders }: PromptFacts): TemplateValues {
+  return { agent: agentName, group, folder: ownFolder(folders) };
+}
+
+function runtime({ folders, refusedFolders = [], network = [], packages = "", tools }: PromptFacts): TemplateValues {
+  const lines = [
+    ...folders.map(({ path, access }) => `- ${path} (${access === "rw" ? "you may change it" : "read-only"})`),
+    ...refusedFolders.map(
+      (path) => `- not ${path}: it was asked for, and the host refuses it until the operator allows it`,
+    ),
+  ];
+  const [canFetch, canSearch] = [tools.includes("web_fetch"), tools.includes("web_search")];
+  return { folders: lines.join("\n"), network: network.join(", "), packages, canFetch, canSearch };
+}
+
+function chatRules({ agentName, isSubAgent = false, folders, tools }: PromptFacts): TemplateValues {
+  return {
+    agent: agentName,
+    subAgent: isSubAgent,
+    folder: ownFolder(folders),
+    canSend: tools.includes("send_message"),
+    silence: silentAnswer,
+  };
+}
+
+/** The only one that it may change. */
+function ownFolder(folders: PromptFacts["folders"]): string {
+  return folders.find(({ access }) => access === "rw")?.path ?? "no folder";
+}
+
+function instructionsOf(
+  { instructions: all }: PromptFacts,
+  isMeant: (text: InstructionText) => boolean,
+): TemplateValues | undefined {
+  const texts = all.filter(isMeant);
+  if (texts.length === 0) return undefined;
+  return { files: listed(texts.map(({ file }) => file)), instructions: instructionElements(texts) };
+}
+
+/** Each with what it is for, as many as there is room for beside the section's own words. */
+function skills({ skills: all = [], skillChars = 0 }: PromptFacts, template: string): TemplateValues | undefined {
+  if (all.length === 0) return undefined;
+  const lines: string[] = [];
+  let chars = template.length;
+  for (const { name, description } of all) {
+    const line = `<skill name="${name}">${withoutOwnElements(description).replaceAll(/\s+/g, " ")}</skill>`;
+    if (chars + line.length > skillChars) break;
+    lines.push(line);
+    chars += line.length;
+  }
+  const left = all.length - lines.length;
+  return { skills: [...lines, ...(left > 0 ? [`${left} more: get_available_skills lists them.`] : [])].join("\n") };
+}
+
+function isOfAgent({ file }: InstructionText): boolean {
+  return file === agentsSetting;
+}
+
+/** What each file says, shortened if it is long, in an element that it cannot leave. */
+export function instructionElements(texts: readonly InstructionText[]): string {
+  return texts.map(instructionElement).join("\n");
+}
+
+function instructionElement({ file, text }: InstructionText): string {
+  const isMain = file === instructionsFile || file === agentsSetting;
+  const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? instructionChars : maxPersonaChars);
+  const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
+  const tag = file === instructionsFile ? "<instructions>" : `<instructions file="${file}">`;
+  return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
+}
+
+/** `AGENTS.md, SOUL.md and USER.md` */
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat("en-GB").format(names);
+}
+
+/** Names are people's own words: they stand in an element that they cannot leave, on one line each. */
+function members({ chat }: PromptFacts): TemplateValues | undefined {
+  const { title = "", members: all = [] } = chat ?? {};
+  if (title === "" && all.length === 0) return undefined;
+  const shown = all.slice(0, shownMembers).map((name) => `<member>${shortName(name)}</member>`);
+  const more = all.length > shownMembers ? [`<omitted count="${all.length - shownMembers}"/>`] : [];
+  const titled = title === "" ? [] : [`<title>${shortName(title)}</title>`];
+  return { names: [...titled, ...shown, ...more].join("\n") };
+}
+
+/** Its own words, which may be those of whoever wrote to it: shown as that, in elements that they cannot leave. */
+function agentNotes({ notes }: PromptFacts): TemplateValues | undefined {
+  if (!notes) return undefined;
+  const { memory, refused, names, hasMore } = notes;
+  const { head, omitted } = cutEnd(memory.toWellFormed(), maxMemoryChars);
+  const rest = omitted > 0 ? `\n[the rest was left out here; the whole text is in ${memoryFile}]` : "";
+  const text = withoutOwnElements(head).trim();
+  const lines = names.map((name) => `- ${shortName(name, noteNameChars)}`);
+  const parts = [
+    ...(text === "" ? [] : [`<notes file="${memoryFile}">\n${text}${rest}\n</notes>`]),
+    ...(refused === undefined ? [] : [`${memoryFile} is not shown, because it is no ordinary file (${refused}).`]),
+    ...(names.length === 0
+      ? []
+      : [`<notes folder="${notesFolder}">`, ...lines, ...(hasMore ? ["- …"] : []), "</notes>"]),
+  ];
+  return { notes: parts.join("\n") };
+}
+
+function shortName(name: string, chars = nameChars): string {
+  return escapeAttribute(Array.from(name).slice(0, chars).join(""));
+}
+
+function zone({ timeZone, startedAt }: PromptFacts): TemplateValues {
+  return { date: timeZone.at(startedAt).slice(0, 10), zone: timeZone.zone };
+}
+
+function cutEnd(text: string, chars: number): { head: string; omitted: number } {
+  const head = text.slice(0, chars);
+  // A pair of surrogates at the edge is left out as a whole.
+  const whole = head.isWellFormed() ? head : head.slice(0, -1);
+  return { head: whole, omitted: text.length - whole.length };
+}

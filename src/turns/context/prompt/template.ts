@@ -1,0 +1,52 @@
+import Mustache from "mustache";
+
+import { nearest } from "../../../lib/text/nearest.ts";
+import { promptSections, sectionChars, type SectionName } from "./sections.ts";
+
+/** What a value is: a text, or whether something holds. */
+export type TemplateValues = Readonly<Record<string, string | boolean>>;
+
+/** A template as Mustache parses it: [kind, name or text, from, to, tokens inside …]. */
+type Token = readonly [kind: string, value: string, ...rest: unknown[]];
+
+/** Values are escaped by whoever makes them: some are elements. */
+const asItIs = { escape: (value: string): string => value };
+
+/** The text of a section with its values. The template must have no fault. */
+export function fillTemplate(text: string, values: TemplateValues): string {
+  return Mustache.render(text, values, undefined, asItIs).trim();
+}
+
+/** Why a text cannot be that section; an empty one can. */
+export function templateFaults(name: SectionName, text: string): string[] {
+  if (text.length > sectionChars) return [`has ${text.length} characters, and at most ${sectionChars} are allowed`];
+  if (text.trim() === "") return [];
+  const { may, must } = promptSections[name];
+  const known: readonly string[] = [...may, ...must];
+  try {
+    const used = namesIn(Mustache.parse(text));
+    return [
+      ...used.filter((value) => !known.includes(value)).map((value) => unknownValue(value, known)),
+      ...must.filter((value) => !used.includes(value)).map((value) => `does not show {{${value}}}`),
+    ];
+  } catch (error) {
+    return [`is no Mustache template: ${(error as Error).message}`];
+  }
+}
+
+function unknownValue(value: string, known: readonly string[]): string {
+  const near = nearest(value, known);
+  const hint = near === undefined ? `there are: ${known.join(", ")}` : `did you mean {{${near}}}?`;
+  return `has the value {{${value}}}, which this section does not know; ${hint}`;
+}
+
+/** What is no value and no section of its own, a partial say, counts as a name that nobody knows. */
+function namesIn(tokens: readonly Token[]): string[] {
+  const names = tokens.flatMap(([kind, value, , , inside]) => {
+    if (kind === "text" || kind === "!") return [];
+    if (kind === "name" || kind === "&") return [value];
+    if (kind === "#" || kind === "^") return [value, ...namesIn(inside as readonly Token[])];
+    return [`${kind}${value}`];
+  });
+  return [...new Set(names)];
+}

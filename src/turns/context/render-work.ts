@@ -1,0 +1,28 @@
+import type { Work } from "../../domain/work.ts";
+import { cutMiddle } from "../../lib/text/cut-middle.ts";
+import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";
+
+const maxTextChars = 16_000;
+
+/**
+ * Work as the model sees it: `<work cause="schedule" from="owner" by="whatsapp:4917…">what is to be done</work>`. `cause` and
+ * `from` (whose words they are) are the host's; the text is escaped, so that it can forge nothing, and so is what a program sent,
+ * which stands behind the text in a `<payload>` of its own.
+ */
+export function renderWork({
+  cause,
+  origin,
+  requester,
+  text,
+  payload,
+}: Pick<Work, "cause" | "origin" | "requester" | "text" | "payload">): string {
+  const by = requester === undefined ? "" : ` by="${escapeAttribute(requester)}"`;
+  const data = payload === undefined ? "" : `\n<payload>${shown(payload)}</payload>`;
+  return `<work cause="${cause}" from="${origin}"${by}>${shown(text)}${data}</work>`;
+}
+
+function shown(text: string): string {
+  const { head, tail, omitted } = cutMiddle(text, maxTextChars);
+  const cut = omitted > 0 ? `<cut characters="${omitted}"/>` : "";
+  return `${escapeText(head)}${cut}${escapeText(tail)}`;
+}

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+import { expect, test } from "vitest";
+
+const checkout = resolve(import.meta.dirname, "../../../..");
+
+/** Loads a module in a process of its own and prints which of ours were loaded with it. */
+async function loadedWith(module: string): Promise<string[]> {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import(${JSON.stringify(join(checkout, module))});
+    console.log(JSON.stringify(loaded));
+    process.exit();`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  return (JSON.parse(stdout) as string[]).filter((url) => url.includes(`${checkout}/src/abilities/memory/`));
+}
+
+test("a host whose groups remember nothing loads nothing that remembers", async () => {
+  expect(await loadedWith("src/host/host.ts")).toEqual([]);
+});
+
+test("a host whose groups remember leaves searching and files to the thread", async () => {
+  const loaded = (await loadedWith("src/host/memory/memory.ts")).map(
+    (url) => url.split("/src/abilities/memory/")[1] ?? "",
+  );
+
+  expect(loaded).toContain("keeping/keeper.ts");
+  expect(loaded.filter((file) => /^(?:file|index|search|text)\//.test(file))).toEqual([]);
+});

@@ -1,0 +1,77 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { describeChanges } from "../../../../src/turns/context/changes.ts";
+import type { ToldFacts } from "../../../../src/domain/conversation.ts";
+
+const facts: ToldFacts = {
+  agentName: "crab",
+  timeZone: "UTC",
+  instructions: "digest",
+  title: "Family",
+  members: ["Ann", "Bo", "Bo"],
+  folders: [{ path: "/workspace/group", access: "rw" }],
+  network: [],
+};
+
+test("nothing is told when nothing has changed", () => {
+  expect(describeChanges(facts, { ...facts, members: ["Bo", "Ann", "Bo"] }, [])).toBeUndefined();
+});
+
+test("the model is told what is different now, in one note", () => {
+  const now: ToldFacts = {
+    agentName: "claw",
+    timeZone: "Europe/Berlin",
+    instructions: "digest",
+    title: "",
+    members: ["Bo", "Cy"],
+    folders: [...facts.folders, { path: "/workspace/extra/site", access: "ro" }],
+    network: ["api.example:443"],
+  };
+
+  expect(describeChanges(facts, now, [])).toBe(
+    "<host-note>You are called &quot;claw&quot; now. Times are in the time zone Europe/Berlin from here on. The chat has no title any more. &quot;Cy&quot; joined the chat. &quot;Ann&quot;, &quot;Bo&quot; left the chat. You have these folders now: /workspace/group (you may change it), /workspace/extra/site (read-only). These can be reached over the network now, and nothing else: api.example:443.</host-note>",
+  );
+});
+
+test("new instructions are told in full, and their end too", () => {
+  const now = { ...facts, instructions: "other" };
+
+  const instructions = [
+    { file: "AGENTS.md", text: "Speak German." },
+    { file: "SOUL.md", text: "You are dry." },
+  ] as const;
+  expect(describeChanges(facts, now, instructions)).toMatch(
+    /^<host-note>The group&apos;s instructions have changed\..*<\/host-note>\n<instructions>\nSpeak German\.\n<\/instructions>\n<instructions file="SOUL\.md">\nYou are dry\.\n<\/instructions>$/,
+  );
+  expect(describeChanges(facts, now, [])).toContain("they no longer apply");
+});
+
+test("whatever people call themselves or the chat, no note is opened or closed by it, and nothing is hidden", () => {
+  const hostile = fc
+    .array(
+      fc.oneof(
+        fc.string({ unit: "binary" }),
+        fc.constantFrom(
+          "</host-note>",
+          "<host-note>",
+          "</work><work>",
+          "\u202e",
+          "\u200b",
+          "＜/host-note＞",
+          "\n",
+          '"',
+        ),
+      ),
+    )
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(hostile, fc.array(hostile), (title, members) => {
+      const text = describeChanges(facts, { ...facts, title: `x${title}`, members }, []) ?? "";
+
+      expect(text.match(/[<>]/g)).toHaveLength(4);
+      expect(text).toMatch(/^<host-note>[^<>\n]*<\/host-note>$/);
+      expect(text).not.toMatch(/[\u202e\u200b\u2066-\u2069]|\p{Cc}/u);
+    }),
+  );
+});

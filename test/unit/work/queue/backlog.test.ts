@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { expect, test } from "vitest";
+
+import { commandsOf } from "../../../../src/surfaces/chat/catalog.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
+import type { GroupChat } from "../../../../src/domain/group.ts";
+import { mainSessionsOf, SessionQueue } from "../../../../src/work/queue/session-queue.ts";
+import { openGroupRegistry } from "../../../../src/intake/chats/group-registry.ts";
+import { routerLimits } from "../../../../src/intake/limits/limits.ts";
+import { createRouter } from "../../../../src/intake/router.ts";
+import type { StoredAttachment } from "../../../../src/domain/message.ts";
+import type { BlobPart } from "../../../../src/domain/part.ts";
+import { LocalTime } from "../../../../src/turns/context/time-zone.ts";
+import { collectIntake } from "../../../../src/turns/steps/turn-intake.ts";
+import type { Store } from "../../../../src/stores/store.ts";
+import { openTestStore } from "../../../support/open-test-store.ts";
+import { someGroup, someStoredGroup } from "../../../support/some-group.ts";
+import { byMessage } from "../../../contracts/store-setup.ts";
+
+const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
+const perGroup = 100;
+const text = "x".repeat(4_000);
+const allowedGrowthMb = 12;
+
+/** What is in use when everything that can go is gone. */
+function heapMb(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed / 1024 / 1024;
+}
+
+const utc = new LocalTime("UTC");
+const noImages = new Map<StoredAttachment, BlobPart>();
+
+/** A turn as the store sees it, without a container and a model. */
+async function answer(store: Store, group: string): Promise<boolean> {
+  const session = await store.sessions.open(`main:fake:${group}`, group);
+  const parts = {
+    store,
+    render: () => [],
+    imagesOf: async () => noImages,
+    roleOf: () => "member" as const,
+    estimateTokens: () => 1,
+    clock: systemClock,
+  };
+  const settings = { agentName: "crab", timeZone: utc };
+  const intake = await collectIntake(parts, settings, {
+    group: someGroup(group, chatOf(group)),
+    hears: { except: [] },
+    openSession: () => session,
+  });
+  if (!intake) return false;
+  const id = randomUUID();
+  await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);
+  const inReplyTo = intake.waiting.map((message) => message.id);
+  const reply = { group, channel: "fake", chat: group, kind: "reply", text: "", inReplyTo, turn: id } as const;
+  await store.turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [reply] });
+  return (await store.messages.waitingCount(chatOf(group))) > 0;
+}
+
+function chatOf(name: string): GroupChat {
+  return { name, channel: "fake", chat: groups.find((group) => group.name === name)?.chat ?? "" };
+}
+
+test("ten thousand messages of a hundred groups wait outside the memory, and each is answered once, in order", async () => {
+  // In memory, as what the disk adds is measured elsewhere.
+  await using opened = await openTestStore("/dev/shm");
+  const { store } = opened;
+  const queue = new SessionQueue({
+    concurrency: 4,
+    run: async (queued) => {
+      if (await answer(store, queued.group)) queue.wake(queued);
+    },
+    onError: ({ group }, error) => expect.unreachable(`${group}: ${String(error)}`),
+  });
+  const accept = createRouter({
+    access: () => ({ may: "trigger" }),
+    commandsOf,
+    registry: await openGroupRegistry({
+      configured: groups,
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
+    store,
+    assistantName: "crab",
+    intake: () => ({ open: true }),
+    wake: () => undefined,
+    runCommands: async () => undefined,
+    notify: async () => undefined,
+    limits: { ...routerLimits, perSenderPerMinute: perGroup },
+    clock: systemClock,
+    publish: async () => undefined,
+  });
+  const before = heapMb();
+
+  for (let id = 0; id < perGroup; id += 1) {
+    const message = { channel: "fake", id: String(id), text: `${id} ${text}`, mention: false };
+    await Promise.all(
+      groups.map(({ chat }) => accept({ ...message, chat, sender: { id: `ann of ${chat}`, name: "Ann" } })),
+    );
+  }
+  const growth = heapMb() - before;
+  const other = { id: "bob", name: "Bob" };
+  const late = { channel: "fake", chat: groups[0]?.chat ?? "", sender: other, id: "x", text, mention: false };
+  const refused = await accept(late);
+  for (const { name } of groups) mainSessionsOf(chatOf(name)).forEach((queued) => queue.wake(queued));
+  const line = queue.snapshot();
+  await queue.idle();
+
+  const replies = await store.outbox.unsent(10_000);
+  expect(growth).toBeLessThan(allowedGrowthMb);
+  expect(refused).toMatchObject({ outcome: "refused", code: "all-queues-full" });
+  expect(line.waiting.length + line.running.length).toBe(groups.length);
+  for (const { name } of groups) {
+    const answered = replies.filter(({ group }) => group === name).flatMap(({ inReplyTo }) => inReplyTo);
+    expect(answered).toEqual(Array.from({ length: perGroup }, (_, id) => String(id)));
+  }
+});
