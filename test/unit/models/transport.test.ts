@@ -6,15 +6,15 @@ import { expect, test } from "vitest";
 
 import { createTransport } from "../../../src/models/transport.ts";
 
-async function answerOf(parts: readonly string[]): Promise<string> {
+async function answerOf(parts: readonly string[], init: RequestInit = {}): Promise<string> {
   const server = createServer((_request, response) => {
     for (const part of parts) response.write(part);
     response.end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   try {
-    const send = createTransport({ headers: {}, silenceMs: 10_000 });
-    const answer = await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const send = createTransport({ headers: {}, silenceMs: 120_000 });
+    const answer = await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, init);
     return await answer.text();
   } finally {
     server.closeAllConnections();
@@ -22,12 +22,26 @@ async function answerOf(parts: readonly string[]): Promise<string> {
   }
 }
 
-test("an answer of many megabytes is taken, but not a single line of them", async () => {
+test("a streamed answer of many megabytes is taken, but not a single event of them", async () => {
+  const part = "x".repeat(500_000);
+  const ask = { method: "POST", body: "{}" };
+
+  const inEvents = await answerOf(
+    Array.from({ length: 40 }, () => `data: ${part}\n\n`),
+    ask,
+  );
+  const inOneEvent = answerOf(["data: ", ...Array.from({ length: 40 }, () => part)], ask);
+
+  expect(inEvents).toHaveLength(40 * (part.length + "data: \n\n".length));
+  await expect(inOneEvent).rejects.toThrow("an event of the answer is larger than 1 MiB");
+});
+
+test("an answer that is read as a whole may have two megabytes", async () => {
   const part = "x".repeat(1024 * 1024);
 
-  const inLines = await answerOf(Array.from({ length: 20 }, () => `${part}\n`));
-  const inOneLine = answerOf(Array.from({ length: 20 }, () => part));
+  const small = await answerOf([part, part]);
+  const large = answerOf([part, part, "x"]);
 
-  expect(inLines).toHaveLength(20 * (part.length + 1));
-  await expect(inOneLine).rejects.toThrow(/larger than 2 MiB|terminated/);
+  expect(small).toHaveLength(2 * part.length);
+  await expect(large).rejects.toThrow("the answer is larger than 2 MiB");
 });
