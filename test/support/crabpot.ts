@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, realpathSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -8,8 +9,10 @@ import type { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 
 import { readEnvironment } from "../../src/config/environment.ts";
+import { homePaths } from "../../src/config/home/home.ts";
 import { hostFunctions } from "../../src/host/host-functions.ts";
 import { runCommandLine } from "../../src/surfaces/cli/command-line.ts";
+import { openFiles } from "./open-files.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** What users start. */
@@ -43,26 +46,46 @@ export async function newHome(
 
 /** What runs until it is told to stop, and what starts such a thing: signals are for a whole process. */
 const processes: ReadonlySet<string> = new Set(["start", "redteam"]);
+/** What reads the store with Node's own SQLite also beside a host. */
+const readers: ReadonlySet<string> = new Set(["audit", "config", "doctor"]);
 
 /**
  * Runs a command as a user would, but without a terminal, and in the test's own process: a start of Node takes many times as long as
  * most commands. Nothing of that process gets to the command. What is a process by nature gets one.
  */
 export async function crabpot(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
-  return processes.has(args[0] ?? "") ? crabpotProcess(options, ...args) : runHere(options, "", args);
+  return needsProcess(options, args) ? crabpotProcess(options, ...args) : runHere(options, "", args);
 }
 
 /** The same, with something to read on its standard input. */
 export async function converse(options: CommandOptions, input: string, ...args: string[]): Promise<CommandResult> {
-  if (!processes.has(args[0] ?? "")) return runHere(options, input, args);
+  return needsProcess(options, args) ? converseWithProcess(options, input, ...args) : runHere(options, input, args);
+}
+
+/** The same as `crabpot`, but always a process: for what only that has, such as variables that Node reads, and for the built program. */
+export async function crabpotProcess(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
+  return collect(startCrabpot(options, ...args));
+}
+
+/** The same as `converse`, but always a process. */
+export async function converseWithProcess(
+  options: CommandOptions,
+  input: string,
+  ...args: string[]
+): Promise<CommandResult> {
   const child = spawn(commandLine, args, { env: environmentOf(options), stdio: "pipe" });
   child.stdin.end(input);
   return collect(child);
 }
 
-/** The same as `crabpot` as a process of its own, for tests of what only that has: variables that Node reads, a program that is built. */
-export async function crabpotProcess(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
-  return collect(startCrabpot(options, ...args));
+function needsProcess({ home }: CommandOptions, [command = ""]: readonly string[]): boolean {
+  return processes.has(command) || (readers.has(command) && isStoreOpenHere(home));
+}
+
+/** A process that closes a file loses its locks on it, also those of the other SQLite that it has: that of a host in this process. */
+function isStoreOpenHere(home: string): boolean {
+  const { database } = homePaths(home);
+  return existsSync(database) && openFiles().includes(realpathSync(database));
 }
 
 async function runHere(options: CommandOptions, input: string, args: readonly string[]): Promise<CommandResult> {

@@ -247,7 +247,14 @@ test("--out writes a file that only its owner reads, and nothing is left in the 
   const run = { home: place.home, variables: { TMPDIR: temporary } };
 
   const result = await crabpotProcess(run, "audit", "report", ...january, "--format", "html", "--out", file);
-  const refused = await crabpotProcess(run, "audit", "report", ...january, "--out", join(place.home, "none", "report.md"));
+  const refused = await crabpotProcess(
+    run,
+    "audit",
+    "report",
+    ...january,
+    "--out",
+    join(place.home, "none", "report.md"),
+  );
 
   expect(result).toMatchObject({ code: 0, stdout: "" });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
