@@ -15,12 +15,9 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, CreateBody } from "../../src/sandbox/engine/engine.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import { startControlledHost } from "../support/crabpot-control.ts";
-import { crabpot, crabpotProcess, jsonLines, newHome } from "../support/crabpot.ts";
+import { crabpot, crabpotProcess, jsonLines, newHome, withoutEngine } from "../support/crabpot.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
-
-/** Where no engine is: what is not about containers is found without one. */
-const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 async function diagnose(home: string, variables: Record<string, string> = {}, run = crabpot) {
   const { code, stdout } = await run({ home, variables }, "doctor", "--json");

@@ -18,6 +18,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 /** What users start. */
 export const commandLine = resolve(import.meta.dirname, "../../scripts/crabpot");
 
+/** Variables with which there is no engine: a host may start before its engine, and what is not about containers is found without. */
+export const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
 /** What one command printed and how it ended. */
 export interface CommandResult {
   readonly code: number | null;

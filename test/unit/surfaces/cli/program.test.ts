@@ -8,6 +8,7 @@ import {
   crabpot,
   crabpotProcess,
   newHome,
+  withoutEngine,
 } from "../../../support/crabpot.ts";
 import { openErasableHome } from "../../../support/erasable-home.ts";
 
@@ -66,8 +67,7 @@ async function homeOfStoppedHost(): Promise<CommandOptions & AsyncDisposable> {
     await home.answer([await home.hear({ who: "ann", text: "hello" })], { text: "Hello Ann." });
   }
   const owned = stack.move();
-  const variables = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
-  return { home: place.home, variables, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { home: place.home, variables: withoutEngine, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 test("the program that is built does with each command what its sources do", async () => {
