@@ -31,8 +31,9 @@ test("what would take away the locks of a store that the test has open is a proc
 
   const whileOpen: boolean[] = [];
   {
-    await using _store = await openStoreAt(homePaths(place.home).database);
+    await using store = await openStoreAt(homePaths(place.home).database);
     whileOpen.push(await isProcess("config", "check"), await isProcess("profiles", "list"));
+    expect(await store.groups.list()).toEqual([]);
   }
 
   expect(whileOpen).toEqual([true, false]);

@@ -3,6 +3,7 @@ import { stringify } from "yaml";
 
 import {
   type CommandOptions,
+  type CommandResult,
   converse,
   converseWithProcess,
   crabpot,
@@ -75,13 +76,17 @@ test("the program that is built does with each command what its sources do", asy
   const { stdout } = await crabpotProcess(place, "--help");
   const listed = [...stdout.matchAll(/^ {2}([a-z]+)[ \n]/gm)].map(([, name]) => name).filter((name) => name !== "help");
 
-  expect(Object.keys(calls)).toEqual(listed);
-  for (const args of Object.values(calls)) {
-    const built = await crabpotProcess(place, ...args);
-
-    expect(built, args.join(" ")).toEqual(await crabpot(place, ...args));
-    expect(built.stdout + built.stderr, args.join(" ")).not.toBe("");
+  const ofProgram: Record<string, CommandResult> = {};
+  const ofSources: Record<string, CommandResult> = {};
+  for (const [name, args] of Object.entries(calls)) {
+    ofProgram[name] = await crabpotProcess(place, ...args);
+    ofSources[name] = await crabpot(place, ...args);
   }
+
+  expect(Object.keys(calls)).toEqual(listed);
+  expect(ofProgram).toEqual(ofSources);
+  const silent = Object.entries(ofProgram).filter(([, { stdout: told, stderr }]) => told + stderr === "");
+  expect(silent).toEqual([]);
 });
 
 test.for([
