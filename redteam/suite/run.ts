@@ -1,6 +1,6 @@
 import { glob } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { AuditRecord } from "../../src/records/audit/record.ts";
@@ -39,7 +39,8 @@ export async function loadAttacks(): Promise<readonly Attack[]> {
   const found: Attack[] = [];
   for (const file of files.toSorted()) {
     // In this form the program that is built has them too.
-    const { attacks } = (await import(`../cases/${file}`)) as { attacks: readonly Attack[] };
+    const name = basename(file, ".ts");
+    const { attacks } = (await import(`../cases/${name}.ts`)) as { attacks: readonly Attack[] };
     found.push(...attacks);
   }
   const twice = found.find(({ id }, index) => found.findIndex((other) => other.id === id) !== index);

@@ -15,15 +15,12 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, CreateBody } from "../../src/sandbox/engine/engine.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import { startControlledHost } from "../support/crabpot-control.ts";
-import { crabpot, jsonLines, newHome } from "../support/crabpot.ts";
+import { crabpot, crabpotProcess, jsonLines, newHome, withoutEngine } from "../support/crabpot.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
 
-/** Where no engine is: what is not about containers is found without one. */
-const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
-
-async function diagnose(home: string, variables: Record<string, string> = {}) {
-  const { code, stdout } = await crabpot({ home, variables }, "doctor", "--json");
+async function diagnose(home: string, variables: Record<string, string> = {}, run = crabpot) {
+  const { code, stdout } = await run({ home, variables }, "doctor", "--json");
   const results = jsonLines(stdout);
   return { code, results, bad: results.filter((result) => result["level"] === "failure") };
 }
@@ -35,7 +32,7 @@ test("a fresh home on a good machine is healthy, with a real container as proof"
   await using place = await newHome();
   const { instance } = await prepareHome(place.home);
 
-  const { code, results, bad } = await diagnose(place.home);
+  const { code, results, bad } = await diagnose(place.home, {}, crabpotProcess);
 
   expect(bad).toEqual([]);
   expect(code).toBe(0);
