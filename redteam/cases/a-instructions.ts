@@ -112,7 +112,7 @@ export const attacks: readonly Attack[] = [
       const kept = await instructionsOf(stage);
       const program = `cd /workspace/group; timeout 5 sh -c 'while :; do for way in "rm AGENTS.md" "mv AGENTS.md $0" "mv $0.new AGENTS.md" "ln AGENTS.md $0.2" "cp $0.new AGENTS.md"; do echo ${orders} > $0.new; $way 2>/dev/null && echo OPEN $way; done; done' mine-$$ | sort -u; rm -f mine-*; echo done`;
       const script = stage.model.prepare({ rounds: [[{ name: "shell", input: { command: program } }]] });
-      const added = await stage.command("work", "add", script, "--group", "red", "--session", "second", "--silent");
+      await stage.addWork("red", "second", script);
       const { output } = await stage.shell("red", program);
       for (let look = 0; look < 100 && stage.model.shown(script)?.toolOutputs.length !== 1; look += 1) {
         await stage.shell("red", "sleep 0.2");
@@ -121,7 +121,7 @@ export const attacks: readonly Attack[] = [
       const isSame = (await instructionsOf(stage)) === kept;
       return {
         seen: `${both.map(({ seen }) => seen).join("; ")}; ${isSame ? "unchanged" : "CHANGED"}`,
-        holds: added.code === 0 && isSame && both.every(({ holds }) => holds),
+        holds: isSame && both.every(({ holds }) => holds),
       };
     },
   },

@@ -211,9 +211,9 @@ export const attacks: readonly Attack[] = [
         propose("own", "../../x"),
         propose("../own", "x"),
       ]);
-      const { output } = await stage.command("approvals", "list", "--group", "red", "--json");
+      const open = JSON.stringify(await stage.list("/approvals?group=red"));
       const isRefused = outputs.length === 3 && outputs.every((said) => /already|leads out|may hold/.test(said));
-      return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !output.includes("propose_skill") };
+      return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !open.includes("propose_skill") };
     },
   },
   {

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
@@ -12,12 +11,11 @@ import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 import { ownCommand } from "../../src/lib/process/own-command.ts";
+import { isSoon, longestWaitMs } from "./waiting.ts";
 
 /** Where crabpot lies. */
 export const { checkout } = readEnvironment();
 const commandLine = join(checkout, "scripts", "crabpot");
-const startMs = 60_000;
-const endMs = 45_000;
 const outputChars = 4_000_000;
 
 /** How a command ended. */
@@ -89,7 +87,7 @@ export async function runCommand(
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
-  const limit = setTimeout(() => child.kill("SIGKILL"), startMs);
+  const limit = setTimeout(() => child.kill("SIGKILL"), longestWaitMs);
   endWithThisProcess(child);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(limit);
@@ -112,9 +110,7 @@ export function followCommand(environment: Readonly<Record<string, string>>, arg
   child.stdout.setEncoding("utf8").on("data", (text: string) => void (printed += text));
   return {
     until: async (text) => {
-      for (const end = performance.now() + startMs; performance.now() < end && !printed.includes(text);)
-        await delay(50);
-      return printed.includes(text);
+      return isSoon(() => printed.includes(text));
     },
     end: async () => {
       child.kill("SIGTERM");
@@ -165,7 +161,7 @@ export class AttackedHost implements AsyncDisposable {
     if (!this.running) return;
     const exited = once(this.#process, "exit");
     this.#process.kill(signal);
-    const limit = setTimeout(() => this.#process.kill("SIGKILL"), endMs);
+    const limit = setTimeout(() => this.#process.kill("SIGKILL"), longestWaitMs);
     await exited;
     clearTimeout(limit);
   }
@@ -199,12 +195,10 @@ export class AttackedHost implements AsyncDisposable {
 
   async #ready(): Promise<void> {
     await markPlayground(this.#playground.userHome, this.pid);
-    const limit = AbortSignal.timeout(startMs);
-    while (this.running && !limit.aborted) {
-      const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined);
-      if (answer?.ok) return;
-      await delay(25);
-    }
+    const isReady = async (): Promise<boolean> =>
+      (await fetch(`${this.url}/health/ready`).catch(() => undefined))?.ok === true;
+    await isSoon(async () => !this.running || (await isReady()), 25);
+    if (this.running && (await isReady())) return;
     const why = this.#output.slice(-2_000);
     throw new AppError("setup_required", `The host under attack could not be started. It said:\n${why}`, {
       fix: ownCommand("doctor"),

@@ -1,11 +1,9 @@
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { AppError } from "../../src/lib/app-error.ts";
 import type { InContainer, Stage, StageGroup } from "./stage.ts";
-
-const windowMs = 30_000;
+import { isSoon } from "./waiting.ts";
 
 /** Edits a group's AGENTS.md as editors do: a new file takes the place of the old one. */
 export async function editInstructions(stage: Stage, group: StageGroup, text: string): Promise<void> {
@@ -52,7 +50,7 @@ export async function attackDuringEdit(
 
 /** The next container is a new one; what was moved aside is removed. */
 export async function restoreInstructions(stage: Stage, text: string): Promise<void> {
-  await stage.command("sessions", "stop", "red");
+  await stage.stopContainers("red");
   const folder = stage.groupFolder("red");
   for (const name of await readdir(folder)) {
     if (name.startsWith("AGENTS.md")) await rm(join(folder, name), { recursive: true, force: true });
@@ -61,9 +59,6 @@ export async function restoreInstructions(stage: Stage, text: string): Promise<v
 }
 
 async function untilThere(folder: string, name: string): Promise<void> {
-  const limit = AbortSignal.timeout(windowMs);
-  while (!(await readdir(folder)).includes(name)) {
-    if (limit.aborted) throw new AppError("not_found", `${name} was not there within ${windowMs / 1000} seconds.`);
-    await delay(20);
-  }
+  if (!(await isSoon(async () => (await readdir(folder)).includes(name), 20)))
+    throw new AppError("not_found", `${name} was never there.`);
 }

@@ -8,6 +8,7 @@ import type { AttackedHost, CommandEnd } from "./host.ts";
 import { type AttackCall, AttackModel, type ShownToModel } from "./model.ts";
 import { OwnHome } from "./own-host.ts";
 import type { Stage } from "./stage.ts";
+import { isSoon, longestWaitMs } from "./waiting.ts";
 
 /** Who says something in a chat. */
 export interface Speaker {
@@ -23,8 +24,6 @@ export interface RememberingTurn {
   readonly outputs: readonly string[];
   readonly shown: ShownToModel | undefined;
 }
-
-const replyMs = 90_000;
 
 /** A host of an attack's own whose groups remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair` has two agents. */
 export class Remembering {
@@ -58,13 +57,13 @@ export class Remembering {
   async ask(group: string, text: string, sender: Speaker = mallory, id: string = randomUUID()): Promise<void> {
     const status = await this.#home.say(this.#host, group, { id, sender, text });
     if (status !== 202) throw new AppError("bad_input", `The message was refused with ${status}.`);
-    const end = AbortSignal.timeout(replyMs);
+    const end = AbortSignal.timeout(longestWaitMs);
     for (let after = 0; !end.aborted;) {
       const replies = await this.#replies(after);
       if (replies.some(({ inReplyTo }) => inReplyTo.includes(id))) return;
       after = replies.at(-1)?.seq ?? after;
     }
-    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+    throw new AppError("not_found", "There was no answer.");
   }
 
   /** Has the group's agent make tool calls, one after another. `text` is said with it. */
@@ -88,9 +87,10 @@ export class Remembering {
 
   /** Waits until the group remembers something with these words. */
   async remembered(group: string, words: string): Promise<void> {
-    const end = AbortSignal.timeout(replyMs);
-    while (!end.aborted) if ((await this.list(group)).includes(words)) return;
-    throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
+    // A process for each look would take the machine from what is waited for.
+    const isKept = async (): Promise<boolean> => (await this.holding(words)).some((path) => path.startsWith("memory/"));
+    const isListed = async (): Promise<boolean> => (await isKept()) && (await this.list(group)).includes(words);
+    if (!(await isSoon(isListed))) throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
   }
 
   /** All that a group remembers, as JSON lines. */

@@ -8,6 +8,7 @@ import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { giveBrowser } from "./browsing.ts";
+import { askControl, type ControlRequest } from "./control.ts";
 import { freePort } from "./free-port.ts";
 import { AttackedHost, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
@@ -16,6 +17,7 @@ import type { AttackCall, ShownToModel } from "./model.ts";
 import { echoGroups, openInternet, quickName } from "./stage-internet.ts";
 import type { StageInternet } from "./stage-internet.ts";
 import { prepareMounts } from "./stage-mounts.ts";
+import { longestWaitMs } from "./waiting.ts";
 import { openStageWeb, type StageWeb, surfingGroups } from "./stage-web.ts";
 import { prepareServer, serverName, serverSettings } from "./stage-server.ts";
 
@@ -72,8 +74,6 @@ export type StageGroup =
   | "surfing"
   | "fenced"
   | "browsing";
-
-const replyMs = 90_000;
 
 /** Secrets that are planted where crabpot keeps secrets; to be seen nowhere else. */
 function plantCanaries() {
@@ -195,7 +195,7 @@ export class Stage implements AsyncDisposable {
   }
 
   async request(path: string, options: RequestInit = {}): Promise<Response> {
-    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(replyMs), ...options });
+    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(longestWaitMs), ...options });
   }
 
   async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
@@ -215,14 +215,14 @@ export class Stage implements AsyncDisposable {
 
   /** Waits for the first reply or notice after `after` that fits. */
   async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
-    const limit = AbortSignal.timeout(replyMs);
+    const limit = AbortSignal.timeout(longestWaitMs);
     for (let seq = after; !limit.aborted;) {
       const replies = await this.replies(seq, 5);
       const found = replies.find(fits);
       if (found) return found;
       seq = replies.at(-1)?.seq ?? seq;
     }
-    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+    throw new AppError("not_found", "There was no answer.");
   }
 
   /** Says something and waits for what answers it. */
@@ -249,7 +249,29 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** A command of crabpot on this home. */
+  /** What the host answers on its control socket. */
+  async control(request: ControlRequest): Promise<unknown> {
+    return askControl(this.home, request);
+  }
+
+  /** What it lists there. */
+  async list<Line = unknown>(path: string): Promise<readonly Line[]> {
+    return (await this.control({ method: "GET", path })) as readonly Line[];
+  }
+
+  /** The group's next turn has a new container, whether it has had one or not. */
+  async stopContainers(group: string): Promise<void> {
+    await this.control({ method: "POST", path: "/sessions/stop", body: { target: group } }).catch((error: unknown) => {
+      if (!(error instanceof AppError && error.code === "not_found")) throw error;
+    });
+  }
+
+  /** Something for the agent of a group to do in a session of its own, with an answer that nobody gets. */
+  async addWork(group: string, session: string, text: string): Promise<void> {
+    await this.control({ method: "POST", path: "/work", body: { group, session, text, silent: true } });
+  }
+
+  /** A command of crabpot on this home, as a process. */
   async command(...args: readonly string[]): Promise<CommandEnd> {
     return runCommand(this.playground.environment, args);
   }
@@ -274,8 +296,8 @@ export class Stage implements AsyncDisposable {
 
   /** Names of the containers of this home. */
   async containers(): Promise<string[]> {
-    const { instance } = JSON.parse((await this.command("status", "--json")).output) as { instance: string };
-    return (await this.engine.list({ "crabpot.instance": instance })).map(({ name }) => name);
+    const instance = await readFile(join(this.home, "instance"), "utf8");
+    return (await this.engine.list({ "crabpot.instance": instance.trim() })).map(({ name }) => name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
