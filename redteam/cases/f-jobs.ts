@@ -1,6 +1,7 @@
 import type { Attack, Evidence } from "../suite/attack.ts";
 import { forgedAttack, violation } from "../suite/forged.ts";
-import { jobSeconds, type Stage } from "../suite/stage.ts";
+import { jobSeconds } from "../suite/stage-config.ts";
+import type { Stage } from "../suite/stage.ts";
 import { isSoon } from "../suite/waiting.ts";
 
 interface JobLine {

@@ -1,6 +1,7 @@
 import type { Attack } from "../suite/attack.ts";
 import type { AttackCall } from "../suite/model.ts";
-import { spokenChars, type Stage, type StageGroup } from "../suite/stage.ts";
+import { spokenChars } from "../suite/stage-config.ts";
+import type { Stage, StageGroup } from "../suite/stage.ts";
 import { hiddenOrder, shownText } from "../suite/stage-web.ts";
 
 const perAnswer = 8;

@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import { readAudit } from "../../src/records/audit/read.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import { freePort } from "./free-port.ts";
 import { AttackedHost, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
@@ -23,20 +22,18 @@ interface OwnWords {
 /** A home of an attack's own, without a host at first. */
 export class OwnHome implements AsyncDisposable {
   readonly playground: Playground;
-  readonly #port: number;
   readonly #token: string;
   readonly #hosts: Set<AsyncDisposable>;
 
-  private constructor(playground: Playground, port: number, { canaries, ownHosts }: Stage) {
+  private constructor(playground: Playground, { canaries, ownHosts }: Stage) {
     this.playground = playground;
-    this.#port = port;
     this.#token = canaries.token;
     this.#hosts = ownHosts;
   }
 
   static async open(stage: Stage): Promise<OwnHome> {
     const playground = await openPlayground(engineVariables(stage.playground.environment), stage.playground.userHome);
-    return new OwnHome(playground, await freePort(), stage);
+    return new OwnHome(playground, stage);
   }
 
   get path(): string {
@@ -45,13 +42,13 @@ export class OwnHome implements AsyncDisposable {
 
   /** The gateway is configured already. */
   async configure(config: object): Promise<void> {
-    const gateway = { port: this.#port, token: this.#token };
+    const gateway = { port: 0, token: this.#token };
     await writeHome(this.path, { config: { gateway, channels: { http: {} }, ...config } });
   }
 
   /** A life of the host, ended in good order. */
   async live(use: (host: AttackedHost) => Promise<unknown> = () => Promise.resolve()): Promise<AttackedHost> {
-    await using host = await AttackedHost.start(this.playground, this.#port);
+    await using host = await AttackedHost.start(this.playground);
     this.#hosts.add(host);
     await use(host);
     this.#hosts.delete(host);

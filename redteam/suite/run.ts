@@ -126,8 +126,8 @@ class Stages implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const opened = await Promise.all(this.#opened.map((stage) => stage?.catch(() => undefined)));
-    await Promise.all(opened.map((stage) => stage?.[Symbol.asyncDispose]()));
+    const opened = await Promise.all(this.#opened.map(async (stage) => stage?.catch(() => undefined)));
+    await Promise.all(opened.map(async (stage) => stage?.[Symbol.asyncDispose]()));
   }
 }
 
