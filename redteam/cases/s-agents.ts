@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, WantedRecord } from "../suite/attack.ts";
 import type { AttackCall } from "../suite/model.ts";
@@ -69,10 +70,14 @@ async function agentsOf(stage: Stage, which: "at work" | "all" = "at work"): Pro
   return stage.list<AgentLine>(`/agents?group=red${which === "all" ? "&all=true" : ""}`);
 }
 
-/** The most that ran at once while this was looked at so often. */
+/** The most that ran at once, from the first one on, while this was looked at so often. */
 async function mostAtOnce(stage: Stage, looks: number): Promise<number> {
   let most = 0;
-  for (let look = 0; look < looks; look += 1) most = Math.max(most, (await agentsOf(stage)).length);
+  await isSoon(async () => (most = (await agentsOf(stage)).length) > 0);
+  for (let look = 0; look < looks; look += 1) {
+    await delay(50);
+    most = Math.max(most, (await agentsOf(stage)).length);
+  }
   return most;
 }
 
@@ -185,7 +190,7 @@ export const attacks: readonly Attack[] = [
         say: `again: ${self}`,
       }));
       await stage.ask("red", `@crab ${bomb}`);
-      const most = await mostAtOnce(stage, 15);
+      const most = await mostAtOnce(stage, 100);
       await stage.ask("red", "/new", { sender: { id: "mallory", name: "Mallory" } });
       const left = async (): Promise<number> => {
         const names = (await stage.containers()).filter((name) => name.includes("agent"));

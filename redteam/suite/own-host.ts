@@ -46,10 +46,16 @@ export class OwnHome implements AsyncDisposable {
     await writeHome(this.path, { config: { gateway, channels: { http: {} }, ...config } });
   }
 
+  /** A host that ends with the stage. */
+  async start(): Promise<AttackedHost> {
+    const host = await AttackedHost.start(this.playground);
+    this.#hosts.add(host);
+    return host;
+  }
+
   /** A life of the host, ended in good order. */
   async live(use: (host: AttackedHost) => Promise<unknown> = () => Promise.resolve()): Promise<AttackedHost> {
-    await using host = await AttackedHost.start(this.playground);
-    this.#hosts.add(host);
+    await using host = await this.start();
     await use(host);
     this.#hosts.delete(host);
     return host;
@@ -80,9 +86,10 @@ export class OwnHome implements AsyncDisposable {
     return runCommand(this.playground.environment, args);
   }
 
-  async records(type: AuditRecord["type"]): Promise<AuditRecord[]> {
+  /** Of this type, or all. */
+  async records(type?: AuditRecord["type"]): Promise<AuditRecord[]> {
     const found = await Array.fromAsync(readAudit({ folder: join(this.path, "audit") }));
-    return found.filter((record) => record.type === type);
+    return found.filter((record) => type === undefined || record.type === type);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
