@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
+import { gzip } from "node:zlib";
 
 import type { Attack } from "../suite/attack.ts";
 import type { Stage } from "../suite/stage.ts";
@@ -121,7 +121,7 @@ export const attacks: readonly Attack[] = [
           "-P",
           "evil",
         ]);
-        await writeFile(join(folder, "bomb.tar.gz"), gzipSync(Buffer.alloc(512 * 1024 * 1024)));
+        await writeFile(join(folder, "bomb.tar.gz"), await promisify(gzip)(Buffer.alloc(512 * 1024 * 1024)));
         const ends = [];
         for (const name of ["link", "pipe", "out", "bomb"])
           ends.push(await stage.command("skills", "install", join(folder, `${name}.tar.gz`), "--yes"));

@@ -93,7 +93,7 @@ async function* playAll(
     await clearLeftovers(engine);
     const folder = join(homeFolder, ".docker");
     const environment = { PATH: "/usr/bin:/bin", DOCKER_CONFIG: folder, ...engineVariables(variables) };
-    await using stages = new Stages(() => Stage.open(engine, environment));
+    await using stages = new Stages(() => openGreeted(engine, environment));
     using over = new DisposableStack();
     const end = new AbortController();
     over.defer(() => end.abort());
@@ -118,17 +118,23 @@ class Stages implements AsyncDisposable {
     this.#open = open;
   }
 
-  /** Both groups that most attacks speak in have their containers. */
-  async ofLane(lane: number): Promise<Stage> {
-    const stage = await (this.#opened[lane] ??= this.#open());
-    await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
-    return stage;
+  ofLane(lane: number): Promise<Stage> {
+    return (this.#opened[lane] ??= this.#open());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const opened = await Promise.all(this.#opened.map(async (stage) => stage?.catch(() => undefined)));
     await Promise.all(opened.map(async (stage) => stage?.[Symbol.asyncDispose]()));
   }
+}
+
+/** Both groups that most attacks speak in have their containers. */
+async function openGreeted(...given: Parameters<typeof Stage.open>): Promise<Stage> {
+  await using stack = new AsyncDisposableStack();
+  const stage = stack.use(await Stage.open(...given));
+  await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
+  stack.move();
+  return stage;
 }
 
 /** Plays scenes in several lanes at once, each with a stage of its own, and beside them the attacks that only wait. */
