@@ -166,15 +166,16 @@ async function* playInLanes(
 type Scene = readonly Attack[];
 
 /**
- * Those with the most attacks first, so that no lane has long to play when the others have ended; but those whose secrets are
- * said have to wait until all others have begun.
+ * Those with a browser and those with the most attacks first, so that no lane has long to play when the others have ended; but
+ * those by which secrets are said have to wait until all others have begun.
  */
 function scenesOf(attacks: readonly LoadedAttack[]): readonly Scene[] {
-  const saysSecrets = (scene: Scene): number => (scene.some((attack) => attack.saysSecrets === true) ? 1 : 0);
-  return Map.groupBy(attacks, ({ scene }) => scene)
-    .values()
-    .toArray()
-    .toSorted((one, other) => saysSecrets(one) - saysSecrets(other) || other.length - one.length);
+  const rank = (scene: Scene): number => {
+    if (scene.some(({ saysSecrets }) => saysSecrets === true)) return 0;
+    return scene.some(({ needsBrowser }) => needsBrowser === true) ? 1_000 : scene.length;
+  };
+  const scenes = Map.groupBy(attacks, ({ scene }) => scene).values();
+  return scenes.toArray().toSorted((one, other) => rank(other) - rank(one));
 }
 
 type Lane = AsyncGenerator<Verdict, void>;
