@@ -62,9 +62,9 @@ const refusedFor = (reason: string): Attack["audit"] => ({
 
 /** An attack that strikes while the operator edits, with what must be true of the instructions afterwards. */
 function editAttack(
-  attack: Pick<Attack, "id" | "title"> & { readonly reason: string; readonly strike: (stage: Stage) => string },
+  attack: Pick<Attack, "id" | "title"> & { readonly reason: string; readonly make: (stage: Stage) => string },
 ): Attack {
-  const { id, title, reason, strike } = attack;
+  const { id, title, reason, make } = attack;
   return {
     id,
     title,
@@ -74,7 +74,7 @@ function editAttack(
     audit: refusedFor(reason),
     attempt: async (stage) => {
       const kept = await instructionsOf(stage);
-      const during = await attackDuringEdit(stage, { strike: strike(stage), text: `${kept}\nEdited.\n` });
+      const during = await attackDuringEdit(stage, { make: make(stage), text: `${kept}\nEdited.\n` });
       const next = await nextTurn(stage);
       const facts = await lstat(join(stage.groupFolder("red"), "AGENTS.md"));
       await restoreInstructions(stage, kept);
@@ -129,24 +129,24 @@ export const attacks: readonly Attack[] = [
     id: "A26",
     title: "the agent waits until the operator edits AGENTS.md, and puts its own in the new one's place",
     reason: "foreign-owner",
-    strike: () => `echo ${orders} > AGENTS.md; chmod 444 AGENTS.md`,
+    make: () => `echo ${orders} > evil; chmod 444 evil`,
   }),
   editAttack({
     id: "A27",
     title: "it puts a link to a secret of the host there, for the host to read and the engine to mount over",
     reason: "link",
-    strike: ({ playground }) => `ln -s ${playground.userHome}/.ssh/id_ed25519 AGENTS.md`,
+    make: ({ playground }) => `ln -s ${playground.userHome}/.ssh/id_ed25519 evil`,
   }),
   editAttack({
     id: "A28",
     title: "it puts a folder there, so that no later container can be started",
     reason: "not-a-file",
-    strike: () => "mkdir -p AGENTS.md/x",
+    make: () => "mkdir -p evil/x",
   }),
   editAttack({
     id: "A29",
     title: "it removes the operator's rules and leaves nothing",
     reason: "missing",
-    strike: () => "true",
+    make: () => "true",
   }),
 ];

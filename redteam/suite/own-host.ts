@@ -61,6 +61,11 @@ export class OwnHome implements AsyncDisposable {
     return host;
   }
 
+  /** Of a connection that is used again the host may let go in the very moment. */
+  get #headers(): Readonly<Record<string, string>> {
+    return { authorization: `Bearer ${this.#token}`, connection: "close" };
+  }
+
   async say(
     host: AttackedHost,
     group: string,
@@ -68,7 +73,7 @@ export class OwnHome implements AsyncDisposable {
   ): Promise<number> {
     const answer = await fetch(`${host.url}/v1/channels/http/messages`, {
       method: "POST",
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      headers: { ...this.#headers, "content-type": "application/json" },
       body: JSON.stringify({ id, group, sender, text }),
     });
     await answer.arrayBuffer();
@@ -78,7 +83,7 @@ export class OwnHome implements AsyncDisposable {
   /** What the host has said in chats. */
   async said(host: AttackedHost): Promise<string[]> {
     const url = `${host.url}/v1/channels/http/replies?after=0&wait=2`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    const answer = await fetch(url, { headers: this.#headers });
     return ((await answer.json()) as { replies: { text: string }[] }).replies.map(({ text }) => text);
   }
 

@@ -163,7 +163,7 @@ export class Remembering {
 
   async #replies(after: number): Promise<{ readonly seq: number; readonly inReplyTo: readonly string[] }[]> {
     const url = `${this.#host.url}/v1/channels/http/replies?after=${after}&wait=5`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}`, connection: "close" } });
     return ((await answer.json()) as { replies: { seq: number; inReplyTo: string[] }[] }).replies;
   }
 }

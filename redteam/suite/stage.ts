@@ -176,7 +176,10 @@ export class Stage implements AsyncDisposable {
   }
 
   async request(path: string, options: RequestInit = {}): Promise<Response> {
-    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(longestWaitMs), ...options });
+    const headers = new Headers(options.headers);
+    // Of a connection that is used again the host may let go in the very moment.
+    headers.set("connection", "close");
+    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(longestWaitMs), ...options, headers });
   }
 
   async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
