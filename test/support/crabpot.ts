@@ -111,12 +111,16 @@ async function collect(child: ChildProcessByStdio<Writable | null, Readable, Rea
 
 /** Starts a command as a process that the test looks at or ends. */
 export function startCrabpot(options: CommandOptions, ...args: string[]) {
-  const words = options.program === undefined ? [commandLine, ...args] : [process.execPath, options.program, ...args];
-  const [program = "", ...rest] = words;
-  return spawn(program, rest, {
-    env: environmentOf(options),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const { program, args: words, environment } = commandOf(options, ...args);
+  return spawn(program, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** What is run for a command line, and with which environment. */
+export function commandOf(options: CommandOptions, ...args: string[]) {
+  const environment = environmentOf(options);
+  return options.program === undefined
+    ? { program: commandLine, args, environment }
+    : { program: process.execPath, args: [options.program, ...args], environment };
 }
 
 /** Nothing else of the test's own. */

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What has not come by then does not come, however busy the machine is. */
+export const longestWaitMs = 300_000;
+
+/** Looks until something is there. Undefined when nothing comes. */
+export async function waitFor<Found>(
+  look: () => Promise<Found | undefined> | Found | undefined,
+  pauseMs = 50,
+): Promise<Found | undefined> {
+  for (const end = performance.now() + longestWaitMs; performance.now() < end; await delay(pauseMs)) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Looks until something is so. False when it never is. */
+export async function isSoon(look: () => Promise<boolean> | boolean, pauseMs = 50): Promise<boolean> {
+  return (await waitFor(async () => ((await look()) ? true : undefined), pauseMs)) ?? false;
+}
