@@ -42,6 +42,10 @@ test("a fresh home on a good machine is healthy, with a real container as proof"
   expect(results).toContainEqual(expect.objectContaining({ check: "sandbox", ok: true }));
   expect(Object.keys(results[0] ?? {})).toEqual(["check", "ok", "detail", "fix", "level"]);
   await using engine = await openEngine({ env: process.env, homeFolder: place.home });
+  const { kind, version, address } = await engine.facts();
+  expect(results).toContainEqual(
+    expect.objectContaining({ check: "engine", ok: true, detail: `${kind} ${version} at ${address}` }),
+  );
   expect(await engine.list({ "crabpot.instance": instance })).toEqual([]);
 });
 
@@ -220,6 +224,24 @@ test("an engine that does not answer, or has not the runtime that is wanted, is 
 
   expect(away.bad).toMatchObject([{ check: "engine", detail: expect.stringContaining("/nowhere/docker.sock") }]);
   expect(other.bad).toMatchObject([{ check: "runtime", detail: expect.stringContaining("no runtime kata") }]);
+});
+
+test("an engine that is not a socket of this machine is refused, with what to do, and the host does not wait for it", async () => {
+  await using place = await newHome({
+    "config.yaml": "channels: { http: {} }\ngateway: { token: t-0123456789abcdef }\n",
+  });
+  const variables = { DOCKER_HOST: "ssh://ann@box" };
+  const said = 'DOCKER_HOST says "ssh://ann@box", but crabpot only uses an engine of this machine, by its unix socket.';
+  const fix = "unset DOCKER_HOST, or set DOCKER_HOST=unix:///var/run/docker.sock";
+
+  const [{ bad }, started] = await Promise.all([
+    diagnose(place.home, variables),
+    crabpot({ home: place.home, variables }, "start"),
+  ]);
+
+  expect(bad).toMatchObject([{ check: "engine", detail: said, fix }]);
+  expect(started.code).toBe(3);
+  expect(started.stderr).toContain(`${said}\n  fix: ${fix}`);
 });
 
 /** An engine that makes something else than what it is told, as a broken or hostile one would. */
