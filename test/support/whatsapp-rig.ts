@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
+import { expect } from "vitest";
+
 import type {
   AcceptMessage,
   ChannelState,
@@ -76,22 +78,31 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** The channel runs; nothing is linked yet. */
   static async open(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
-    await using stack = new AsyncDisposableStack();
-    const whatsapp = stack.use(await openFakeWhatsApp());
-    setDefaultCACertificates([...getCACertificates(), await readFile(whatsapp.caFile, "utf8")]);
-    const { store } = stack.use(await openTestStore());
-    const rig = new WhatsAppRig(whatsapp, store, { options, owned: stack.move() });
+    const rig = await WhatsAppRig.#prepare(options);
     await rig.start();
     return rig;
   }
 
-  /** The same, linked and open. */
+  static async #prepare(options: WhatsAppRigOptions): Promise<WhatsAppRig> {
+    await using stack = new AsyncDisposableStack();
+    const whatsapp = stack.use(await openFakeWhatsApp());
+    setDefaultCACertificates([...getCACertificates(), await readFile(whatsapp.caFile, "utf8")]);
+    const { store } = stack.use(await openTestStore());
+    return new WhatsAppRig(whatsapp, store, { options, owned: stack.move() });
+  }
+
+  /** The channel of an account that was linked before, open. */
   static async linked(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
-    const rig = await WhatsAppRig.open(options);
-    const events = await rig.link();
-    if (events.at(-1) !== undefined && rig.channel.state().state === "open") return rig;
-    await rig[Symbol.asyncDispose]();
-    throw new Error(`not linked: ${JSON.stringify(events)}\n${rig.log}`);
+    const rig = await WhatsAppRig.#prepare(options);
+    await rig.store.channelState.apply("whatsapp", new Map([["credentials", await rig.whatsapp.link()]]));
+    await rig.start();
+    try {
+      await expect.poll(() => rig.channel.state().state).toBe("open");
+      return rig;
+    } catch (cause) {
+      await rig[Symbol.asyncDispose]();
+      throw new Error(`not open:\n${rig.log}`, { cause });
+    }
   }
 
   /** Makes the channel (again), as a host does that starts. */
