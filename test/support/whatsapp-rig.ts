@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import { expect } from "vitest";
+import { vi } from "vitest";
 
 import type {
   AcceptMessage,
@@ -22,7 +22,7 @@ import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../s
 import { Aliases } from "../../src/rights/people/aliases.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
-import { sleep } from "../../src/lib/time/sleep.ts";
+import { sleep, type Sleep } from "../../src/lib/time/sleep.ts";
 import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
@@ -32,6 +32,8 @@ const { NODE_COMPILE_CACHE } = process.env;
 export interface WhatsAppRigOptions {
   readonly settings?: Partial<WhatsAppSettings>;
   readonly supervisor?: Partial<SupervisorLimits>;
+  /** How the supervisor waits. */
+  readonly wait?: Sleep;
   readonly worker?: WhatsAppOptions["limits"];
   readonly accept?: AcceptMessage;
   /** What the host says to reactions. */
@@ -97,7 +99,7 @@ export class WhatsAppRig implements AsyncDisposable {
     await rig.store.channelState.apply("whatsapp", new Map([["credentials", await rig.whatsapp.link()]]));
     await rig.start();
     try {
-      await expect.poll(() => rig.channel.state().state).toBe("open");
+      await vi.waitUntil(() => rig.channel.state().state === "open", { timeout: 120_000, interval: 20 });
       return rig;
     } catch (cause) {
       await rig[Symbol.asyncDispose]();
@@ -132,7 +134,7 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** A channel for this account that nobody has started. Whoever asks for it disposes it. */
   create(more: WhatsAppRigOptions = {}): SupervisedChannel {
-    const { settings, supervisor, worker, around = unchanged } = { ...this.#options, ...more };
+    const { settings, supervisor, worker, wait = sleep, around = unchanged } = { ...this.#options, ...more };
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         this.log += chunk.toString();
@@ -141,7 +143,7 @@ export class WhatsAppRig implements AsyncDisposable {
     });
     const common = {
       clock: systemClock,
-      wait: sleep,
+      wait,
       random: () => 0.5,
       logger: createLogger({ level: "debug", output: sink, format: "json", redact: (text) => text }),
     };

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
+import { supervisorLimits } from "../../src/channels/supervisor.ts";
+import { sleep, type Sleep } from "../../src/lib/time/sleep.ts";
 import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";
 
@@ -70,8 +72,11 @@ test("a ban, a version that is too old and an account that is not for us are not
 });
 
 test("a restart that the server wants, a busy server and an upgrade that hangs end in a new connection", async () => {
-  // Much more than a process needs to start, or a busy machine would look like a server that hangs.
-  await using rig = await WhatsAppRig.linked({ supervisor: { connectMs: 12_000 } });
+  // Its time to connect is over when the test says so, not while a process starts on a busy machine.
+  let timeIsOver = new AbortController();
+  const wait: Sleep = (ms, signal) =>
+    sleep(ms, ms === supervisorLimits.connectMs ? AbortSignal.any([signal, timeIsOver.signal]) : signal);
+  await using rig = await WhatsAppRig.linked({ wait });
   const { ann, group } = await rig.family();
   const before = rig.states.length;
 
@@ -83,6 +88,10 @@ test("a restart that the server wants, a busy server and an upgrade that hangs e
   await rig.whatsapp.cut();
   await expect.poll(() => rig.channel.state().detail).toMatch(/answered with 503/);
   await rig.whatsapp.fault({ upgrade: "hang" });
+  await expect.poll(() => rig.whatsapp.perform("trace", {})).toContain("! an upgrade hangs");
+  const over = timeIsOver;
+  timeIsOver = new AbortController();
+  over.abort();
   await expect.poll(() => rig.channel.state().detail).toMatch(/not connected within/);
   const hung = workers();
   await rig.whatsapp.fault({ upgrade: "accept" });
