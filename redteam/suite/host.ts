@@ -51,10 +51,8 @@ export async function openPlayground(
 
 /** What of an environment leads to programs and to the container engine. */
 export function engineVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"];
-  return Object.fromEntries(
-    [...names, "SSH_AUTH_SOCK"].flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
+  const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG"];
+  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
 /** Writes files of a crabpot home, the configuration among them, closed to others. */

@@ -125,8 +125,7 @@ export class Stage implements AsyncDisposable {
     const web = stack.use(await openStageWeb());
     const variables = { REDTEAM_CANARY: canaries.environment, NODE_EXTRA_CA_CERTS: internet.authorityFile };
     // Another home folder has no other socket.
-    const socket = address.startsWith("unix:") ? { DOCKER_HOST: address } : undefined;
-    const playground = stack.use(await openPlayground({ ...environment, ...socket, ...variables }));
+    const playground = stack.use(await openPlayground({ ...environment, DOCKER_HOST: address, ...variables }));
     const model = stack.use(await AttackModel.start());
     const { mounts, roots } = await prepareMounts(playground, canaries.file);
     await writeHome(playground.home, {

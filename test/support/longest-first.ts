@@ -9,7 +9,6 @@ const first = [
   "test/faults/engine.test.ts",
   "test/faults/crash-points.test.ts",
   "test/faults/",
-  "test/docker/engine-ssh.test.ts",
   "test/docker/package-image.test.ts",
   "test/scenarios/",
   "test/docker/",

@@ -6,7 +6,10 @@ import { expect, test } from "vitest";
 import type { Receipt } from "../../src/channels/channel.ts";
 import type { IncomingMessage } from "../../src/domain/message.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 async function next(rig: WhatsAppRig, id: string): Promise<IncomingMessage> {
   await expect.poll(() => rig.accepted.map((message) => message.id)).toContain(id);

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 
+import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 /** Ann and Bob and a group of which the server says only one of their names. */
 async function oneNamed(rig: WhatsAppRig, addressing: "lid" | "pn") {

@@ -16,7 +16,10 @@ const docker = defineEngine({
   },
 });
 
-/** The container engine of this machine. Throws `engine_unavailable`, naming every place that was tried. */
+/**
+ * The container engine of this machine. Throws `engine_unavailable`, naming every place that was tried, and `setup_required`
+ * when the environment names an engine that is not reached by a socket of this machine.
+ */
 export async function openEngine(surroundings: Surroundings): Promise<ContainerEngine> {
   return docker.open(surroundings);
 }
