@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
 import { readMcpLock } from "../../src/abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
@@ -23,19 +22,14 @@ const withMain = { groups: { home: main, family } };
 
 /** The server says something else of its tool, and the host has looked. */
 async function change(rig: McpHost, description: string): Promise<void> {
-  const asked = (await approvals(rig, "--all")).length;
+  const asked = (await approvals(rig, true)).length;
   await rig.servers.say("files", { tools: [aTool("echo", { description })] });
-  await expect.poll(async () => (await approvals(rig, "--all")).length).toBe(asked + 1);
+  await expect.poll(async () => (await approvals(rig, true)).length, { timeout: 120_000 }).toBe(asked + 1);
   await rig.host().settled();
 }
 
-async function approvals(rig: McpHost, ...more: string[]): Promise<Record<string, unknown>[]> {
-  const { stdout } = await rig.cli("approvals", "list", "--json", ...more);
-  return stdout
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+async function approvals({ control }: McpHost, all = false) {
+  return control.listApprovals({ group: undefined, all });
 }
 
 async function toolState(rig: McpHost): Promise<"ok" | "changed"> {
@@ -61,7 +55,7 @@ test("a tool that describes itself anew is asked about in the main group, once, 
   const cards = rig.channel.heard("home");
   const [row, ...others] = await approvals(rig);
   await rig.channel.say("home", `/approve ${codeIn(cards[0])}`);
-  await expect.poll(() => toolState(rig)).toBe("ok");
+  await expect.poll(() => toolState(rig), { timeout: 120_000 }).toBe("ok");
   const answer = await rig.ask("again");
 
   expect(cards).toEqual([expect.stringContaining("-Does echo.\n+Does echo, and more.")]);
@@ -119,7 +113,7 @@ test("a server that takes back what it said has nothing to be allowed", async ()
   await rig.ask("hello");
   await change(rig, "Does echo, and more.");
   await rig.servers.say("files", { tools: [aTool("echo")] });
-  await expect.poll(() => toolState(rig)).toBe("ok");
+  await expect.poll(() => toolState(rig), { timeout: 120_000 }).toBe("ok");
 
   const refused = await rig.cli("approvals", "allow", codeIn(rig.channel.heard("home")[0]));
 
@@ -133,14 +127,11 @@ test("without a main group the operator is asked, and `mcp allow` answers it, to
   await change(rig, "Does echo, and more.");
   const [row] = await approvals(rig);
   const sha256 = (await pinOf(rig))?.changed?.sha256 ?? "";
-  const allowed = await new ControlClient(join(rig.home, "control.sock")).allowMcpTool("files", {
-    tool: "echo",
-    sha256,
-  });
+  const allowed = await rig.control.allowMcpTool("files", { tool: "echo", sha256 });
 
   expect(row).toMatchObject({ group: "family", state: "open" });
   expect(allowed).toMatchObject({ name: "echo", state: "ok" });
-  expect(await approvals(rig, "--all")).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
+  expect(await approvals(rig, true)).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
   expect(await rig.ask("again")).toBe("echo got {}");
   expect(rig.channel.heard("family").join()).not.toContain("Code");
 });
@@ -151,7 +142,7 @@ test("a server with something else to say all day is not worth more than ten que
   for (let index = 1; index <= 10; index += 1) await change(rig, `Does echo ${index}.`);
   await rig.servers.say("files", { tools: [aTool("echo", { description: "Does echo 11." })] });
   const lists = (): number => rig.servers.heard("files").filter(({ method }) => method === "tools/list").length;
-  await expect.poll(lists).toBe(12);
+  await expect.poll(lists, { timeout: 120_000 }).toBe(12);
   await rig.ask("again");
 
   expect(rig.channel.heard("home").filter((text) => text.includes("Code "))).toHaveLength(10);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -68,6 +69,8 @@ export class TestHost implements AsyncDisposable {
   readonly #program: string | undefined;
   readonly #folder: AsyncDisposable;
   readonly #variables: Readonly<Record<string, string>>;
+  /** Whichever test starts it again, its process is of what it was made for: one test, or all of a file. */
+  readonly #whereMade = AsyncLocalStorage.snapshot();
 
   private constructor(
     home: string,
@@ -148,7 +151,7 @@ export class TestHost implements AsyncDisposable {
       program: this.#program ?? (isSpecial ? crashingHost : undefined),
     };
     noteEngine();
-    const child = startCrabpot(options, "start");
+    const child = this.#whereMade(() => startCrabpot(options, "start"));
     this.#process = child;
     this.#port = 0;
     let said = "";
