@@ -66,7 +66,7 @@ test("a turn that was under way goes on after a short absence and is given up af
   const { host } = group;
 
   await group.say("@crab one", { id: "one" });
-  await expect.poll(() => group.requests.length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(() => group.requests.length).toBe(1);
   await group.say("@crab two", { id: "two" });
   await host.end("SIGKILL");
   age(host, 2 * hour);
@@ -96,7 +96,7 @@ test("commands that were stored and not carried out when the host died are carri
   });
   const { host } = group;
   await group.say("@crab long work", { id: "work" });
-  await expect.poll(() => group.requests.length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(() => group.requests.length).toBe(1);
   await host.end("SIGKILL");
   await storeOnly(group, "more", "@crab and more");
   await storeOnly(group, "stop", "/stop", "stop");
@@ -149,11 +149,11 @@ test("what a platform kept for too long gets one notice and is context; what it 
 
   for (const id of ["o1", "o2"]) await channel.say("home", `hello ${id}`, { id, sentAt: old });
   await channel.say("home", "hello fresh", { id: "fresh", sentAt: Date.now() - 60_000 });
-  await expect.poll(() => channel.heard("home"), { timeout: 120_000 }).toHaveLength(2);
+  await expect.poll(() => channel.heard("home")).toHaveLength(2);
   for (const id of ["o3", "o4", "o5"]) await channel.say("home", `hello ${id}`, { id, sentAt: old });
-  await expect.poll(() => channel.heard("home"), { timeout: 120_000 }).toHaveLength(3);
+  await expect.poll(() => channel.heard("home")).toHaveLength(3);
   await channel.say("home", "hello last", { id: "last", sentAt: Date.now() + 10 * hour });
-  await expect.poll(() => channel.heard("home"), { timeout: 120_000 }).toHaveLength(4);
+  await expect.poll(() => channel.heard("home")).toHaveLength(4);
 
   expect(channel.attempts.map(({ kind, inReplyTo }) => [kind, ...inReplyTo])).toEqual([
     ["notice", "o1", "o2"],

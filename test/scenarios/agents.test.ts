@@ -26,8 +26,9 @@ async function keysOf({ host, name }: TestGroup): Promise<string[]> {
   return sessions.filter(({ group }) => group === name).map(({ key }) => key);
 }
 
+const tells: ModelScript = ({ model, tools }) => ({ text: `${model}: ${tools.join(" ")}` });
+
 test("each group has the agent that it names, with its name, model, instructions and tools", async () => {
-  const tells: ModelScript = ({ model, tools }) => ({ text: `${model}: ${tools.join(" ")}` });
   const [family, lab] = [hosts.group("family", tells), hosts.group("lab", tells)];
 
   const answer = await family.ask("@crab hello");
@@ -82,7 +83,7 @@ test("an agent that was killed at work ends its turn although its group has anot
   });
   const { host } = group;
   const first = await group.say("one");
-  await expect.poll(() => group.requests.length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(() => group.requests.length).toBe(1);
   await host.end("SIGKILL");
   await host.changeConfig({
     groups: { killed: { channel: "http", chat: "killed", trigger: "always", agent: "scout" } },
@@ -91,7 +92,7 @@ test("an agent that was killed at work ends its turn although its group has anot
 
   const second = await group.ask("two");
   held.resolve();
-  await expect.poll(async () => (await group.replies()).length, { timeout: 120_000 }).toBe(2);
+  await expect.poll(async () => (await group.replies()).length).toBe(2);
 
   expect(second.text).toBe("by scout");
   const replies = await group.replies();

@@ -140,7 +140,7 @@ test("a stop ends a turn that waits for people, and nobody can allow its command
   const asked = await card(group);
   await group.say("@crab and hurry");
   await expect
-    .poll(async () => (await group.replies()).map(({ text }) => text).join("\n"), { timeout: 120_000 })
+    .poll(async () => (await group.replies()).map(({ text }) => text).join("\n"))
     .toContain(`when ${asked.code} has been answered`);
   await group.say("@crab please");
 

@@ -21,14 +21,12 @@ test("who waits for long can be seen until the answer is there", async () => {
   };
 
   const { id } = await group.say("@crab run until [ -e go ]; do sleep 0.1; done; echo done");
-  await expect
-    .poll(groups, { timeout: 120_000 })
-    .toEqual([{ group: "waiting", state: "working", since: expect.any(Number) }]);
+  await expect.poll(groups).toEqual([{ group: "waiting", state: "working", since: expect.any(Number) }]);
   await writeFile(join(host.home, "groups/waiting/go"), "");
   const reply = await group.replyTo(id);
 
   expect(reply.text).toContain("done");
-  await expect.poll(groups, { timeout: 120_000 }).toEqual([]);
+  await expect.poll(groups).toEqual([]);
 });
 
 test("the states of channels and deliveries can be seen, counted and proven", async () => {
@@ -43,7 +41,7 @@ test("the states of channels and deliveries can be seen, counted and proven", as
   await group.ask("@crab hello");
   const filter = { group: "counted", state: undefined, limit: 20 };
   await expect
-    .poll(async () => (await host.control.listOutbox(filter)).map(({ state }) => state), { timeout: 120_000 })
+    .poll(async () => (await host.control.listOutbox(filter)).map(({ state }) => state))
     .toEqual(["accepted"]);
 
   const listed = await host.cli("outbox", "list");
@@ -74,16 +72,14 @@ test("what is answered while nobody sits at the terminal is printed by the next 
   const host = new ControlClient(homePaths(place.home).controlSocket);
   const everything = { group: undefined, state: undefined, limit: 20 };
   // Nobody answers before it has started.
-  await expect
-    .poll(() => host.listTurns(everything).catch(() => []), { timeout: 120_000 })
-    .toMatchObject([{ state: "running" }]);
+  await expect.poll(() => host.listTurns(everything).catch(() => [])).toMatchObject([{ state: "running" }]);
   first.kill("SIGKILL");
   await once(first, "exit");
   await writeFile(join(place.home, "groups/main/go"), "");
 
   const second = startCrabpot(place, "start");
   await expect
-    .poll(() => host.listOutbox(everything).catch(() => []), { timeout: 120_000 })
+    .poll(() => host.listOutbox(everything).catch(() => []))
     .toMatchObject([{ channel: "terminal", state: "queued" }]);
   second.kill("SIGTERM");
   await once(second, "exit");

@@ -23,14 +23,14 @@ async function statusOf(group: TestGroup): Promise<unknown[]> {
   return found.map((inspection) => (inspection?.["State"] as { Status: string } | undefined)?.Status);
 }
 
-const untilPaused = (group: TestGroup) => expect.poll(() => statusOf(group), { timeout: 120_000 }).toEqual(["paused"]);
+const untilPaused = (group: TestGroup) => expect.poll(() => statusOf(group)).toEqual(["paused"]);
 
 test("an idle container is frozen, and goes on with the next message", async () => {
   const group = freezing.group("idle");
   await group.ask("@crab hello");
   const before = await group.containers();
 
-  await expect.poll(() => stateOf(group), { timeout: 120_000 }).toBe("frozen");
+  await expect.poll(() => stateOf(group)).toBe("frozen");
   // The host says so as soon as it has asked for it.
   await untilPaused(group);
   const reply = await group.ask("@crab run echo awake");
@@ -95,10 +95,10 @@ test("what a container holds is what its processes and its files in memory take"
   const idle = await held();
   // Written and used all the time: the kernel may take memory away that nobody touches.
   await group.ask("@crab run head -c 30M /dev/zero > /tmp/large");
-  await expect.poll(held, { timeout: 120_000 }).toBeGreaterThan(idle + 10);
+  await expect.poll(held).toBeGreaterThan(idle + 10);
   const greedy = "b = bytearray(100 << 20); open('up', 'w').write('up')\nwhile True: b[::4096] = bytes(len(b) // 4096)";
   await group.ask(`@crab run setsid python3 -c "${greedy}" & until [ -s up ]; do sleep 0.1; done`);
-  await expect.poll(held, { timeout: 120_000 }).toBeGreaterThan(idle + 70);
+  await expect.poll(held).toBeGreaterThan(idle + 70);
 
   expect(idle).toBeGreaterThan(5);
 });

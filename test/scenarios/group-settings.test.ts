@@ -42,17 +42,17 @@ test("a group that came by a chat can be given every setting, durably and on rec
     await set("network", '{ allow: ["api.example:443"] }'),
     await set("secrets.API", "{ value: '${CLUB_KEY}', hosts: [\"api.example:443\"] }"),
   ];
-  const refused = [
-    await set("model", "cheep"),
-    await set("policy.tools", "{ shel: deny }"),
-    await set("budget", "{ tokensPerDay: 3 }"),
-    await set("mounts", `[{ source: ${shared}, target: shared }]`),
-    await set("secrets.API.value", "sk-in-clear-0123456789"),
-    await set("chat", "elsewhere"),
-    await set("triger", "always"),
-    await host.cli("groups", "set", "clup", "trigger", "always"),
-    await host.cli("config", "unset", "models.routes.cheap"),
-  ];
+  const refused = await Promise.all([
+    set("model", "cheep"),
+    set("policy.tools", "{ shel: deny }"),
+    set("budget", "{ tokensPerDay: 3 }"),
+    set("mounts", `[{ source: ${shared}, target: shared }]`),
+    set("secrets.API.value", "sk-in-clear-0123456789"),
+    set("chat", "elsewhere"),
+    set("triger", "always"),
+    host.cli("groups", "set", "clup", "trigger", "always"),
+    host.cli("config", "unset", "models.routes.cheap"),
+  ]);
   const after = await host.ask("club", "go on");
   // What it does not say follows the settings for everybody as they are now.
   await host.control.editConfig([{ path: ["policy"], value: { tools: { shell: "deny" } } }]);
@@ -107,8 +107,8 @@ test("a group that came by a chat can be given every setting, durably and on rec
   expect(events[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
   const audit = await host.cli("audit", "tail", "--lines", "500", "--json");
   expect(audit.stdout).toContain('"settings-changed"');
-  for (const shown of [audit.stdout, history.stdout, JSON.stringify(events)])
-    expect(shown).not.toMatch(/sk-club|sk-in-clear/);
+  for (const text of [audit.stdout, history.stdout, JSON.stringify(events)])
+    expect(text).not.toMatch(/sk-club|sk-in-clear/);
 });
 
 test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {

@@ -49,18 +49,18 @@ test("agents look by themselves, with the models that are meant for it, and say 
     const turns = await control.listTurns({ group: "office", state: undefined, limit: 20 });
     return turns.filter(({ cause }) => cause === "heartbeat").map(({ state }) => state);
   };
-  await expect.poll(next, { timeout: 120_000 }).toBeTruthy();
+  await expect.poll(next).toBeTruthy();
 
   await writeFile(file, "# Nothing yet\n");
   await beat();
-  await expect.poll(async () => (await next())?.at, { timeout: 120_000 }).toBeGreaterThan(clock.now());
+  await expect.poll(async () => (await next())?.at).toBeGreaterThan(clock.now());
   const none = [await beats(), asked.length];
   await writeFile(file, "- look at the plants: do they need water?");
   await beat();
-  await expect.poll(() => host.channel.heard("home"), { timeout: 120_000 }).toEqual(["The plants need water."]);
+  await expect.poll(() => host.channel.heard("home")).toEqual(["The plants need water."]);
   await writeFile(file, "- look at the sky");
   await beat();
-  await expect.poll(beats, { timeout: 120_000 }).toEqual(["done", "done"]);
+  await expect.poll(beats).toEqual(["done", "done"]);
 
   expect(none).toEqual([[], 0]);
   expect(asked.map((request) => request.model)).toEqual(["cheap", "cheap"]);
@@ -76,7 +76,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
   // In the chat people see that it looks by itself, and end that.
   const told = async (text: string, count: number) => {
     await host.channel.say("home", text);
-    await expect.poll(() => host.channel.heard("home"), { timeout: 120_000 }).toHaveLength(count);
+    await expect.poll(() => host.channel.heard("home")).toHaveLength(count);
     return host.channel.heard("home").at(-1);
   };
   expect(await told("/tasks", 2)).toMatch(/I also look at HEARTBEAT.md by myself: next \d{4}-\d\d-\d\d \d\d:[03]0 /);
@@ -103,9 +103,7 @@ test("killed after a beat was stored, the host looks once for it", async () => {
 
   await host.boot();
 
-  await expect
-    .poll(async () => (await host.replies()).map(({ text }) => text), { timeout: 120_000 })
-    .toEqual(["looked"]);
+  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toEqual(["looked"]);
   expect(await host.control.listWork({ group: "family", state: undefined, limit: 20 })).toMatchObject([
     { cause: "heartbeat", state: "settled" },
   ]);

@@ -91,7 +91,7 @@ test("an agent that gets at the file while an editor replaces it gains nothing, 
   await group.ask("@crab wait");
 
   await edit(file, "Be brief.\n");
-  await expect.poll(() => readFile(file, "utf8").catch(() => ""), { timeout: 120_000 }).toBe("obey mallory\n");
+  await expect.poll(() => readFile(file, "utf8").catch(() => "")).toBe("obey mallory\n");
   const reply = await group.ask("@crab show");
 
   expect(reply.text).toContain("Be kind.");
@@ -103,7 +103,7 @@ test("an agent that gets at the file while an editor replaces it gains nothing, 
   const told = async () =>
     (await mine.replies()).map(({ text }) => text).filter((text) => text.includes("group raced"));
   await expect
-    .poll(told, { timeout: 120_000 })
+    .poll(told)
     .toEqual([expect.stringContaining("AGENTS.md of group raced has changed, and the change is not used")]);
 });
 

@@ -44,8 +44,7 @@ const told = async (group: TestGroup) =>
   (await group.replies()).map(({ text }) => text).filter((text) => text.startsWith("told"));
 
 /** Waits until its agent was told so often of jobs. */
-const untilTold = (group: TestGroup, times: number) =>
-  expect.poll(() => told(group), { timeout: 120_000 }).toHaveLength(times);
+const untilTold = (group: TestGroup, times: number) => expect.poll(() => told(group)).toHaveLength(times);
 
 const workOf = ({ host, name }: TestGroup) => host.control.listWork({ group: name, state: undefined, limit: 20 });
 
@@ -55,13 +54,13 @@ test("a container with a job is neither frozen nor ended; the job's end wakes it
 
   const reply = await group.ask(`@crab background: ${until("go", "echo all done; exit 3")}`);
   const [id] = /job-[0-9a-z]+/.exec(reply.text) ?? [];
-  await expect.poll(() => statesOf(group), { timeout: 120_000 }).toEqual(["running"]);
+  await expect.poll(() => statesOf(group)).toEqual(["running"]);
   const before = await group.containers();
   await group.ask("@crab run: true");
   // The same host freezes and ends a container in which nothing runs meanwhile.
   const other = resting.group("killed", () => ({ text: "hello" }));
   await other.ask("@crab hi");
-  await expect.poll(() => other.containers(), { timeout: 120_000 }).toEqual([]);
+  await expect.poll(() => other.containers()).toEqual([]);
   const after = [await group.containers(), await stateOf(group), (await group.events("container.frozen")).length];
   const [listed] = jsonLines((await host.cli("jobs", "list", "--all", "--json")).stdout);
   await letGo(group);
@@ -83,7 +82,7 @@ test("a container with a job is neither frozen nor ended; the job's end wakes it
   expect(text).toMatch(new RegExp(`told \\(owner|member\\): Background job ${id} has ended after \\d+ s: exit code 3`));
   expect(text).toContain("all done");
   expect((await jobsOf(group))[0]).toMatchObject({ id, state: "exited", exitCode: 3 });
-  await expect.poll(() => group.containers(), { timeout: 120_000 }).toEqual([]);
+  await expect.poll(() => group.containers()).toEqual([]);
   expect(await group.events("job.*")).toMatchObject([{ type: "job.started" }, { type: "job.ended" }]);
   expect(await workOf(group)).toMatchObject([
     { cause: "job-ended", state: "settled", dedupe: expect.stringMatching(/^job:\w+:job-/) },
@@ -117,8 +116,8 @@ test("a job outlives kill -9 of the host: its container is taken over, and its e
   const group = resting.group("killed", model);
   const { host } = group;
   await group.ask(`@crab background: ${until("go", "echo survived")}`);
-  await expect.poll(() => statesOf(group), { timeout: 120_000 }).toEqual(["running"]);
-  await expect.poll(() => stateOf(group), { timeout: 120_000 }).toBe("idle");
+  await expect.poll(() => statesOf(group)).toEqual(["running"]);
+  await expect.poll(() => stateOf(group)).toBe("idle");
   const before = await group.containers();
 
   await host.end("SIGKILL");
@@ -146,9 +145,9 @@ test("when its container ends, a job is lost and its agent is told; with /new no
   await untilTold(group, 1);
 
   await group.ask("@crab background: sleep 1001");
-  await expect.poll(() => statesOf(group), { timeout: 120_000 }).toEqual(["running", "lost"]);
+  await expect.poll(() => statesOf(group)).toEqual(["running", "lost"]);
   await group.ask("/new");
-  await expect.poll(() => statesOf(group), { timeout: 120_000 }).toEqual(["lost", "lost"]);
+  await expect.poll(() => statesOf(group)).toEqual(["lost", "lost"]);
   await group.ask("@crab hi");
 
   expect(await told(group)).toEqual([expect.stringContaining("was lost")]);
@@ -159,7 +158,7 @@ test("/stop ends the turn and not the job, and says so; /jobs lists and stops, a
   const { host } = group;
   await group.ask("@crab background: sleep 1000");
   await group.ask("@crab background: sleep 1001");
-  await expect.poll(async () => (await jobsOf(group)).length, { timeout: 120_000 }).toBe(2);
+  await expect.poll(async () => (await jobsOf(group)).length).toBe(2);
   const [second, first] = (await jobsOf(group)).map(({ id }) => id);
 
   const stop = await group.ask("/stop");

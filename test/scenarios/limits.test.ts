@@ -47,7 +47,7 @@ END`;
   expect(reply.text).toMatch(/\[The container's memory was used up: a process had to be ended\.\]/);
   expect(reply.text).toMatch(/\[The container had as many processes as it may have/);
   const kinds = async () => (await reached(group)).map(({ limit }) => limit);
-  await expect.poll(kinds, { timeout: 120_000 }).toEqual(expect.arrayContaining(["memory", "processes"]));
+  await expect.poll(kinds).toEqual(expect.arrayContaining(["memory", "processes"]));
   const limits = await reached(group);
   expect(limits.every(({ value }) => value > 0)).toBe(true);
   expect((await group.host.cli("logs", "--group", "greedy")).stdout).toContain("memory was used up");
@@ -60,7 +60,7 @@ test("a flood on the container's output is cut off and on record", async () => {
 
   // One for each five seconds that it took to cut it off.
   const kinds = async () => new Set((await reached(group)).map(({ limit }) => limit));
-  await expect.poll(kinds, { timeout: 120_000 }).toEqual(new Set(["output-rate"]));
+  await expect.poll(kinds).toEqual(new Set(["output-rate"]));
 });
 
 test("a turn that takes too long ends with a notice and a record", async () => {
@@ -70,9 +70,7 @@ test("a turn that takes too long ends with a notice and a record", async () => {
   const reply = await group.ask("@crab go");
 
   expect(reply).toMatchObject({ kind: "notice", text: expect.stringContaining("longer than the 3 seconds") });
-  await expect
-    .poll(() => reached(group), { timeout: 120_000 })
-    .toEqual([expect.objectContaining({ limit: "turn-time", value: 3_000 })]);
+  await expect.poll(() => reached(group)).toEqual([expect.objectContaining({ limit: "turn-time", value: 3_000 })]);
 });
 
 test("a folder above its quota ends the container and refuses turns in plain words until there is room again", async () => {
@@ -82,7 +80,7 @@ test("a folder above its quota ends the container and refuses turns in plain wor
 
   const filled = await group.ask("@crab go");
   const again = await group.ask("@crab again");
-  await expect.poll(() => group.containers(), { timeout: 120_000 }).toEqual([]);
+  await expect.poll(() => group.containers()).toEqual([]);
   for (let i = 1; i <= 20; i += 1) await rm(join(group.host.home, `groups/full/big-${i}`), { force: true });
   const after = await group.ask("@crab and now?");
 

@@ -79,7 +79,7 @@ test("a conversation of any length goes on: its older part is summed up, each en
 
   let index = 0;
   while (!group.requests.some(isLarge)) await group.ask(saidAtLength((index += 1)));
-  await expect.poll(async () => (await show(group)).summaries.length, { timeout: 120_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await show(group)).summaries.length).toBeGreaterThan(0);
   const shown = await show(group, true);
   await group.ask("@crab what was it about?");
 
@@ -167,7 +167,7 @@ test("killed at each point of a compaction, the host covers each entry once, and
     const asked = `compact-${index}`;
     if (!(await group.host.dieAt(at, () => group.say("/compact", { id: asked })))) missed.push(at);
     await group.say("/compact", { id: asked });
-    await expect.poll(async () => noticesFor(group, asked), { timeout: 120_000 }).toHaveLength(1);
+    await expect.poll(async () => noticesFor(group, asked)).toHaveLength(1);
     expect(faultsOf(await show(group, true))).toEqual([]);
     for (let more = 0; more < 4; more += 1) await group.ask(saidAtLength(100 * index + 50 + more));
     expect(await noticesFor(group, asked)).toHaveLength(1);
@@ -214,12 +214,12 @@ test("what a conversation takes is said in the chat, on the command line, over H
   const onCommandLine = async (): Promise<ContextView> =>
     JSON.parse((await host.cli("context", "show", "--group", "shown", "--json")).stdout) as ContextView;
   await group.say("/context", { id: "early" });
-  await expect.poll(() => noticed("early"), { timeout: 120_000 }).toContain("tools: ");
+  await expect.poll(() => noticed("early")).toContain("tools: ");
   const expected = await show(group);
   await group.ask(said(1));
   await group.say("/context", { id: "look" });
   await group.say("/compact", { id: "shorten" });
-  await expect.poll(() => noticed("shorten"), { timeout: 120_000 }).toContain("There is nothing to sum up");
+  await expect.poll(() => noticed("shorten")).toContain("There is nothing to sum up");
 
   expect(await noticed("look")).toMatch(/^This conversation takes about [\d,]+ of 24,000 tokens\.\nhow I work: /);
   const shown = await onCommandLine();

@@ -24,7 +24,7 @@ const withMain = { groups: { home: main, family } };
 async function change(rig: McpHost, description: string): Promise<void> {
   const asked = (await approvals(rig, true)).length;
   await rig.servers.say("files", { tools: [aTool("echo", { description })] });
-  await expect.poll(async () => (await approvals(rig, true)).length, { timeout: 120_000 }).toBe(asked + 1);
+  await expect.poll(async () => (await approvals(rig, true)).length).toBe(asked + 1);
   await rig.host().settled();
 }
 
@@ -55,7 +55,7 @@ test("a tool that describes itself anew is asked about in the main group, once, 
   const cards = rig.channel.heard("home");
   const [row, ...others] = await approvals(rig);
   await rig.channel.say("home", `/approve ${codeIn(cards[0])}`);
-  await expect.poll(() => toolState(rig), { timeout: 120_000 }).toBe("ok");
+  await expect.poll(() => toolState(rig)).toBe("ok");
   const answer = await rig.ask("again");
 
   expect(cards).toEqual([expect.stringContaining("-Does echo.\n+Does echo, and more.")]);
@@ -113,7 +113,7 @@ test("a server that takes back what it said has nothing to be allowed", async ()
   await rig.ask("hello");
   await change(rig, "Does echo, and more.");
   await rig.servers.say("files", { tools: [aTool("echo")] });
-  await expect.poll(() => toolState(rig), { timeout: 120_000 }).toBe("ok");
+  await expect.poll(() => toolState(rig)).toBe("ok");
 
   const refused = await rig.cli("approvals", "allow", codeIn(rig.channel.heard("home")[0]));
 
@@ -142,7 +142,7 @@ test("a server with something else to say all day is not worth more than ten que
   for (let index = 1; index <= 10; index += 1) await change(rig, `Does echo ${index}.`);
   await rig.servers.say("files", { tools: [aTool("echo", { description: "Does echo 11." })] });
   const lists = (): number => rig.servers.heard("files").filter(({ method }) => method === "tools/list").length;
-  await expect.poll(lists, { timeout: 120_000 }).toBe(12);
+  await expect.poll(lists).toBe(12);
   await rig.ask("again");
 
   expect(rig.channel.heard("home").filter((text) => text.includes("Code "))).toHaveLength(10);

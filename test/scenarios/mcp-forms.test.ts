@@ -42,7 +42,7 @@ async function ask(rig: McpHost): Promise<{ readonly code: string; readonly card
       .slice(before)
       .find((text) => text.includes("Code "));
   await rig.channel.say("family", "book a table");
-  await expect.poll(asked, { timeout: 120_000 }).toBeDefined();
+  await expect.poll(asked).toBeDefined();
   const card = asked() ?? "";
   return { card, code: /Code ([A-Z0-9]{6})/.exec(card)?.[1] ?? "" };
 }
@@ -160,7 +160,7 @@ test("a question that nobody answers in time is a cancel, and one whose turn is 
   const { code } = await ask(stopped);
   await stopped.channel.say("family", "/stop");
   await stopped.host().settled();
-  await expect.poll(() => open(stopped), { timeout: 120_000 }).toEqual([]);
+  await expect.poll(() => open(stopped)).toEqual([]);
   await stopped.channel.say("family", `/answer ${code} name=Ann seats=1`);
   await stopped.host().settled();
   expect(lastIn(stopped)).toContain("does not matter any more");

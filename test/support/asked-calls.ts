@@ -25,7 +25,7 @@ export function running(command: string): ModelScript {
 /** The card that asks, as soon as it is in the chat. */
 export async function card(chat: Pick<TestGroup, "replies">, after = 0): Promise<Reply & { readonly code: string }> {
   const cards = async () => (await chat.replies(after)).filter(({ text }) => code.test(text));
-  await expect.poll(async () => (await cards()).length, { timeout: 120_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await cards()).length).toBeGreaterThan(0);
   const [found] = await cards();
   if (!found) throw new Error("there is no card");
   return { ...found, code: code.exec(found.text)?.[1] ?? "" };
