@@ -58,8 +58,7 @@ test("a main group's global notes reach those who may read them, marked, and not
   expect(await said("annex", "what is it about the gate?")).not.toContain("heron");
   await said("annex", "please search");
   expect(results.at(-1)).not.toContain("heron");
-  const changed = await host.cli("config", "set", "memory.global.read", '["annex"]');
-  expect(changed.code).toBe(0);
+  await host.control.editConfig([{ path: ["memory", "global", "read"], value: ["annex"] }]);
   const inAnnex = await said("annex", "what is it about the gate now?");
   await said("annex", "please search again");
   const inCellar = await said("cellar", "what is it about the gate?");

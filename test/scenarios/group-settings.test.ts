@@ -14,6 +14,8 @@ const script: Parameters<typeof startModelHost>[0] = (request) => {
   return { toolCalls: [{ name: "shell", input: { command: `ls /workspace/extra; echo ran in ${groupOf(request)}` } }] };
 };
 
+const club = { name: "club", channel: "http", chat: "club" };
+
 async function settingsOf(host: TestHost, group: string): Promise<Record<string, unknown>> {
   const { stdout } = await host.cli("groups", "show", group, "--json");
   return Object.fromEntries(jsonLines(stdout).map(({ path, value, from }) => [String(path), [value, from]] as const));
@@ -29,7 +31,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
   const { host } = running;
   const shared = join(host.home, "..", "shared");
   await mkdir(shared);
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
+  await host.control.addGroup(club);
   const set = (...args: string[]) => host.cli("groups", "set", "club", ...args);
 
   const before = await host.ask("club", "@crab go");
@@ -40,27 +42,27 @@ test("a group that came by a chat can be given every setting, durably and on rec
     await set("network", '{ allow: ["api.example:443"] }'),
     await set("secrets.API", "{ value: '${CLUB_KEY}', hosts: [\"api.example:443\"] }"),
   ];
-  const refused = [
-    await set("model", "cheep"),
-    await set("policy.tools", "{ shel: deny }"),
-    await set("budget", "{ tokensPerDay: 3 }"),
-    await set("mounts", `[{ source: ${shared}, target: shared }]`),
-    await set("secrets.API.value", "sk-in-clear-0123456789"),
-    await set("chat", "elsewhere"),
-    await set("triger", "always"),
-    await host.cli("groups", "set", "clup", "trigger", "always"),
-    await host.cli("config", "unset", "models.routes.cheap"),
-  ];
+  const refused = await Promise.all([
+    set("model", "cheep"),
+    set("policy.tools", "{ shel: deny }"),
+    set("budget", "{ tokensPerDay: 3 }"),
+    set("mounts", `[{ source: ${shared}, target: shared }]`),
+    set("secrets.API.value", "sk-in-clear-0123456789"),
+    set("chat", "elsewhere"),
+    set("triger", "always"),
+    host.cli("groups", "set", "clup", "trigger", "always"),
+    host.cli("config", "unset", "models.routes.cheap"),
+  ]);
   const after = await host.ask("club", "go on");
   // What it does not say follows the settings for everybody as they are now.
-  await host.cli("config", "set", "policy", "{ tools: { shell: deny } }");
+  await host.control.editConfig([{ path: ["policy"], value: { tools: { shell: "deny" } } }]);
   const denied = await host.ask("club", "go on");
   await host.end("SIGTERM");
   await host.boot();
   const restarted = await host.ask("club", "and now");
   const shown = await settingsOf(host, "club");
   await host.cli("groups", "unset", "club", "model");
-  await host.cli("config", "unset", "policy");
+  await host.control.editConfig([{ path: ["policy"], value: undefined }]);
   const unset = await host.ask("club", "go on");
 
   expect(before.text).toMatch(/^test-model: .*ran in club/s);
@@ -100,11 +102,13 @@ test("a group that came by a chat can be given every setting, durably and on rec
     { path: "groups.club.model", to: "cheap" },
     { path: "groups.club.trigger", to: "always" },
   ]);
-  const events = await host.cli("events", "tail", "--after", "0", "--type", "settings.changed", "--json");
-  expect(jsonLines(events.stdout)[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
+  const query = { after: 0, last: 0, type: "settings.changed" };
+  const events = await Array.fromAsync(host.control.tailEvents(query, { follow: false, deltas: false }));
+  expect(events[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
   const audit = await host.cli("audit", "tail", "--lines", "500", "--json");
   expect(audit.stdout).toContain('"settings-changed"');
-  for (const { stdout } of [audit, history, events]) expect(stdout).not.toMatch(/sk-club|sk-in-clear/);
+  for (const text of [audit.stdout, history.stdout, JSON.stringify(events)])
+    expect(text).not.toMatch(/sk-club|sk-in-clear/);
 });
 
 test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {
@@ -113,8 +117,8 @@ test("a group whose setting cannot be used any more is not served, is told of, a
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },
   });
   const { host } = running;
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
-  await host.cli("groups", "set", "club", "model", "cheap");
+  await host.control.addGroup(club);
+  await host.control.setGroup("club", [{ path: ["model"], value: "cheap" }]);
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await writeFile(file, good.replace("cheap:", "other:"), { mode: 0o600 });
@@ -147,13 +151,13 @@ test("a group whose setting cannot be used any more is not served, is told of, a
 });
 
 test("in a main group settings are shown and changed, but not what the operator alone decides; everybody sees which folders there are", async () => {
-  await using running = await startModelHost(script, {
+  await using running = await startWithoutContainers((request) => ({ text: `answered in ${groupOf(request)}` }), {
     groups: { home: { main: true }, family: { mounts: [{ source: "/nowhere/at/all", target: "gone" }] } },
     mounts: { roots: [] },
     variables: { CLUB_KEY: "sk-club-0123456789" },
   });
   const { host } = running;
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
+  await host.control.addGroup(club);
   const say = async (text: string, group = "home") => (await host.ask(group, text)).text;
 
   const changed = await say("/set club trigger always");
@@ -172,7 +176,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   await host.say("family", "/set club trigger mention");
   const answered = await host.ask("club", "no mention");
   const mounts = [await say("/mounts", "family"), await say("/mounts", "club")];
-  const history = jsonLines((await host.cli("config", "history", "--json")).stdout);
+  const history = await host.control.configHistory({ path: undefined, limit: 20 });
 
   expect(changed).toBe('groups.club.trigger: not set → "always". It holds from the next message on.');
   expect(again).toBe("trigger of club is that already.");
@@ -182,7 +186,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   expect(refused[4]).toContain("unknown tool shel; did you mean shell?");
   expect(refused[5]).toContain("Write: /set GROUP KEY VALUE");
   expect(refused.join()).not.toContain("sk-club");
-  expect(answered.text).toContain("ran in club");
+  expect(answered.text).toBe("answered in club");
   expect(mounts).toEqual(["gone: refused (rule: source)", "I have no folders here but the group's own."]);
   expect(history.map(({ path, via, actor }) => [path, via, actor])).toEqual([
     ["groups.family.catchUpMinutes", "chat", "member:ann"],

@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
 import { readMcpLock } from "../../src/abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
@@ -23,19 +22,14 @@ const withMain = { groups: { home: main, family } };
 
 /** The server says something else of its tool, and the host has looked. */
 async function change(rig: McpHost, description: string): Promise<void> {
-  const asked = (await approvals(rig, "--all")).length;
+  const asked = (await approvals(rig, true)).length;
   await rig.servers.say("files", { tools: [aTool("echo", { description })] });
-  await expect.poll(async () => (await approvals(rig, "--all")).length).toBe(asked + 1);
+  await expect.poll(async () => (await approvals(rig, true)).length).toBe(asked + 1);
   await rig.host().settled();
 }
 
-async function approvals(rig: McpHost, ...more: string[]): Promise<Record<string, unknown>[]> {
-  const { stdout } = await rig.cli("approvals", "list", "--json", ...more);
-  return stdout
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+async function approvals({ control }: McpHost, all = false) {
+  return control.listApprovals({ group: undefined, all });
 }
 
 async function toolState(rig: McpHost): Promise<"ok" | "changed"> {
@@ -133,14 +127,11 @@ test("without a main group the operator is asked, and `mcp allow` answers it, to
   await change(rig, "Does echo, and more.");
   const [row] = await approvals(rig);
   const sha256 = (await pinOf(rig))?.changed?.sha256 ?? "";
-  const allowed = await new ControlClient(join(rig.home, "control.sock")).allowMcpTool("files", {
-    tool: "echo",
-    sha256,
-  });
+  const allowed = await rig.control.allowMcpTool("files", { tool: "echo", sha256 });
 
   expect(row).toMatchObject({ group: "family", state: "open" });
   expect(allowed).toMatchObject({ name: "echo", state: "ok" });
-  expect(await approvals(rig, "--all")).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
+  expect(await approvals(rig, true)).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
   expect(await rig.ask("again")).toBe("echo got {}");
   expect(rig.channel.heard("family").join()).not.toContain("Code");
 });

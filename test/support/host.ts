@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -67,6 +68,8 @@ export class TestHost implements AsyncDisposable {
   readonly #program: string | undefined;
   readonly #folder: AsyncDisposable;
   readonly #variables: Readonly<Record<string, string>>;
+  /** Whichever test starts it again, its process is of what it was made for: one test, or all of a file. */
+  readonly #whereMade = AsyncLocalStorage.snapshot();
 
   private constructor(
     home: string,
@@ -147,12 +150,15 @@ export class TestHost implements AsyncDisposable {
       program: this.#program ?? (isSpecial ? crashingHost : undefined),
     };
     noteEngine();
-    this.#process = new HostProcess({
-      ...commandOf(options, "start"),
-      onOutput: (text) => void this.output.push(text),
-      // In good order, so that it leaves no containers.
-      lastSignal: "SIGTERM",
-    });
+    this.#process = this.#whereMade(
+      () =>
+        new HostProcess({
+          ...commandOf(options, "start"),
+          onOutput: (text) => void this.output.push(text),
+          // In good order, so that it leaves no containers.
+          lastSignal: "SIGTERM",
+        }),
+    );
     return this.#process.child;
   }
 
