@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { eventsOf } from "../support/host-records.ts";
+import { startWithoutContainers } from "../support/model-host.ts";
 import { skillRepository } from "../support/skill-repository.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -13,13 +14,12 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   const repository = await skillRepository(folder.path);
   await repository.write({ tea: "Boil." });
   const groups = { ops: { main: true, skills: "all" } };
-  await using running = await startModelHost(() => ({ text: "ok" }), { groups });
+  await using running = await startWithoutContainers(() => ({ text: "ok" }), { groups });
   const { host } = running;
   const week = { version: 1, next: "2020-01-01T00:00:00.000Z", isAnnounced: true };
   await writeFile(join(host.home, "skill-sync.json"), JSON.stringify(week));
-  const statusOf = async () => jsonLines((await host.cli("status", "--json")).stdout)[0]?.["outdatedSkills"];
-  const synced = async () =>
-    jsonLines((await host.cli("events", "tail", "--after", "0", "--type", "skills.synced", "--json")).stdout);
+  const statusOf = async () => (await host.control.status()).outdatedSkills;
+  const synced = () => eventsOf(host, "skills.synced");
 
   const before = await statusOf();
   await host.cli("skills", "install", repository.address, "--yes");

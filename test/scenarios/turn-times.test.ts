@@ -8,9 +8,9 @@ test("an operator sees where the time of a turn went, in the turn itself and as 
   const { host } = running;
 
   const { turn } = await host.ask("family", "@crab go");
-  const show = async () => jsonLines((await host.cli("turns", "show", String(turn), "--json")).stdout)[0];
+  const show = () => host.control.showTurn(String(turn), 100);
   await expect.poll(show).toMatchObject({ times: { send: expect.any(Number) } });
-  const report = await show();
+  const [report] = jsonLines((await host.cli("turns", "show", String(turn), "--json")).stdout);
   const text = (await host.cli("turns", "show", String(turn))).stdout;
   const metrics = await (await host.get("/metrics")).text();
 
