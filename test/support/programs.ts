@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
-import { checkoutFolder } from "./engine.ts";
+const checkoutFolder = resolve(import.meta.dirname, "../..");
 
 /** Programs of the tests, and the source of each. */
 export const programs = {
