@@ -95,6 +95,8 @@ async function namesIn(sources: Sources): Promise<Edges> {
 
 /** A text names a file by its path from where the text stands, or by the end of its path; and a folder in the same way, in tests only. */
 function addNamed(named: Set<string>, { path, text, byName, files }: NamingText): void {
+  // The way up to a folder is only the beginning of a name.
+  if (/^[./]*$/.test(text)) return;
   const isFromHere = text.startsWith(".");
   const name = (isFromHere ? join(dirname(path), text) : text).replace(/^\/+|\/$/g, "");
   for (const one of byName.get(name.slice(name.lastIndexOf("/") + 1)) ?? []) {
