@@ -7,6 +7,7 @@ export const programs = {
   "crashing-host": "test/fixtures/crashing-host.ts",
   "egress-host": "test/fixtures/egress-host.ts",
   "crashing-memory": "test/fixtures/memory/crashing-memory.ts",
+  "audit-writer": "test/fixtures/audit/audit-writer.ts",
   "erasing-process": "test/fixtures/erasing-process.ts",
   "fake-whatsapp": "test/support/whatsapp/main.ts",
   "agent-process": "container/agent/main.ts",
