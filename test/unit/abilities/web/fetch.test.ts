@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { gzipSync } from "node:zlib";
+import { constants, deflateRawSync, gzipSync } from "node:zlib";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -166,7 +166,7 @@ test("of what is too large the beginning is taken where it is text, and nothing 
     };
     more();
   };
-  const bomb = gzipSync(Buffer.alloc(1024 * mebibyte, "A"));
+  const bomb = bombOf(1024);
   await using site = await openWebSite({
     "/text": endless("text/plain"),
     "/events": endless("text/event-stream"),
@@ -187,7 +187,14 @@ test("of what is too large the beginning is taken where it is text, and nothing 
     expect(found.content.length).toBe(10 * mebibyte);
   }
   await expect(fetch(`${site.url}/bytes`, { allow })).rejects.toThrow(/larger than the 10 MB/);
-}, 60_000);
+});
+
+/** So many mebibytes, packed. All the same, so that one is packed once; the sum at the end, which nobody comes to, is missing. */
+function bombOf(mebibytes: number): Buffer {
+  const begin = gzipSync("").subarray(0, 10);
+  const one = deflateRawSync(Buffer.alloc(mebibyte, "A"), { finishFlush: constants.Z_FULL_FLUSH });
+  return Buffer.concat([begin, ...Array.from({ length: mebibytes }, () => one), deflateRawSync("")]);
+}
 
 /** An answer that says that it is packed. */
 function packed(coding: string, body: string) {
