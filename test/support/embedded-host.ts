@@ -8,7 +8,7 @@ import type { Channel } from "../../src/channels/channel.ts";
 import type { OpenStdio } from "../../src/sandbox/servers/server-streams.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
 import { type Host, startHost } from "../../src/host/host.ts";
-import { noInterception } from "../../src/host/interception.ts";
+import { type Interception, noInterception } from "../../src/host/interception.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";
@@ -32,12 +32,14 @@ export interface InProcess {
   readonly servers?: OpenStdio;
   /** Lines of its log; left out: nobody reads it. */
   readonly log?: string[];
+  /** What else the test puts itself between. */
+  readonly intercept?: Partial<Interception>;
 }
 
 /** The host of a home with a configuration, in the test's own process. */
 export async function startInProcess(
   folder: string,
-  { channel, clock = systemClock, agents, servers, log }: InProcess,
+  { channel, clock = systemClock, agents, servers, log, intercept }: InProcess,
 ): Promise<Host> {
   const environment = readEnvironment({ ...process.env, CRABPOT_HOME: folder });
   const home = await prepareHome(environment.crabpotHome);
@@ -61,6 +63,7 @@ export async function startInProcess(
       ...noInterception,
       ...(agents && { launcher: () => agents }),
       ...(servers && { servers: () => servers }),
+      ...intercept,
     },
   });
 }
