@@ -32,6 +32,8 @@ export interface InProcess {
   readonly servers?: OpenStdio;
   /** Lines of its log; left out: nobody reads it. */
   readonly log?: string[];
+  /** More variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** What else the test puts itself between. */
   readonly intercept?: Partial<Interception>;
 }
@@ -39,9 +41,9 @@ export interface InProcess {
 /** The host of a home with a configuration, in the test's own process. */
 export async function startInProcess(
   folder: string,
-  { channel, clock = systemClock, agents, servers, log, intercept }: InProcess,
+  { channel, clock = systemClock, agents, servers, log, variables, intercept }: InProcess,
 ): Promise<Host> {
-  const environment = readEnvironment({ ...process.env, CRABPOT_HOME: folder });
+  const environment = readEnvironment({ ...process.env, ...variables, CRABPOT_HOME: folder });
   const home = await prepareHome(environment.crabpotHome);
   const definition = defineChannel({
     name: channel.name,

@@ -69,7 +69,7 @@ export class TestHost implements AsyncDisposable {
   readonly #folder: AsyncDisposable;
   readonly #variables: Readonly<Record<string, string>>;
 
-  private constructor(
+  protected constructor(
     home: string,
     owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
   ) {
