@@ -71,7 +71,7 @@ export class TestHost implements AsyncDisposable {
   /** Whichever test starts it again, its process is of what it was made for: one test, or all of a file. */
   readonly #whereMade = AsyncLocalStorage.snapshot();
 
-  private constructor(
+  protected constructor(
     home: string,
     owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
   ) {
