@@ -17,7 +17,7 @@ export const shared: TestUserConfig = {
   // Ten times what most tests need: a busy machine is no fault of the product.
   testTimeout: 180_000,
   hookTimeout: 180_000,
-  expect: { poll: { timeout: 60_000, interval: 20 } },
+  expect: { poll: { timeout: 120_000, interval: 20 } },
   maxWorkers: workers,
   sequence: { sequencer: LongestFirst },
   // A process for each file would be a quarter of the time of those that need no engine. What files leave behind fails: no-leaks.ts.
