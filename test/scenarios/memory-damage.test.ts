@@ -1,15 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
-import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { MemoryDesk } from "../../src/abilities/memory/thread/memory-desk.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import { eventsOf } from "../support/host-records.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
+
+// Several starts of the host, or many commands, in one test.
+vi.setConfig({ testTimeout: 600_000 });
 
 const memory = { enabled: true, embeddings: "none", extract: { everyMessages: 0 } };
 
@@ -19,20 +20,20 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
   await using running = await startWithoutContainers(() => ({ text: "ok" }), { groups, config });
   const { host } = running;
   const path = join(host.home, "memory", "family.sqlite");
-  const kept = async () => {
-    using file = MemoryFile.open(path);
-    return file.list({ limit: 100 }).map(({ text }) => text);
-  };
+  const list = async () => jsonLines((await host.cli("memory", "list", "--group", "family", "--json")).stdout);
   await host.ask("family", "the dog is called Rex");
   await host.cli("memory", "add", "Ann lives in Ghent", "--group", "family");
-  await expect.poll(async () => (await kept()).length).toBe(3);
+  await expect.poll(async () => (await list()).length, { interval: 500 }).toBe(3);
   await host.end("SIGTERM");
   await writeFile(path, "this is no database any more, whatever it was before");
   await host.boot();
 
   for (const text of ["one", "two", "three"]) expect((await host.ask("family", text)).text).toBe("ok");
   expect(host.output.join("").split("cannot be used; its turns go on without").length - 1).toBe(1);
-  expect(await eventsOf(host, "memory.failed")).toHaveLength(1);
+  const events = jsonLines(
+    (await host.cli("events", "tail", "--after", "0", "--type", "memory.failed", "--json")).stdout,
+  );
+  expect(events).toHaveLength(1);
   const refused = await host.cli("memory", "reindex", "--group", "family");
   expect([refused.code === 0, refused.stderr]).toEqual([false, expect.stringContaining("while a host runs")]);
   const doctor = await host.cli("doctor", "--json");
@@ -42,18 +43,19 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
   const repaired = jsonLines((await host.cli("memory", "reindex", "--group", "family", "--json")).stdout);
   expect(repaired).toMatchObject([{ items: 0, isFromStart: true }]);
   await host.boot();
-  await expect.poll(kept).toEqual(expect.arrayContaining(["the dog is called Rex", "one", "two", "three"]));
-  const listed = jsonLines((await host.cli("memory", "list", "--group", "family", "--json")).stdout);
-  expect(listed.map(({ text }) => text)).toEqual(expect.arrayContaining(["one", "two", "three"]));
+  await expect
+    .poll(async () => (await list()).map(({ text }) => text), { interval: 500 })
+    .toContain("the dog is called Rex");
+  expect((await list()).map(({ text }) => text)).toEqual(expect.arrayContaining(["one", "two", "three"]));
 });
 
 test("of a file with damaged pages what can be read is kept, and nothing is taken in twice", async () => {
   await using running = await startWithoutContainers(() => ({ text: "ok" }), {
     groups: { family: {} },
     config: { memory },
-    prepared: true,
   });
   const { host } = running;
+  await host.end("SIGTERM");
   const path = join(host.home, "memory", "family.sqlite");
   const lines = Array.from({ length: 2_000 }, (_, at) =>
     JSON.stringify({

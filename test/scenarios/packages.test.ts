@@ -15,7 +15,7 @@ const code = /Code ([0-9A-Z]{6})/;
 const bob = { sender: { id: "bob", name: "Bob" } };
 
 /** Builds take what the machine and a mirror of Debian give them. */
-const buildMs = 400_000;
+const buildMs = 1_200_000;
 
 afterAll(() => removeImagesWith(run));
 
@@ -44,7 +44,7 @@ function shell(command: string): string {
 }
 
 async function untilEvents(host: TestHost, type: string, count: number): Promise<void> {
-  await expect.poll(async () => (await eventsOf(host, type)).length, { timeout: 240_000 }).toBe(count);
+  await expect.poll(async () => (await eventsOf(host, type)).length, { timeout: buildMs }).toBe(count);
 }
 
 async function imagesOf(host: TestHost): Promise<Record<string, unknown>[]> {
@@ -69,7 +69,7 @@ test(
     const said = await host.say("family", look);
     const meanwhile = await host.ask("plain", shell("command -v tree || echo none"));
     const early = await host.cli("status");
-    const first = await host.replyTo(said.id);
+    const first = await host.replyTo(said.id, { waitSeconds: buildMs / 1_000 });
     const prompt = model.requests.at(-1)?.system;
     const twin = await host.ask("twin", shell("tree --version"));
     const built = await eventsOf(host, "image.built");
