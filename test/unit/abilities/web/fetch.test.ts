@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { gzipSync } from "node:zlib";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
