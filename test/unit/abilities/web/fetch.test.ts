@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { constants, deflateRawSync, gzipSync } from "node:zlib";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -12,6 +11,7 @@ import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { mebibyte } from "../../../../src/lib/text/bytes.ts";
 import { fetchBytes } from "../../../../src/abilities/web/fetch-bytes.ts";
 import { WebDesk, type WebDeskOptions } from "../../../../src/abilities/web/web-desk.ts";
+import { bombOf } from "../../../support/bomb.ts";
 import { openWebSite, page, redirect } from "../../../support/web-site.ts";
 
 const web: GroupWeb = { fetch: "public", allow: [], search: undefined, fetchesPerDay: 500, searchesPerDay: 200 };
@@ -188,13 +188,6 @@ test("of what is too large the beginning is taken where it is text, and nothing 
   }
   await expect(fetch(`${site.url}/bytes`, { allow })).rejects.toThrow(/larger than the 10 MB/);
 });
-
-/** So many mebibytes, packed. All the same, so that one is packed once; the sum at the end, which nobody comes to, is missing. */
-function bombOf(mebibytes: number): Buffer {
-  const begin = gzipSync("").subarray(0, 10);
-  const one = deflateRawSync(Buffer.alloc(mebibyte, "A"), { finishFlush: constants.Z_FULL_FLUSH });
-  return Buffer.concat([begin, ...Array.from({ length: mebibytes }, () => one), deflateRawSync("")]);
-}
 
 /** An answer that says that it is packed. */
 function packed(coding: string, body: string) {
