@@ -3,14 +3,22 @@ import { setTimeout as delay } from "node:timers/promises";
 /** What has not come by then does not come, however busy the machine is. */
 export const longestWaitMs = 300_000;
 
+let areOver = false;
+
+/** Ends all waits, also those of attacks that a signal has left in the middle: they would keep the process. */
+export function endWaits(): void {
+  areOver = true;
+}
+
 /** Looks until something is there. Undefined when nothing comes. */
 export async function waitFor<Found>(
   look: () => Promise<Found | undefined> | Found | undefined,
   pauseMs = 50,
 ): Promise<Found | undefined> {
-  for (const end = performance.now() + longestWaitMs; performance.now() < end; await delay(pauseMs)) {
+  for (const end = performance.now() + longestWaitMs; performance.now() < end && !areOver;) {
     const found = await look();
     if (found !== undefined) return found;
+    await delay(pauseMs);
   }
   return undefined;
 }
