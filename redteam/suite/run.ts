@@ -13,7 +13,7 @@ import { engineVariables } from "./host.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { ownLog } from "./own-host.ts";
 import { Stage } from "./stage.ts";
-import { waitFor } from "./waiting.ts";
+import { endWaits, waitFor } from "./waiting.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
 const loopLagLimitMs = 200;
@@ -79,7 +79,8 @@ export async function* runAttacks(options: RunOptions): AsyncGenerator<Verdict> 
       yield verdict;
       continue;
     }
-    // An attack that was left in the middle may still wait for something.
+    endWaits();
+    // An attack that was left in the middle may still wait for something else.
     endSoon();
     throw new AppError("cancelled", "The suite was interrupted; what it had started is ended and removed.");
   }
