@@ -7,6 +7,8 @@ export interface EngineDefinition {
   readonly kind: string;
   /** Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named does not. */
   open(surroundings: Surroundings): Promise<ContainerEngine>;
+  /** Kind and version of the same engine. Rejects like `open`. */
+  readVersion(surroundings: Surroundings): Promise<string>;
   /** The same engine, for making images. Rejects like `open`. */
   openImageBuilder(surroundings: Surroundings): Promise<ImageBuilder>;
 }

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { type EngineAddress, type EngineRoute, hidePassword, isLoopback, parseEngineUrl } from "./address.ts";
-import { readTlsIdentity, type TlsIdentity } from "./tls-identity.ts";
+import type { TlsIdentity } from "./tls-identity.ts";
 
 /** Rejects when nothing answers as an engine at the address. */
-export type Ping = (address: EngineAddress) => Promise<void>;
+export type Ping = (address: EngineAddress) => Promise<unknown>;
 
 /**
  * The engine to use. One that is named (DOCKER_HOST, then DOCKER_CONTEXT, then the current Docker context) is the only
@@ -90,8 +90,11 @@ async function tlsIdentity(named: NamedEngine): Promise<TlsIdentity | undefined>
   const advice = "set DOCKER_TLS_VERIFY=1";
   if (skipsVerification)
     throw unusable(named, "its certificate is not to be verified, and then it could be any engine");
-  if (hasCertificates) return readTlsIdentity(certificates, namedBy);
-  if (env["DOCKER_TLS_VERIFY"]) return readTlsIdentity(certificates, "DOCKER_TLS_VERIFY");
+  if (hasCertificates || env["DOCKER_TLS_VERIFY"]) {
+    // With it comes cryptography, which is long to load; most engines are behind a socket.
+    const { readTlsIdentity } = await import("./tls-identity.ts");
+    return readTlsIdentity(certificates, hasCertificates ? namedBy : "DOCKER_TLS_VERIFY");
+  }
   for (const name of ["DOCKER_TLS", "DOCKER_CERT_PATH"]) {
     if (env[name])
       throw unusable(named, `${name} is set, but not that the engine's certificate is verified; ${advice}`);

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { EngineAddress } from "../../../../../src/sandbox/engine/docker/address.ts";
-import { ping } from "../../../../../src/sandbox/engine/docker/engine-client.ts";
+import { askVersion } from "../../../../../src/sandbox/engine/docker/ask-version.ts";
 import { locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
 import { pretendEngine } from "../../../../support/pretend-engine.ts";
 import { temporaryFolder } from "../../../../support/temporary-folder.ts";
@@ -14,7 +14,7 @@ afterEach(() => vi.unstubAllEnvs());
 function pingBelow(folder: string): (address: EngineAddress) => Promise<void> {
   return async (address) => {
     if (address.url.startsWith("unix:") && !address.url.includes(folder)) throw new Error(`ENOENT ${address.url}`);
-    await ping(address);
+    await askVersion(address);
   };
 }
 
@@ -84,7 +84,7 @@ test("DOCKER_HOST can be a TCP address, and wins over DOCKER_CONTEXT", async () 
   await using engine = await pretendEngine();
   const env = { DOCKER_HOST: engine.url, DOCKER_CONTEXT: "unknown" };
 
-  const found = await locateEngine({ env, homeFolder: home.path }, ping);
+  const found = await locateEngine({ env, homeFolder: home.path }, askVersion);
 
   expect(found).toEqual({ url: engine.url, namedBy: "DOCKER_HOST" });
 });
@@ -92,7 +92,7 @@ test("DOCKER_HOST can be a TCP address, and wins over DOCKER_CONTEXT", async () 
 test.each(["npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
   "an engine that crabpot cannot speak to is refused by its address: %s",
   async (url) => {
-    const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, ping);
+    const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, askVersion);
 
     await expect(search).rejects.toMatchObject({
       code: "engine_unavailable",
@@ -104,7 +104,7 @@ test.each(["npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
 test.each(["tcp://192.0.2.1:2375", "tcp://docker.example.org", "tcp://[2001:db8::1]:2375"])(
   "without TLS only an engine of this machine is spoken to, not %s",
   async (url) => {
-    const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, ping);
+    const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, askVersion);
 
     await expect(search).rejects.toMatchObject({
       code: "engine_unavailable",
@@ -116,7 +116,7 @@ test.each(["tcp://192.0.2.1:2375", "tcp://docker.example.org", "tcp://[2001:db8:
 test("a password in an address is refused and not repeated", async () => {
   const env = { DOCKER_HOST: "ssh://ann:hunter2@box" };
 
-  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, askVersion);
 
   await expect(search).rejects.toThrow(/DOCKER_HOST says "ssh:\/\/ann:\*\*\*@box".*holds a password/);
 });
@@ -126,9 +126,9 @@ test.each(["1", "yes", "0"])("DOCKER_TLS_VERIFY=%s without certificates is an er
   await using engine = await pretendEngine();
   const env = { DOCKER_HOST: engine.url, DOCKER_TLS_VERIFY: value };
 
-  const usual = locateEngine({ env, homeFolder: home.path }, ping);
+  const usual = locateEngine({ env, homeFolder: home.path }, askVersion);
   await expect(usual).rejects.toThrow(`DOCKER_TLS_VERIFY asks for TLS, but ${home.path}/.docker/ca.pem cannot be used`);
-  const named = locateEngine({ env: { ...env, DOCKER_CERT_PATH: "/nowhere" }, homeFolder: home.path }, ping);
+  const named = locateEngine({ env: { ...env, DOCKER_CERT_PATH: "/nowhere" }, homeFolder: home.path }, askVersion);
 
   await expect(named).rejects.toThrow("/nowhere/ca.pem cannot be used");
   expect(engine.asked).toEqual([]);
@@ -138,7 +138,7 @@ test.each(["DOCKER_TLS", "DOCKER_CERT_PATH"])("%s without DOCKER_TLS_VERIFY is r
   await using engine = await pretendEngine();
   const env = { DOCKER_HOST: engine.url, [name]: "/somewhere" };
 
-  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, askVersion);
 
   await expect(search).rejects.toThrow(`${name} is set, but not that the engine's certificate is verified`);
   expect(engine.asked).toEqual([]);
@@ -149,7 +149,7 @@ test("a socket needs no TLS, whatever is set", async () => {
   await using engine = await pretendEngine(join(home.path, "engine.sock"));
   const env = { DOCKER_HOST: engine.url, DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: "/nowhere" };
 
-  const found = await locateEngine({ env, homeFolder: home.path }, ping);
+  const found = await locateEngine({ env, homeFolder: home.path }, askVersion);
 
   expect(found.url).toBe(engine.url);
 });
@@ -168,9 +168,9 @@ test("a context with certificates asks for TLS with them, and one that verifies 
   await mkdir(certificates, { recursive: true });
   await writeContext(configFolder, "open", "tcp://127.0.0.1:2376", { SkipTLSVerify: true });
 
-  const safe = locateEngine({ env: { DOCKER_CONTEXT: "safe" }, homeFolder: home.path }, ping);
+  const safe = locateEngine({ env: { DOCKER_CONTEXT: "safe" }, homeFolder: home.path }, askVersion);
   await expect(safe).rejects.toThrow(`${certificates}/ca.pem cannot be used`);
-  const unverified = locateEngine({ env: { DOCKER_CONTEXT: "open" }, homeFolder: home.path }, ping);
+  const unverified = locateEngine({ env: { DOCKER_CONTEXT: "open" }, homeFolder: home.path }, askVersion);
 
   await expect(unverified).rejects.toThrow(/the Docker context "open".*its certificate is not to be verified/);
 });
@@ -184,8 +184,8 @@ test("the current Docker context is followed, and DOCKER_CONTEXT goes before it"
   await using one = await pretendEngine(join(home.path, "one.sock"));
   await using two = await pretendEngine(join(home.path, "two.sock"));
 
-  const current = await locateEngine({ env: {}, homeFolder: home.path }, ping);
-  const named = await locateEngine({ env: { DOCKER_CONTEXT: "two" }, homeFolder: home.path }, ping);
+  const current = await locateEngine({ env: {}, homeFolder: home.path }, askVersion);
+  const named = await locateEngine({ env: { DOCKER_CONTEXT: "two" }, homeFolder: home.path }, askVersion);
 
   expect(current.url).toBe(one.url);
   expect(named.url).toBe(two.url);
@@ -205,9 +205,9 @@ test("a context that is missing or whose engine is away is an error with the con
   await using home = await temporaryFolder();
   await writeContext(join(home.path, ".docker"), "away", `unix://${home.path}/away.sock`);
 
-  const missing = locateEngine({ env: { DOCKER_CONTEXT: "missing" }, homeFolder: home.path }, ping);
+  const missing = locateEngine({ env: { DOCKER_CONTEXT: "missing" }, homeFolder: home.path }, askVersion);
   await expect(missing).rejects.toThrow(/the Docker context "missing" \(DOCKER_CONTEXT\) does not exist/);
-  const away = locateEngine({ env: { DOCKER_CONTEXT: "away" }, homeFolder: home.path }, ping);
+  const away = locateEngine({ env: { DOCKER_CONTEXT: "away" }, homeFolder: home.path }, askVersion);
 
   await expect(away).rejects.toThrow(/the Docker context "away".*does not answer.*away\.sock \(not there\)/);
 });
@@ -217,7 +217,7 @@ test("a Docker configuration that cannot be parsed is an error with its path, no
   await mkdir(join(home.path, ".docker"));
   await writeFile(join(home.path, ".docker/config.json"), "{");
 
-  const search = locateEngine({ env: {}, homeFolder: home.path }, ping);
+  const search = locateEngine({ env: {}, homeFolder: home.path }, askVersion);
 
   await expect(search).rejects.toThrow(`${home.path}/.docker/config.json is not JSON`);
 });
