@@ -10,6 +10,10 @@ const docker = defineEngine({
     const { openDockerEngine } = await import("./docker/open.ts");
     return openDockerEngine(surroundings);
   },
+  readVersion: async (surroundings) => {
+    const { readDockerVersion } = await import("./docker/ask-version.ts");
+    return readDockerVersion(surroundings);
+  },
   openImageBuilder: async (surroundings) => {
     const { openDockerImageBuilder } = await import("./docker/open.ts");
     return openDockerImageBuilder(surroundings);
@@ -22,6 +26,11 @@ const docker = defineEngine({
  */
 export async function openEngine(surroundings: Surroundings): Promise<ContainerEngine> {
   return docker.open(surroundings);
+}
+
+/** Kind and version of the same engine, such as `docker 29.1.0`, for who asks it nothing else. Throws like `openEngine`. */
+export async function readEngineVersion(surroundings: Surroundings): Promise<string> {
+  return docker.readVersion(surroundings);
 }
 
 /** The same engine, for making images: only set-up needs it. Throws like `openEngine`. */

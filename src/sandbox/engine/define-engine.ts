@@ -10,6 +10,8 @@ export interface EngineDefinition {
    * with `setup_required` when the one that is named can never be used.
    */
   open(surroundings: Surroundings): Promise<ContainerEngine>;
+  /** Kind and version of the same engine. Rejects like `open`. */
+  readVersion(surroundings: Surroundings): Promise<string>;
   /** The same engine, for making images. Rejects like `open`. */
   openImageBuilder(surroundings: Surroundings): Promise<ImageBuilder>;
 }

@@ -4,7 +4,6 @@ import { type EngineAddress, socketPath } from "./address.ts";
 import { EngineAgent } from "./engine-agent.ts";
 import { EngineModem } from "./engine-modem.ts";
 
-const pingLimitMs = 5_000;
 /** What a daemon says of which the other half, the part that runs containers, has ended already or is not there yet. */
 const partsAway =
   /client connection is closing|transport is closing|context canceled|error reading from server|connection refused|shutting down/;
@@ -77,16 +76,6 @@ export function pathSegment(name: string): string {
 export function refusalStatus(thrown: unknown): number | undefined {
   if (!(thrown instanceof AppError) || thrown.code !== "engine_refused") return undefined;
   return statusOf(thrown.cause);
-}
-
-/** Rejects with the cause when nothing answers at the address in time. */
-export async function ping(address: EngineAddress): Promise<void> {
-  await using client = new EngineClient(address);
-  try {
-    await client.ask("answer", AbortSignal.timeout(pingLimitMs), (docker) => docker.version());
-  } catch (thrown) {
-    throw toError(thrown).cause ?? thrown;
-  }
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -8,7 +8,7 @@ import { type EngineAddress, hidePassword, socketPath } from "./address.ts";
 const instead = "set DOCKER_HOST=unix:///var/run/docker.sock";
 
 /** Rejects when nothing answers as an engine at the address. */
-export type Ping = (address: EngineAddress) => Promise<void>;
+export type Ping = (address: EngineAddress) => Promise<unknown>;
 
 /**
  * The engine to use. One that is named (DOCKER_HOST, then DOCKER_CONTEXT, then the current Docker context) is the only

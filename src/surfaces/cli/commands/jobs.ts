@@ -4,7 +4,7 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
 

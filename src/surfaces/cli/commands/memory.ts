@@ -21,7 +21,7 @@ import { importLines } from "./memory/import-lines.ts";
 import { memoryName, withExistingMemory, withMemory } from "./memory/open-memory.ts";
 import { describeRepair, repairIfDamaged } from "./memory/repair-memory.ts";
 import { runPipe } from "./memory/pipe.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 
 interface OfGroup {
   /** What the memory is called: see `memoryName`. */

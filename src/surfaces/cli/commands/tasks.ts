@@ -7,7 +7,7 @@ import type { NewOperatorTask, TaskAction, TaskView } from "../../../operations/
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
 

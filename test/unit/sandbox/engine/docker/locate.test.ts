@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { EngineAddress } from "../../../../../src/sandbox/engine/docker/address.ts";
-import { ping } from "../../../../../src/sandbox/engine/docker/engine-client.ts";
+import { askVersion } from "../../../../../src/sandbox/engine/docker/ask-version.ts";
 import { locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
 import { pretendEngine } from "../../../../support/pretend-engine.ts";
 import { temporaryFolder } from "../../../../support/temporary-folder.ts";
@@ -14,7 +14,7 @@ afterEach(() => vi.unstubAllEnvs());
 function pingBelow(folder: string): (address: EngineAddress) => Promise<void> {
   return async (address) => {
     if (address.url.startsWith("unix:") && !address.url.includes(folder)) throw new Error(`ENOENT ${address.url}`);
-    await ping(address);
+    await askVersion(address);
   };
 }
 
@@ -84,7 +84,7 @@ test("DOCKER_HOST wins over DOCKER_CONTEXT", async () => {
   await using engine = await pretendEngine();
   const env = { DOCKER_HOST: engine.url, DOCKER_CONTEXT: "unknown" };
 
-  const found = await locateEngine({ env, homeFolder: home.path }, ping);
+  const found = await locateEngine({ env, homeFolder: home.path }, askVersion);
 
   expect(found).toEqual({ url: engine.url, namedBy: "DOCKER_HOST" });
 });
@@ -101,7 +101,7 @@ const elsewhere = [
 test.each(elsewhere)("an engine that is not a socket of this machine is refused, with what to do: %s", async (url) => {
   const env = { DOCKER_HOST: url, DOCKER_TLS_VERIFY: "1" };
 
-  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, askVersion);
 
   await expect(search).rejects.toMatchObject({
     code: "setup_required",
@@ -117,13 +117,13 @@ test.each(elsewhere.slice(0, 4))("so is that of a Docker context, however it is 
   await writeFile(join(configFolder, "config.json"), JSON.stringify({ currentContext: "far" }));
   const said = new RegExp(`the Docker context "far" .*says "${RegExp.escape(url)}", but crabpot only uses`);
 
-  const current = locateEngine({ env: {}, homeFolder: home.path }, ping);
+  const current = locateEngine({ env: {}, homeFolder: home.path }, askVersion);
   await expect(current).rejects.toMatchObject({
     code: "setup_required",
     message: expect.stringMatching(said),
     fix: "docker context use default, or set DOCKER_HOST=unix:///var/run/docker.sock",
   });
-  const named = locateEngine({ env: { DOCKER_CONTEXT: "far" }, homeFolder: home.path }, ping);
+  const named = locateEngine({ env: { DOCKER_CONTEXT: "far" }, homeFolder: home.path }, askVersion);
 
   await expect(named).rejects.toMatchObject({
     code: "setup_required",
@@ -135,7 +135,7 @@ test.each(elsewhere.slice(0, 4))("so is that of a Docker context, however it is 
 test("a password in an address is not repeated", async () => {
   const env = { DOCKER_HOST: "ssh://ann:hunter2@box" };
 
-  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, askVersion);
 
   await expect(search).rejects.toThrow(/DOCKER_HOST says "ssh:\/\/ann:\*\*\*@box"/);
 });
@@ -145,7 +145,7 @@ test("settings of Docker's own client for other ways to an engine are nothing to
   await using engine = await pretendEngine(join(home.path, "engine.sock"));
   const env = { DOCKER_HOST: engine.url, DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: "/nowhere" };
 
-  const found = await locateEngine({ env, homeFolder: home.path }, ping);
+  const found = await locateEngine({ env, homeFolder: home.path }, askVersion);
 
   expect(found.url).toBe(engine.url);
 });
@@ -159,8 +159,8 @@ test("the current Docker context is followed, and DOCKER_CONTEXT goes before it"
   await using one = await pretendEngine(join(home.path, "one.sock"));
   await using two = await pretendEngine(join(home.path, "two.sock"));
 
-  const current = await locateEngine({ env: {}, homeFolder: home.path }, ping);
-  const named = await locateEngine({ env: { DOCKER_CONTEXT: "two" }, homeFolder: home.path }, ping);
+  const current = await locateEngine({ env: {}, homeFolder: home.path }, askVersion);
+  const named = await locateEngine({ env: { DOCKER_CONTEXT: "two" }, homeFolder: home.path }, askVersion);
 
   expect(current.url).toBe(one.url);
   expect(named.url).toBe(two.url);
@@ -180,9 +180,9 @@ test("a context that is missing or whose engine is away is an error with the con
   await using home = await temporaryFolder();
   await writeContext(join(home.path, ".docker"), "away", `unix://${home.path}/away.sock`);
 
-  const missing = locateEngine({ env: { DOCKER_CONTEXT: "missing" }, homeFolder: home.path }, ping);
+  const missing = locateEngine({ env: { DOCKER_CONTEXT: "missing" }, homeFolder: home.path }, askVersion);
   await expect(missing).rejects.toThrow(/the Docker context "missing" \(DOCKER_CONTEXT\) does not exist/);
-  const away = locateEngine({ env: { DOCKER_CONTEXT: "away" }, homeFolder: home.path }, ping);
+  const away = locateEngine({ env: { DOCKER_CONTEXT: "away" }, homeFolder: home.path }, askVersion);
 
   await expect(away).rejects.toThrow(/the Docker context "away".*does not answer.*away\.sock \(not there\)/);
 });
@@ -192,7 +192,7 @@ test("a Docker configuration that cannot be parsed is an error with its path, no
   await mkdir(join(home.path, ".docker"));
   await writeFile(join(home.path, ".docker/config.json"), "{");
 
-  const search = locateEngine({ env: {}, homeFolder: home.path }, ping);
+  const search = locateEngine({ env: {}, homeFolder: home.path }, askVersion);
 
   await expect(search).rejects.toThrow(`${home.path}/.docker/config.json is not JSON`);
 });
