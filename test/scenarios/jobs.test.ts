@@ -28,8 +28,8 @@ const model: ModelScript = ({ lastText, messages }) => {
   return { toolCalls: [{ name: "shell", input }] };
 };
 
-/** What the jobs here wait for. */
-const letGo = ({ host, name }: TestGroup) => writeFile(join(host.home, "groups", name, "go"), "");
+/** Gives commands the file that they wait for. */
+const letGo = ({ host, name }: TestGroup, file = "go") => writeFile(join(host.home, "groups", name, file), "");
 
 const stateOf = async ({ host, name }: TestGroup): Promise<string | undefined> => {
   const sessions = await host.control.listSessions();
@@ -94,15 +94,17 @@ const looksOn: ModelScript = ({ lastText, messages }) => {
   const calls = messages.filter(({ role }) => role === "tool").length;
   if (lastText.includes("job-ended")) return { text: "told on the way" };
   if (calls === 0) return { toolCalls: [{ name: "shell", input: { command: until("go"), background: true } }] };
-  // Enough time for the report of the end, which does not pass the tool's result.
-  if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: "touch go; sleep 3" } }] };
+  if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: `touch go; ${until("reported")}` } }] };
   return { text: "not told" };
 };
 
 test("a turn is told of the end of its own job with its next step, and not once more afterwards", async () => {
   const group = hosts.group("looking", looksOn);
 
-  const reply = await group.ask("@crab go");
+  const said = await group.say("@crab go");
+  await expect.poll(() => statesOf(group)).toEqual(["exited"]);
+  await letGo(group, "reported");
+  const reply = await group.replyTo(said.id);
   const again = await group.ask("@crab and now");
 
   expect(reply.text).toBe("told on the way");
