@@ -6,7 +6,6 @@ import { afterAll, expect, test } from "vitest";
 
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { pngOf } from "../support/picture-files.ts";
-import { newestTurn } from "../support/host-records.ts";
 import { restart } from "../support/restarts.ts";
 import { startSpeechServer } from "../support/speech-server.ts";
 import { startTranscriptionServer } from "../support/transcription-server.ts";
@@ -108,8 +107,8 @@ test("a model that can see is shown the pictures of members behind the texts tha
     { type: "text", text: "@crab what is this?</message>\n</messages>" },
   ]);
   expect(second?.[0]).toEqual(first?.[0]);
-  const { id } = (await newestTurn(host, "shown")).turn;
-  const shown = (await host.cli("turns", "show", id)).stdout;
+  const oldest = (await host.control.listTurns({ group: "shown", limit: 10 })).at(-1);
+  const shown = (await host.cli("turns", "show", oldest?.id ?? "")).stdout;
   expect(shown).toMatch(/\[image: \S+\.png, image\/png, \d+ bytes, [0-9a-f]{12}\]/);
   expect(shown).not.toContain(picture.toString("base64").slice(0, 20));
 });

@@ -91,10 +91,10 @@ export class AppRig implements AsyncDisposable {
           ...(options.httpGroup ? { elsewhere: {} } : {}),
           ...(options.main ? { main: { ...mainGroup, chat: `${whatsapp.bot.lid}@lid` } } : {}),
         },
-        // Reactions would be among what members hear.
+        // Reactions, and what the agent is doing meanwhile where the machine is slow, would be among what members hear.
         config: {
           channels: { http: {}, whatsapp: settings },
-          progress: { reactions: false },
+          progress: { reactions: false, afterSeconds: 0 },
           ...options.config,
         },
         ...(options.models && { models: options.models }),
