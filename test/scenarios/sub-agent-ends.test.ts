@@ -52,7 +52,8 @@ test("a call of a sub-agent that needs an approval is asked in the chat for that
   await host.cli("approvals", "allow", code);
   const reply = await group.replyTo(said.id);
 
-  expect(card?.text).toContain('"agent-1 a sub-agent" (http:ann)');
+  const [sub] = await host.control.listSubAgents({ group: "asking", all: true });
+  expect(card?.text).toContain(`"${sub?.id} a sub-agent" (http:ann)`);
   expect(reply.text).toContain("child: ran");
 });
 
