@@ -18,9 +18,9 @@ const workers = Math.min(availableParallelism() + 1, 6);
 export const shared: TestUserConfig = {
   globalSetup: ["test/support/build-first.ts", "test/support/require-engine.ts"],
   setupFiles: ["test/support/no-leaks.ts"],
-  // Ten times what most tests need: a busy machine is no fault of the product.
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
+  // For hangs only: a busy machine is no fault of the product.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   expect: { poll: { timeout: 120_000, interval: 20 } },
   maxWorkers: workers,
   sequence: { sequencer: LongestFirst },

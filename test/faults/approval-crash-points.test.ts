@@ -57,7 +57,7 @@ test("killed at each point from the question to the command, the host asks on, a
     const answer = async () => {
       await host.say(group, "@crab do it");
       if (asking.includes(at)) return;
-      await vi.waitUntil(isAsked, { timeout: 60_000, interval: 10 });
+      await vi.waitUntil(isAsked, { timeout: 120_000, interval: 10 });
       await allowAll(host);
     };
     if (!(await host.dieAt(at, answer))) missed.push(at);
@@ -65,7 +65,7 @@ test("killed at each point from the question to the command, the host asks on, a
       await allowAll(host);
       return (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
     };
-    await expect.poll(isAnswered, { timeout: 60_000, interval: 10 }).toBe(1);
+    await expect.poll(isAnswered, { timeout: 120_000, interval: 10 }).toBe(1);
   }
   const runs = await Promise.all(points.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
   const asked = await host.control.listApprovals({ group: undefined, all: true });

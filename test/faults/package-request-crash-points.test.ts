@@ -54,7 +54,7 @@ test("killed at each point from the answer to the settings, the host asks for th
   for (const { at, group } of groups) {
     const request = async () => {
       await host.say(group, "@crab do it");
-      await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 10 });
+      await vi.waitUntil(() => openCode(host), { timeout: 120_000, interval: 10 });
       await host.control.answerApproval((await openCode(host)) ?? "", { allow: true, scope: "once" });
     };
     if (!(await host.dieAt(at, request))) missed.push(at);

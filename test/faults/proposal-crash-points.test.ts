@@ -45,13 +45,13 @@ test("killed at each point from the answer to the file, the host writes what was
   for (const { at, group } of groups) {
     const propose = async () => {
       await host.say(group, "@crab do it");
-      await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 10 });
+      await vi.waitUntil(() => openCode(host), { timeout: 120_000, interval: 10 });
       await host.control.answerApproval((await openCode(host)) ?? "", { allow: true, scope: "once" });
     };
     if (!(await host.dieAt(at, propose))) missed.push(at);
     const answers = async () =>
       (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
-    await expect.poll(answers, { timeout: 60_000, interval: 10 }).toBe(1);
+    await expect.poll(answers, { timeout: 120_000, interval: 10 }).toBe(1);
     texts.push(await readFile(join(host.home, "groups", group, "AGENTS.md"), "utf8"));
   }
   const asked = await host.control.listApprovals({ group: undefined, all: true });

@@ -41,10 +41,10 @@ test("killed at each point of the way of a task that is due, the host runs it on
   const tasks = () => host.control.listTasks(undefined);
   await expect
     .poll(async () => (await tasks()).map(({ lastRun }) => lastRun?.state), {
-      timeout: 60_000,
+      timeout: 120_000,
     })
     .toEqual(crashes.map(() => "done"));
-  await expect.poll(async () => (await host.replies()).length, { timeout: 60_000 }).toBe(crashes.length);
+  await expect.poll(async () => (await host.replies()).length, { timeout: 120_000 }).toBe(crashes.length);
 
   expect(missed).toEqual([]);
   expect((await host.replies()).map(({ group }) => group).toSorted()).toEqual(

@@ -195,7 +195,7 @@ export class WhatsAppRig implements AsyncDisposable {
   }
 
   async send(message: OutgoingMessage): Promise<void> {
-    await this.channel.send(message, AbortSignal.timeout(90_000));
+    await this.channel.send(message, AbortSignal.timeout(120_000));
   }
 
   /** Forgets what is not on disk of ids of the same person. */

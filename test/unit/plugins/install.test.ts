@@ -228,7 +228,7 @@ test("a command that is killed while it installs leaves nothing that is used, an
   });
   const child = spawn(commandLine, ["plugins", "add", source, "--yes"], { env: environmentOf(place), stdio: "ignore" });
   await expect
-    .poll(() => existsSync(join(place.home, "plugins/.incoming/poker/index.js")), { timeout: 10_000 })
+    .poll(() => existsSync(join(place.home, "plugins/.incoming/poker/index.js")), { timeout: 120_000 })
     .toBe(true);
   child.kill("SIGKILL");
   await once(child, "exit");
