@@ -7,10 +7,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 import RunReport from "./test/support/run-report.ts";
 
 /** Files that more workers would make late, each with what is judged by time: they run before all else. Empty, everything runs together. */
-const inTime: Readonly<Record<string, string>> = {
-  "test/docker/redteam.test.ts": "attacks are judged by how long the host stands still",
-  "test/faults/**/*.test.ts": "faults are judged by what a host does in time",
-};
+const inTime: Readonly<Record<string, string>> = {};
 /** Tests wait for containers, timers and the disk half of the time; but each of some has several hosts. */
 const workers = Math.min(availableParallelism() + 1, 6);
 

@@ -1,6 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 
 import { expect, test } from "vitest";
 
@@ -16,6 +14,7 @@ import type { BlobPart } from "../../../../src/domain/part.ts";
 import { LocalTime } from "../../../../src/turns/context/time-zone.ts";
 import { collectIntake } from "../../../../src/turns/steps/turn-intake.ts";
 import type { Store } from "../../../../src/stores/store.ts";
+import { heapUsedMb } from "../../../support/heap-used.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../../support/some-group.ts";
 import { byMessage } from "../../../contracts/store-setup.ts";
@@ -24,13 +23,6 @@ const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${inde
 const perGroup = 100;
 const text = "x".repeat(4_000);
 const allowedGrowthMb = 12;
-
-/** What is in use when everything that can go is gone. */
-function heapMb(): number {
-  setFlagsFromString("--expose-gc");
-  (runInNewContext("gc") as () => void)();
-  return process.memoryUsage().heapUsed / 1024 / 1024;
-}
 
 const utc = new LocalTime("UTC");
 const noImages = new Map<StoredAttachment, BlobPart>();
@@ -95,7 +87,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     clock: systemClock,
     publish: async () => undefined,
   });
-  const before = heapMb();
+  const before = heapUsedMb();
 
   for (let id = 0; id < perGroup; id += 1) {
     const message = { channel: "fake", id: String(id), text: `${id} ${text}`, mention: false };
@@ -103,7 +95,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
       groups.map(({ chat }) => accept({ ...message, chat, sender: { id: `ann of ${chat}`, name: "Ann" } })),
     );
   }
-  const growth = heapMb() - before;
+  const growth = heapUsedMb() - before;
   const other = { id: "bob", name: "Bob" };
   const late = { channel: "fake", chat: groups[0]?.chat ?? "", sender: other, id: "x", text, mention: false };
   const refused = await accept(late);
