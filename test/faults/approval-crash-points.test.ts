@@ -4,6 +4,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { crashingHost, type TestHost } from "../support/host.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** What a turn passes on its way to the question, */
 const asking = [
@@ -34,7 +35,7 @@ const model: ModelScript = (request) => {
 };
 
 async function openCodes(host: TestHost): Promise<string[]> {
-  const asked = await host.control.listApprovals({ group: undefined, all: false });
+  const asked = await host.control.call(listApprovals, {});
   return asked.map(({ code }) => code);
 }
 

@@ -7,6 +7,8 @@ import { crashingHost, type TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { getSetting } from "../../src/operations/settings/operations.ts";
 
 /** What a request for packages passes on its way from the answer to the settings, and from there to the agent. */
 const points = [
@@ -32,12 +34,12 @@ const model: ModelScript = ({ toolOutputs }) =>
     : { toolCalls: [{ name: "request_packages", input: { npm: [name] } }] };
 
 async function openCode(host: TestHost): Promise<string | undefined> {
-  const [open] = await host.control.listApprovals({ group: undefined, all: false });
+  const [open] = await host.control.call(listApprovals, {});
   return open?.code;
 }
 
 async function imageOf(host: TestHost, group: string): Promise<unknown> {
-  return host.control.getSetting(`groups.${group}.image`);
+  return host.control.call(getSetting, { path: `groups.${group}.image` });
 }
 
 test("killed at each point from the answer to the settings, the host asks for the packages that were allowed, once", async () => {

@@ -7,6 +7,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { crashingHost, type TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** What a change passes on its way from the answer to the file, and from there to the agent. */
 const points = [
@@ -28,7 +29,7 @@ const model: ModelScript = ({ toolOutputs }) =>
     : { toolCalls: [{ name: "propose_instructions", input: { content: "Be brief.\n" } }] };
 
 async function openCode(host: TestHost): Promise<string | undefined> {
-  const [open] = await host.control.listApprovals({ group: undefined, all: false });
+  const [open] = await host.control.call(listApprovals, {});
   return open?.code;
 }
 

@@ -6,6 +6,7 @@ import { openStore } from "../../src/stores/catalog.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listTasks } from "../../src/operations/tasks/operations.ts";
 
 /** What a due time passes on its way from the claim to the end of its run. */
 const points = [
@@ -46,7 +47,7 @@ test.concurrent.for(halves)(
       await host.end("SIGKILL");
     }
     await host.boot();
-    const tasks = () => host.control.listTasks(undefined);
+    const tasks = () => host.control.call(listTasks, {});
     await expect
       .poll(async () => (await tasks()).map(({ lastRun }) => lastRun?.state), {
         timeout: 60_000,

@@ -2,7 +2,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { allowMcpTool } from "../../src/operations/mcp/operations.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { readMcpLock } from "../../src/abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
@@ -133,7 +134,8 @@ test("without a main group the operator is asked, and `mcp allow` answers it, to
   await change(rig, "Does echo, and more.");
   const [row] = await approvals(rig);
   const sha256 = (await pinOf(rig))?.changed?.sha256 ?? "";
-  const allowed = await new ControlClient(join(rig.home, "control.sock")).allowMcpTool("files", {
+  const allowed = await new HostClient(join(rig.home, "control.sock")).call(allowMcpTool, {
+    name: "files",
     tool: "echo",
     sha256,
   });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { readAudit } from "../../src/records/audit/read.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import type { TurnReport } from "../../src/operations/operations.ts";
+import type { TurnReport } from "../../src/operations/turns/turn-view.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";

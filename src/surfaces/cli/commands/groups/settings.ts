@@ -9,6 +9,7 @@ import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";
 import { changeConfig, showValue } from "../config/settings.ts";
+import { setGroup, showGroup } from "../../../../operations/settings/operations.ts";
 
 export function addGroupSettings(groups: Command, context: CommandContext): void {
   addLeaf(
@@ -17,7 +18,7 @@ export function addGroupSettings(groups: Command, context: CommandContext): void
     "every setting of a group, and whether the group says so itself; secrets are masked",
   ).action(async (name: string, _options: object, command: Command) => {
     context.outputOf(command).items(
-      await context.host.showGroup(name),
+      await context.call(showGroup, { name }),
       [
         { title: "setting", of: ({ path }) => path },
         { title: "value", of: ({ value }) => (value === null ? "" : showValue(value)) },
@@ -52,7 +53,7 @@ async function change(context: CommandContext, command: Command, { name, path, v
   const below = [{ path: ["groups", name, ...path], value }];
   await changeConfig(context, context.outputOf(command), below, async () => {
     try {
-      return await context.host.setGroup(name, [{ path, value }]);
+      return await context.call(setGroup, { name, edits: [{ path, value }] });
     } catch (error) {
       if (isWithoutHost(error)) await requireConfigured(context, name);
       requireSetting(name, path);
