@@ -4,9 +4,13 @@ import { join } from "node:path";
 import { defineConfig, type TestUserConfig } from "vitest/config";
 
 import { LongestFirst } from "./test/support/longest-first.ts";
+import RunReport from "./test/support/run-report.ts";
 
-/** Attacks are judged by how long the host stands still, faults by what a host does in time: more workers would make it late. */
-const judgedByTime = ["test/docker/redteam.test.ts", "test/faults/**/*.test.ts"];
+/** Files that more workers would make late, each with what is judged by time: they run before all else. Empty, everything runs together. */
+const inTime: Readonly<Record<string, string>> = {
+  "test/docker/redteam.test.ts": "attacks are judged by how long the host stands still",
+  "test/faults/**/*.test.ts": "faults are judged by what a host does in time",
+};
 /** Tests wait for containers, timers and the disk half of the time; but each of some has several hosts. */
 const workers = Math.min(availableParallelism() + 1, 6);
 
@@ -14,16 +18,27 @@ const workers = Math.min(availableParallelism() + 1, 6);
 export const shared: TestUserConfig = {
   globalSetup: ["test/support/build-first.ts", "test/support/require-engine.ts"],
   setupFiles: ["test/support/no-leaks.ts"],
-  // Ten times what most tests need: a busy machine is no fault of the product.
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
-  expect: { poll: { timeout: 60_000, interval: 20 } },
+  // For hangs only: a busy machine is no fault of the product.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 120_000, interval: 20 } },
   maxWorkers: workers,
   sequence: { sequencer: LongestFirst },
+  reporters: ["default", new RunReport()],
   // A process for each file would be a quarter of the time of those that need no engine. What files leave behind fails: no-leaks.ts.
   isolate: false,
   // Programs of ours that tests start from their sources: what Node made of those stays for the next one.
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/programs-of-tests") },
+};
+
+const judgedByTime = Object.keys(inTime);
+const allElse = {
+  ...shared,
+  name: "all else",
+  include: ["test/**/*.test.ts"],
+  // The last need a model of 130 MB, which `npm run test:model` fetches once on a machine.
+  exclude: [...judgedByTime, "test/model/**"],
+  sequence: { groupOrder: 1 },
 };
 
 export default defineConfig({
@@ -32,19 +47,12 @@ export default defineConfig({
     globalSetup: [],
     // One after the other.
     projects: [
-      {
-        test: { ...shared, name: "in time", include: judgedByTime, maxWorkers: 2, sequence: { groupOrder: 0 } },
-      },
-      {
-        test: {
-          ...shared,
-          name: "all else",
-          include: ["test/**/*.test.ts"],
-          // The last need a model of 130 MB, which `npm run test:model` fetches once on a machine.
-          exclude: [...judgedByTime, "test/model/**"],
-          sequence: { groupOrder: 1 },
-        },
-      },
+      ...(judgedByTime.length === 0
+        ? []
+        : [
+            { test: { ...shared, name: "in time", include: judgedByTime, maxWorkers: 2, sequence: { groupOrder: 0 } } },
+          ]),
+      { test: allElse },
     ],
   },
 });

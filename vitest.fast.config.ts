@@ -2,9 +2,10 @@ import { defineConfig } from "vitest/config";
 
 import { shared } from "./vitest.config.ts";
 
-/** They start programs, such as the command line, shells and decoders, and take half of the time: run if they are named. */
+/** They start programs, such as shells and decoders, and take half of the time: run if they are named. */
 const slow = [
-  "test/unit/{agent,plugins,scripts,surfaces/cli,records/erasure,abilities/media}/**",
+  "test/unit/{agent,plugins,scripts,records/erasure,abilities/media}/**",
+  "test/unit/surfaces/cli/program.test.ts",
   "test/contracts/channel-whatsapp.test.ts",
 ];
 const isNamed = process.argv.some((word) => word.startsWith("test/"));

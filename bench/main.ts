@@ -15,7 +15,7 @@ import { memoryMillion } from "./cases/memory-million.ts";
 import { money } from "./cases/money.ts";
 import { prompts } from "./cases/prompts.ts";
 import { recall } from "./cases/recall.ts";
-import { adopt, start } from "./cases/starts.ts";
+import { adopt, agentStart, commands, start } from "./cases/starts.ts";
 import { tasks } from "./cases/tasks.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
 import { watchedTurn } from "./cases/watched-turn.ts";
@@ -35,6 +35,8 @@ const benches: Readonly<Record<string, Bench>> = {
   idle,
   start,
   adopt,
+  commands,
+  "agent-start": agentStart,
   history,
   big,
   memory,

@@ -57,6 +57,10 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "length prefixes and half-open connections of a container's socket (B17 to B19)",
     why: "a mailbox is files; there is no socket",
   },
+  {
+    risk: "a disk that an agent keeps busy",
+    why: "what the host waits for a disk is not told from what others make it wait: its event loop is judged by what it computes",
+  },
   { risk: "engines and runtimes other than the one that was found", why: "the suite attacks what is installed" },
   {
     risk: "supply chain (L): crabpot's own dependencies",

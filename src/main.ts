@@ -1,8 +1,8 @@
 import { isatty } from "node:tty";
 
 import { runCommandLine } from "./surfaces/cli/command-line.ts";
-import type { HostFunctions } from "./surfaces/cli/host-functions.ts";
 import { readEnvironment } from "./config/environment.ts";
+import { hostFunctions } from "./host/host-functions.ts";
 
 /**
  * A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. A terminal
@@ -20,21 +20,6 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 process.stdout.once("error", endQuietly);
 // Nobody reads the log here any more; it is also in the home.
 process.stderr.on("error", () => undefined);
-
-/** Commands load of the host what they call. */
-const hostFunctions: HostFunctions = {
-  run: async (...given) => (await import("./host/run-host.ts")).run(...given),
-  openInstalledPlugins: async (...given) =>
-    (await import("./host/plugins/installed-plugins.ts")).openInstalledPlugins(...given),
-  adaptersWith: async (...given) => (await import("./host/plugins/installed-plugins.ts")).adaptersWith(...given),
-  createPluginInstaller: async (...given) =>
-    (await import("./host/plugins/plugin-installer.ts")).createPluginInstaller(...given),
-  readStoppedHost: async (...given) => (await import("./host/stopped-host.ts")).readStoppedHost(...given),
-  readHalfKnownKeys: async (...given) => (await import("./host/stopped-host.ts")).readHalfKnownKeys(...given),
-  openStoppedImages: async (...given) => (await import("./host/stopped-images.ts")).openStoppedImages(...given),
-  openOfflineErasure: async (...given) =>
-    (await import("./host/erasure/erase-offline.ts")).openOfflineErasure(...given),
-};
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: readEnvironment(),

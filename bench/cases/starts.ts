@@ -1,14 +1,18 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 
 import type { TestHost } from "../../test/support/host.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { Client } from "../harness/client.ts";
-import { atMost, figureOf } from "../harness/figure.ts";
+import { atMost, atMostFloors, figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
+import { runInContainer } from "../harness/floors.ts";
 import { groupNames, prepareHost } from "../harness/host.ts";
+import { childrenCpuMs } from "../harness/processes.ts";
 
 /** From the start of the process until it takes messages. */
 export async function start({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
@@ -47,6 +51,61 @@ export async function adopt({ quick, modelUrl, say }: BenchContext): Promise<Fig
       unit: "",
       values: [hot.length - kept],
       target: atMost(0, ""),
+    }),
+  ];
+}
+
+/** A command from its start to its end, beside a Node that does nothing: processor time. */
+export async function commands({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
+  await using host = await prepareHost({ modelUrl, groups: ["one"] });
+  await timeStart(host);
+  const figures: Figure[] = [];
+  for (const words of [["--help"], ["version"], ["status"], ["groups", "list"]]) {
+    const values: number[] = [];
+    const floors: number[] = [];
+    for (let run = -1; run < (quick ? 3 : 9); run += 1) {
+      const floor = await cpuOfStart(() => promisify(execFile)(process.execPath, ["-e", "0"]));
+      const value = await cpuOfStart(() => host.cli(...words));
+      // Before it is compiled for the first time it is another program.
+      if (run < 0) continue;
+      floors.push(floor);
+      values.push(value);
+    }
+    figures.push(
+      figureOf({
+        bench: "commands",
+        figure: `crabpot ${words.join(" ")}: CPU`,
+        unit: "ms",
+        values,
+        floor: { name: "empty Node", values: floors },
+        target: atMostFloors(3),
+      }),
+    );
+  }
+  await host.end("SIGTERM");
+  return figures;
+}
+
+/** Processor time of children is counted in steps of 10 ms, so several starts are measured together. */
+const startsPerValue = 5;
+
+async function cpuOfStart(run: () => Promise<unknown>): Promise<number> {
+  const before = await childrenCpuMs();
+  for (let count = 0; count < startsPerValue; count += 1) await run();
+  return ((await childrenCpuMs()) - before) / startsPerValue;
+}
+
+/** The agent in its container until it tells the host that it is ready, beside a Node that does nothing: processor time. */
+export async function agentStart({ quick }: BenchContext): Promise<Figure[]> {
+  const pairs = JSON.parse(await runInContainer("agent-starts", String(quick ? 5 : 25))) as [number, number][];
+  return [
+    figureOf({
+      bench: "agent-start",
+      figure: "start to ready: CPU",
+      unit: "ms",
+      values: pairs.map(([, agent]) => agent),
+      floor: { name: "empty Node", values: pairs.map(([empty]) => empty) },
+      target: atMostFloors(2),
     }),
   ];
 }

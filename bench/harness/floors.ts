@@ -1,5 +1,6 @@
-import { mkdir, open } from "node:fs/promises";
+import { mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 
 import { hardenedHostConfig } from "../../src/sandbox/profile/profile.ts";
 import { engineWithAgentImage } from "../../test/support/engine.ts";
@@ -68,6 +69,21 @@ export async function containerFloor(stack: AsyncDisposableStack): Promise<Probe
       await engine.remove(id);
     }
   };
+}
+
+/** Runs a program of `bench/programs` in a container of the agent's image. Resolves with what it printed. */
+export async function runInContainer(program: string, ...args: string[]): Promise<string> {
+  await using stack = new AsyncDisposableStack();
+  const { engine, image } = await engineWithAgentImage();
+  stack.use(engine);
+  const { path } = stack.use(await temporaryFolder());
+  const source = await readFile(new URL(`../programs/${program}.ts`, import.meta.url), "utf8");
+  const body = await bareBody(path, image, ["node", "--input-type=module-typescript", "-e", source, ...args]);
+  const id = await engine.create(`crabpot-bench-${process.pid}-${program}`, body);
+  stack.defer(() => engine.remove(id));
+  const output = await engine.attach(id);
+  await engine.start(id);
+  return await text(output);
 }
 
 /** Pauses and wakes a container that sleeps; the time of the waking. */

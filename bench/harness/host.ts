@@ -1,11 +1,6 @@
 import { TestHost } from "../../test/support/host.ts";
 import { Client } from "./client.ts";
 
-const prepared: TestHost[] = [];
-process.once("exit", () => {
-  for (const host of prepared) if (host.isRunning) process.kill(host.pid, "SIGTERM");
-});
-
 export interface BenchHost extends AsyncDisposable {
   readonly host: TestHost;
   readonly client: Client;
@@ -22,7 +17,7 @@ export interface BenchHostOptions {
   readonly trigger?: "always" | "mention";
 }
 
-/** Everything of a host but its process, in a home of its own. The process is told to end when the bench ends early. */
+/** Everything of a host but its process, in a home of its own. */
 export async function prepareHost(options: BenchHostOptions): Promise<TestHost> {
   const { modelUrl, groups, config, capabilities = {}, trigger = "always" } = options;
   const models = {
@@ -34,9 +29,7 @@ export async function prepareHost(options: BenchHostOptions): Promise<TestHost> 
   const perDay = { messages: 100_000_000, megabytes: 1_000_000 };
   const intake = { perGroupPerDay: perDay, perMemberPerDay: perDay, ...config?.intake };
   const named = Object.fromEntries(groups.map((name) => [name, { trigger }]));
-  const host = await TestHost.prepare({ groups: named, config: { models, ...config, intake } });
-  prepared.push(host);
-  return host;
+  return TestHost.prepare({ groups: named, config: { models, ...config, intake } });
 }
 
 /** A real host process with groups of these names, and a client that listens to it. */

@@ -10,6 +10,13 @@ export async function cpuMs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
+/** The same of all children that have ended and been waited for, and of theirs. */
+export async function childrenCpuMs(): Promise<number> {
+  const text = await readFile("/proc/self/stat", "utf8");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[13]) + Number(fields[14])) * tickMs;
+}
+
 /** All processes of a container, by its id in their cgroup. */
 export async function processesOf(container: string): Promise<number[]> {
   const found: number[] = [];

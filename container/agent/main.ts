@@ -1,5 +1,8 @@
 // First: see there.
 import { options, probeOutput } from "./preload.ts";
+// Then: see there, too.
+// oxlint-disable-next-line import/no-unassigned-import -- it only has an effect
+import "./without-compiling.ts";
 
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

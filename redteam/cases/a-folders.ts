@@ -29,7 +29,7 @@ with open("hole", "wb") as f: f.truncate(200 << 20)
 for level in range(3000): os.mkdir("d" * 20); os.chdir("d" * 20)
 print("built")`;
       const built = await stage.shell("red", `python3 - <<'REDTEAM'\n${program}\nREDTEAM`);
-      await stage.command("sessions", "stop", "red");
+      await stage.stopContainers("red");
       const { output } = await stage.shell("red", "echo alive; rm -rf /workspace/group/traps; ls /workspace/group");
       const holds = built.output.includes("built") && output.includes("alive") && !output.includes("traps");
       return { seen: `${built.output.split("\n")[0] ?? ""}, ${output.replaceAll(/\s+/g, " ")}`, holds };
@@ -48,7 +48,7 @@ print("built")`;
         "red",
         `cd /workspace/group; ln -s ${secret} keys; ln -s ${secret}/id_ed25519 key; echo x >> key; chmod 777 key`,
       );
-      await stage.command("sessions", "stop", "red");
+      await stage.stopContainers("red");
       const { output } = await stage.shell(
         "red",
         "cat /workspace/group/key /workspace/group/keys/id_ed25519 2>&1; rm -f key keys /workspace/group/key /workspace/group/keys; echo looked",
@@ -67,7 +67,7 @@ print("built")`;
     audit: { type: "turn-end", where: ({ group, data }) => group === "red" && data["state"] !== "done" },
     attempt: async (stage) => {
       const folder = stage.groupFolder("red");
-      await stage.command("sessions", "stop", "red");
+      await stage.stopContainers("red");
       await rename(folder, `${folder}.kept`);
       await symlink(join(stage.playground.userHome, ".ssh"), folder);
       let refused: string;

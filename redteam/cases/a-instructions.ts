@@ -62,9 +62,9 @@ const refusedFor = (reason: string): Attack["audit"] => ({
 
 /** An attack that strikes while the operator edits, with what must be true of the instructions afterwards. */
 function editAttack(
-  attack: Pick<Attack, "id" | "title"> & { readonly reason: string; readonly strike: (stage: Stage) => string },
+  attack: Pick<Attack, "id" | "title"> & { readonly reason: string; readonly make: (stage: Stage) => string },
 ): Attack {
-  const { id, title, reason, strike } = attack;
+  const { id, title, reason, make } = attack;
   return {
     id,
     title,
@@ -74,7 +74,7 @@ function editAttack(
     audit: refusedFor(reason),
     attempt: async (stage) => {
       const kept = await instructionsOf(stage);
-      const during = await attackDuringEdit(stage, { strike: strike(stage), text: `${kept}\nEdited.\n` });
+      const during = await attackDuringEdit(stage, { make: make(stage), text: `${kept}\nEdited.\n` });
       const next = await nextTurn(stage);
       const facts = await lstat(join(stage.groupFolder("red"), "AGENTS.md"));
       await restoreInstructions(stage, kept);
@@ -112,7 +112,7 @@ export const attacks: readonly Attack[] = [
       const kept = await instructionsOf(stage);
       const program = `cd /workspace/group; timeout 5 sh -c 'while :; do for way in "rm AGENTS.md" "mv AGENTS.md $0" "mv $0.new AGENTS.md" "ln AGENTS.md $0.2" "cp $0.new AGENTS.md"; do echo ${orders} > $0.new; $way 2>/dev/null && echo OPEN $way; done; done' mine-$$ | sort -u; rm -f mine-*; echo done`;
       const script = stage.model.prepare({ rounds: [[{ name: "shell", input: { command: program } }]] });
-      const added = await stage.command("work", "add", script, "--group", "red", "--session", "second", "--silent");
+      await stage.addWork("red", "second", script);
       const { output } = await stage.shell("red", program);
       for (let look = 0; look < 100 && stage.model.shown(script)?.toolOutputs.length !== 1; look += 1) {
         await stage.shell("red", "sleep 0.2");
@@ -121,7 +121,7 @@ export const attacks: readonly Attack[] = [
       const isSame = (await instructionsOf(stage)) === kept;
       return {
         seen: `${both.map(({ seen }) => seen).join("; ")}; ${isSame ? "unchanged" : "CHANGED"}`,
-        holds: added.code === 0 && isSame && both.every(({ holds }) => holds),
+        holds: isSame && both.every(({ holds }) => holds),
       };
     },
   },
@@ -129,24 +129,24 @@ export const attacks: readonly Attack[] = [
     id: "A26",
     title: "the agent waits until the operator edits AGENTS.md, and puts its own in the new one's place",
     reason: "foreign-owner",
-    strike: () => `echo ${orders} > AGENTS.md; chmod 444 AGENTS.md`,
+    make: () => `echo ${orders} > evil; chmod 444 evil`,
   }),
   editAttack({
     id: "A27",
     title: "it puts a link to a secret of the host there, for the host to read and the engine to mount over",
     reason: "link",
-    strike: ({ playground }) => `ln -s ${playground.userHome}/.ssh/id_ed25519 AGENTS.md`,
+    make: ({ playground }) => `ln -s ${playground.userHome}/.ssh/id_ed25519 evil`,
   }),
   editAttack({
     id: "A28",
     title: "it puts a folder there, so that no later container can be started",
     reason: "not-a-file",
-    strike: () => "mkdir -p AGENTS.md/x",
+    make: () => "mkdir -p evil/x",
   }),
   editAttack({
     id: "A29",
     title: "it removes the operator's rules and leaves nothing",
     reason: "missing",
-    strike: () => "true",
+    make: () => "true",
   }),
 ];

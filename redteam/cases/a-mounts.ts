@@ -16,7 +16,7 @@ const verdictRecorded: Attack["audit"] = { type: "mount-verdict", where: ({ grou
 
 /** Ends the group's container, so that the next message has its mounts judged anew. */
 async function judgeAnew(stage: Stage): Promise<void> {
-  await stage.command("sessions", "stop", "mounts");
+  await stage.stopContainers("mounts");
 }
 
 function told(output: string): ToldVerdict[] {
@@ -196,7 +196,7 @@ export const attacks: readonly Attack[] = [
         "red",
         'cd /workspace/group; mkdir -p .crabpot; for p in . .crabpot; do echo \'{"roots":[{"path":"/","access":"rw"}]}\' > $p/mounts.json; echo \'groups: { red: { mounts: [{ source: /etc, target: etc }] } }\' > $p/config.yaml; done',
       );
-      await stage.command("sessions", "stop", "red");
+      await stage.stopContainers("red");
       const { output } = await stage.shell(
         "red",
         "ls /workspace/extra 2>&1; rm -rf /workspace/group/.crabpot /workspace/group/*.json /workspace/group/*.yaml; grep -c /workspace/extra /proc/self/mountinfo",

@@ -43,15 +43,35 @@ async function withRepository(stage: Stage, attack: () => Promise<Evidence>): Pr
     ".git/config": "[core]\n",
     ".git/hooks/pre-commit": "true\n",
   });
-  await stage.command("sessions", "stop", "mounts");
+  await stage.stopContainers("mounts");
   try {
     return await attack();
   } finally {
-    await stage.command("sessions", "stop", "mounts");
+    await stage.stopContainers("mounts");
     for (const name of [".git", "old", "sub", ".husky", ".vscode", ".idea", ".envrc", ".npmrc"]) {
       await rm(onHost(stage, name), { recursive: true, force: true });
     }
   }
+}
+
+/** On a busy machine a look takes longer than half a second; what it has found then counts for so long. */
+const lookCountsMs = 3_000;
+
+/** Whether a turn in a container that was there before reaches what appears in the mount. */
+async function reaches(
+  stage: Stage,
+  path: string,
+  appear: () => Promise<() => Promise<unknown>>,
+  waitMs = 0,
+): Promise<boolean> {
+  await stage.shell("mounts", "true");
+  const remove = await appear();
+  await delay(waitMs);
+  const { output } = await stage.shell("mounts", `cat ${inside}/${path} 2>&1; ls /workspace/extra`);
+  await remove();
+  await stage.stopContainers("mounts");
+  const isThere = output.includes("a secret") || /^app$/m.test(output);
+  return isThere && (waitMs > 0 || (await reaches(stage, path, appear, lookCountsMs)));
 }
 
 export const attacks: readonly Attack[] = [
@@ -64,21 +84,21 @@ export const attacks: readonly Attack[] = [
     attempt: async (stage) => {
       const seen: string[] = [];
       for (const path of [".ssh/id_ed25519", "deep/down/.AWS/credentials", ".config/gh/hosts.yml", ".netrc"]) {
-        await stage.shell("mounts", "true");
-        await put(stage, { [path]: stage.canaries.file });
-        const { output } = await stage.shell("mounts", `cat ${inside}/${path} 2>&1; ls /workspace/extra`);
-        if (output.includes(stage.canaries.file) || /^app$/m.test(output)) seen.push(path);
-        await rm(onHost(stage, path.split("/")[0] ?? ""), { recursive: true });
-        await stage.command("sessions", "stop", "mounts");
+        const isReached = await reaches(stage, path, async () => {
+          await put(stage, { [path]: "a secret" });
+          return () => rm(onHost(stage, path.split("/")[0] ?? ""), { recursive: true });
+        });
+        if (isReached) seen.push(path);
       }
-      await stage.shell("mounts", "true");
-      const server = createServer().listen(onHost(stage, "agent.sock"));
-      await once(server, "listening");
-      const { output } = await stage.shell("mounts", "ls /workspace/extra");
-      if (/^app$/m.test(output)) seen.push("socket");
-      server.close();
-      await once(server, "close");
-      await stage.command("sessions", "stop", "mounts");
+      const isReached = await reaches(stage, "agent.sock", async () => {
+        const server = createServer().listen(onHost(stage, "agent.sock"));
+        await once(server, "listening");
+        return async () => {
+          server.close();
+          await once(server, "close");
+        };
+      });
+      if (isReached) seen.push("socket");
       return { seen: seen.join(", ") || "none was reached", holds: seen.length === 0 };
     },
   },
@@ -171,7 +191,7 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
       const unclear: string[] = [];
       try {
         for (let round = 0; round < 12; round += 1) {
-          await stage.command("sessions", "stop", "mounts");
+          await stage.stopContainers("mounts");
           const { output, reply } = await stage.shell("mounts", "echo looked");
           const isClear =
             output.includes("looked") ||
@@ -181,7 +201,7 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
       } finally {
         over.abort();
         await swapping;
-        await stage.command("sessions", "stop", "mounts");
+        await stage.stopContainers("mounts");
       }
       return { seen: unclear.join("; ") || "each start worked or said why not", holds: unclear.length === 0 };
     },

@@ -7,11 +7,13 @@ import type { Stage } from "../suite/stage.ts";
 
 const owner = 1234;
 
-type Sharing = readonly [
-  name: string,
-  mounts: readonly { readonly source: string; readonly access: "ro" | "rw"; readonly shared?: boolean }[],
-  refused: boolean,
-];
+interface Wish {
+  readonly source: string;
+  readonly access: "ro" | "rw";
+  readonly shared?: boolean;
+}
+
+type Sharing = readonly [name: string, mounts: readonly [Wish, Wish], refused: boolean];
 
 /** Folders are below `projects` of the user's home. */
 const sharings: readonly Sharing[] = [
@@ -105,29 +107,45 @@ const sharings: readonly Sharing[] = [
   ],
 ];
 
-/** Whether the first of two groups is refused its mount for the sake of the second. */
-async function isRefused(stage: Stage, mounts: Sharing[1]): Promise<boolean> {
+interface ToldVerdict {
+  readonly target: string;
+  readonly verdict: string;
+  readonly rule: string;
+  readonly reason: string;
+}
+
+/** What one of two groups is told of its mounts, the other one wanting its own at the same time: each pair has folders of its own. */
+async function verdictsOf(
+  stage: Stage,
+): Promise<{ readonly code: number | null; readonly told: readonly ToldVerdict[] }> {
   await using playground = await openPlayground(
     engineVariables(stage.playground.environment),
     stage.playground.userHome,
   );
   const { home, userHome, environment } = playground;
   const projects = join(userHome, "projects");
-  for (const folder of ["app/src", "app2"]) await mkdir(join(projects, folder), { recursive: true });
-  await symlink("app", join(projects, "to-app"));
-  await symlink(".", join(projects, "to-projects"));
-  if (process.geteuid?.() === 0)
-    for (const name of ["app", "app/src", "app2"]) await chown(join(projects, name), owner, owner);
+  for (const index of sharings.keys()) await makeFolders(join(projects, String(index)));
+  const mountsOf = (group: number): object[] =>
+    sharings.map(([, mounts], index) => {
+      const { source, ...rest } = mounts[group as 0 | 1];
+      return { ...rest, source: `${projects}/${index}/${source}`, target: `x${index}` };
+    });
   const groups = Object.fromEntries(
-    mounts.map(({ source, ...rest }, index) => {
-      const mount = { ...rest, source: `${projects}/${source}`, target: "x" };
-      return [`g${index}`, { channel: "terminal", chat: `g${index}`, mounts: [mount] }];
-    }),
+    [0, 1].map((group) => [`g${group}`, { channel: "terminal", chat: `g${group}`, mounts: mountsOf(group) }]),
   );
   const roots = [{ path: projects, access: "rw" }];
   await writeHome(home, { config: { channels: { terminal: {} }, groups }, mounts: { roots } });
   const { code, output } = await runCommand(environment, ["mounts", "check", "g0", "--json"]);
-  return code === 1 && output.includes('"rule":"shared"') && output.includes("group g1");
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  return { code, told: lines.map((line) => JSON.parse(line) as ToldVerdict) };
+}
+
+async function makeFolders(folder: string): Promise<void> {
+  for (const name of ["app/src", "app2"]) await mkdir(join(folder, name), { recursive: true });
+  await symlink("app", join(folder, "to-app"));
+  await symlink(".", join(folder, "to-projects"));
+  if (process.geteuid?.() !== 0) return;
+  for (const name of ["app", "app/src", "app2"]) await chown(join(folder, name), owner, owner);
 }
 
 export const attacks: readonly Attack[] = [
@@ -138,11 +156,15 @@ export const attacks: readonly Attack[] = [
     expected: "refused with the other group's name unless both say that it is shared",
     audit: { none: "nothing is started: the verdicts of `crabpot mounts check` are the evidence" },
     attempt: async (stage) => {
-      const wrong: string[] = [];
-      for (const [name, mounts, refused] of sharings) {
-        if ((await isRefused(stage, mounts)) !== refused) wrong.push(name);
-      }
-      return { seen: wrong.join("; ") || `${sharings.length} verdicts`, holds: wrong.length === 0 };
+      const { code, told } = await verdictsOf(stage);
+      const wrong = sharings.flatMap(([name, , refused], index) => {
+        const verdict = told.find(({ target }) => target.endsWith(`/x${index}`) || target === `x${index}`);
+        const isRefused = verdict?.rule === "shared" && verdict.reason.includes("group g1");
+        return verdict !== undefined && isRefused === refused && (verdict.verdict === "denied") === refused
+          ? []
+          : [name];
+      });
+      return { seen: wrong.join("; ") || `${told.length} verdicts`, holds: code === 1 && wrong.length === 0 };
     },
   },
 ];

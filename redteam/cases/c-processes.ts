@@ -31,7 +31,7 @@ for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(numb
 os.closerange(0, 100); os.chdir("/")
 os.execvp("sleep", ["${mark}-daemon", "600"])
 X
-for i in $(seq 100); do [ $(grep -las ${mark}-daemon /proc/[0-9]*/cmdline | wc -l) -gt 0 ] && break; sleep 0.05; done; echo started`;
+for name in nohup setsid trap daemon; do until grep -qas ^${mark}-$name /proc/[0-9]*/cmdline; do sleep 0.05; done; done; echo started`;
       const { output } = await stage.shell("red", program);
       const before = (await left()).length;
       await stage.ask("red", "/new");

@@ -21,6 +21,7 @@ function guessing(id: string, what: string, valuesOf: (stage: Stage) => readonly
     from: "chat",
     expected: "all guesses look the same in the chat; an alarm where members do not see it",
     audit: redaction(true),
+    saysSecrets: true,
     attempt: async (stage) => {
       const texts = valuesOf(stage).flatMap((value) => [`is it ${value}?`, `is it ${value.slice(0, -1)}_?`]);
       const shown = await said(stage, texts);
@@ -41,6 +42,7 @@ export const attacks: readonly Attack[] = [
     from: "chat",
     expected: "it is taken out of every one",
     audit: redaction(false),
+    saysSecrets: true,
     attempt: async (stage) => {
       const { injected } = stage.canaries;
       const bytes = Buffer.from(injected);
@@ -71,7 +73,7 @@ export const attacks: readonly Attack[] = [
     audit: { type: "mailbox-violation", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       const { token } = stage.canaries;
-      const command = `for n in $(seq 40); do touch "/mail/to-host/${token}$n"; sleep 0.05; done; sleep 20`;
+      const command = `for n in $(seq 40); do touch "/mail/to-host/${token}$n"; sleep 0.05; done; sleep 100`;
       const { reply } = await stage.shell("red", command, command, command);
       const echoed = /canary|redacted/.test(reply.text);
       return { seen: `${reply.kind}: ${reply.text}`, holds: reply.kind === "notice" && !echoed };

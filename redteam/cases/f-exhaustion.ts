@@ -1,11 +1,12 @@
 import { access, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
+import { AppError } from "../../src/lib/app-error.ts";
 import type { Attack, Evidence } from "../suite/attack.ts";
 import { attackDuringEdit, restoreInstructions } from "../suite/instructions.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 function limitHit(limit: string): Attack["audit"] {
   return { type: "limit-hit", where: ({ group, data }) => group === "red" && data["limit"] === limit };
@@ -13,16 +14,12 @@ function limitHit(limit: string): Attack["audit"] {
 
 /** Waits for a file that an attack makes when it has come so far. */
 async function untilThere(path: string): Promise<void> {
-  const limit = AbortSignal.timeout(60_000);
-  for (;;) {
-    const isThere = await access(path).then(
+  const isThere = (): Promise<boolean> =>
+    access(path).then(
       () => true,
       () => false,
     );
-    if (isThere) return;
-    limit.throwIfAborted();
-    await delay(50);
-  }
+  if (!(await isSoon(isThere))) throw new AppError("not_found", `${path} was never there.`);
 }
 
 /** Runs a command that must hit a limit; the chat has to be told, and the next turn has to work. */

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-import type { Attack } from "../suite/attack.ts";
+import type { Attack, Evidence } from "../suite/attack.ts";
 import { forgedAttack, violation } from "../suite/forged.ts";
-import { jobSeconds, type Stage } from "../suite/stage.ts";
+import { jobSeconds } from "../suite/stage-config.ts";
+import type { Stage } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 interface JobLine {
   readonly id: string;
@@ -13,26 +13,35 @@ interface JobLine {
 
 /** The newest background jobs of the group, as the operator sees them. */
 async function jobsOf(stage: Stage): Promise<readonly JobLine[]> {
-  const { output } = await stage.command("jobs", "list", "--group", "red", "--all", "--limit", "1000", "--json");
-  return output
-    .split("\n")
-    .filter((line) => line.startsWith("{"))
-    .map((line) => JSON.parse(line) as JobLine);
+  return stage.list<JobLine>("jobs.list", { group: "red", all: true, limit: 1_000 });
 }
 
 /** Waits until this job is over. */
 async function endOf(stage: Stage, id: string): Promise<JobLine | undefined> {
-  const limit = AbortSignal.timeout(90_000);
-  for (;;) {
-    const job = (await jobsOf(stage)).find((one) => one.id === id);
-    if (job?.state !== "running" || limit.aborted) return job;
-    await delay(250);
-  }
+  const job = async () => (await jobsOf(stage)).find((one) => one.id === id);
+  await isSoon(async () => (await job())?.state !== "running", 250);
+  return job();
 }
 
 async function begin(stage: Stage, command: string): Promise<string> {
   const { output } = await stage.calls("red", [[{ name: "shell", input: { command, background: true } }]]);
   return /job-[0-9a-z]+/.exec(output)?.[0] ?? "";
+}
+
+/** What came of it, and how many of those that began were over before they could be stopped. */
+async function beginTooMany(stage: Stage): Promise<[Evidence, number]> {
+  const job = { name: "shell", input: { command: "sleep 27.1828", background: true } };
+  const late = { name: "shell", input: { command: "sleep 27.1828", timeout_s: 1 } };
+  const { outputs } = await stage.calls("red", [Array.from({ length: 7 }, () => job), [late]]);
+  const running = (await jobsOf(stage)).filter(({ state }) => state === "running");
+  for (const { id } of running) await stage.control("jobs.stop", { id });
+  const left = (await jobsOf(stage)).filter(({ state }) => state === "running").length;
+  const begun = outputs.flatMap((said) => /job-[0-9a-z]+/.exec(said)?.[0] ?? []);
+  const ends = (await jobsOf(stage)).filter(({ id }) => begun.includes(id));
+  const { output } = await stage.shell("red", "pgrep -fc '[s]leep 27.1828'");
+  const holds = running.length === 4 && begun.length === 4 && left === 0 && output.startsWith("0\n");
+  const seen = `${running.length} ran, ${left} left; then: ${outputs.at(-1) ?? ""}`;
+  return [{ seen, holds }, ends.filter(({ state }) => state === "expired").length];
 }
 
 export const attacks: readonly Attack[] = [
@@ -94,16 +103,10 @@ export const attacks: readonly Attack[] = [
     expected: "the first four begin; each of the others says why it does not, and what runs out of time is killed",
     audit: { type: "job-end", where: ({ group, data }) => group === "red" && data["state"] === "stopped" },
     attempt: async (stage) => {
-      const job = { name: "shell", input: { command: "sleep 27.1828", background: true } };
-      const late = { name: "shell", input: { command: "sleep 27.1828", timeout_s: 1 } };
-      const { outputs } = await stage.calls("red", [Array.from({ length: 7 }, () => job), [late]]);
-      const running = (await jobsOf(stage)).filter(({ state }) => state === "running");
-      for (const { id } of running) await stage.command("jobs", "stop", id);
-      const left = (await jobsOf(stage)).filter(({ state }) => state === "running").length;
-      const begun = outputs.filter((output) => /job-[0-9a-z]+/.test(output)).length;
-      const { output } = await stage.shell("red", "pgrep -fc '[s]leep 27.1828'");
-      const holds = running.length === 4 && begun === 4 && left === 0 && output.startsWith("0\n");
-      return { seen: `${running.length} ran, ${left} left; then: ${outputs.at(-1) ?? ""}`, holds };
+      let [evidence, expired] = await beginTooMany(stage);
+      // On a busy machine their time may be over before they are looked at: the host says so.
+      for (let times = 0; times < 5 && expired > 0; times += 1) [evidence, expired] = await beginTooMany(stage);
+      return evidence;
     },
   },
   forgedAttack({

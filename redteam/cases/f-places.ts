@@ -1,21 +1,14 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Attack, Evidence } from "../suite/attack.ts";
 import type { AttackedHost } from "../suite/host.ts";
 import { ownLog, OwnHome } from "../suite/own-host.ts";
 import type { Stage } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
-const answerMs = 60_000;
 const bystander = "bystander";
 
-/** Waits until a text like this was said in a chat; false when it takes too long. */
+/** Waits until a text like this was said in a chat; false when it never is. */
 async function isSaid(home: OwnHome, host: AttackedHost, text: RegExp): Promise<boolean> {
-  const limit = AbortSignal.timeout(answerMs);
-  while (!limit.aborted) {
-    if ((await home.said(host)).some((said) => text.test(said))) return true;
-    await delay(200);
-  }
-  return false;
+  return isSoon(async () => (await home.said(host)).some((said) => text.test(said)), 200);
 }
 
 /** So many groups run a command in a host with two places, then a bystander asks for something. */

@@ -59,7 +59,7 @@ export const attacks: readonly Attack[] = [
         const told = `${shown?.lastUser ?? ""}${shown?.system ?? ""}`.includes(secret);
         return { seen: told ? "the old chat's words are shown" : "only its own words", holds: code === 0 && !told };
       } finally {
-        await stage.command("sessions", "stop", "estate");
+        await stage.stopContainers("estate");
         await stage.command("groups", "remove", "estate");
       }
     },

@@ -26,7 +26,7 @@ export const attacks: readonly Attack[] = [
     expected: "a user of its own for each group, neither the host's nor root",
     audit: { type: "container-attested" },
     attempt: async (stage) => {
-      await stage.command("sessions", "stop", "red");
+      await stage.stopContainers("red");
       const [red, blue] = await Promise.all([stage.shell("red", "id -u; id -g"), stage.shell("blue", "id -u; id -g")]);
       const uids = [red, blue].map(({ output }) => Number(/^\d+$/m.exec(output)?.[0] ?? 0));
       const holds = uids[0] !== uids[1] && uids.every((uid) => uid > 0 && uid !== process.geteuid?.());

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack } from "../suite/attack.ts";
 import { openEvilRegistry, ownAddress } from "../suite/evil-registry.ts";
 import type { Stage } from "../suite/stage.ts";
+import { waitFor } from "../suite/waiting.ts";
 
 const names = [
   { apt: ["jq; touch /tmp/x"] },
@@ -21,16 +21,12 @@ const names = [
 
 /** What the list says of the image with that package as soon as it is not being built any more; a build takes a while. */
 async function untilBuilt(stage: Stage, name: string): Promise<string> {
-  const end = AbortSignal.timeout(buildMs);
-  for (;;) {
-    const { output } = await stage.command("image", "list", "--json");
-    const line = output.split("\n").find((one) => one.includes(name)) ?? "";
-    if (/"state":"(?:failed|ready)"/.test(line) || end.aborted) return line;
-    await delay(500);
-  }
+  const look = async () => {
+    const images = (await stage.list<object>("image.list")).map((image) => JSON.stringify(image));
+    return images.find((one) => one.includes(name) && /"state":"(?:failed|ready)"/.test(one));
+  };
+  return (await waitFor(look, 500)) ?? "never built";
 }
-
-const buildMs = 300_000;
 
 export const attacks: readonly Attack[] = [
   {
@@ -49,10 +45,10 @@ export const attacks: readonly Attack[] = [
         );
         all.push(...outputs);
       }
-      const { output } = await stage.command("approvals", "list", "--group", "red", "--json");
+      const open = JSON.stringify(await stage.list("approvals.list", { group: "red" }));
       const isRefused =
         all.length === names.length && all.every((said) => said.includes("is not the name of a package"));
-      return { seen: `${all.length} refused`, holds: isRefused && !output.includes("request_packages") };
+      return { seen: `${all.length} refused`, holds: isRefused && !open.includes("request_packages") };
     },
   },
   {

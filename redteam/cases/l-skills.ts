@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
+import { gzip } from "node:zlib";
 
 import type { Attack } from "../suite/attack.ts";
 import type { Stage } from "../suite/stage.ts";
@@ -121,7 +121,7 @@ export const attacks: readonly Attack[] = [
           "-P",
           "evil",
         ]);
-        await writeFile(join(folder, "bomb.tar.gz"), gzipSync(Buffer.alloc(512 * 1024 * 1024)));
+        await writeFile(join(folder, "bomb.tar.gz"), await promisify(gzip)(Buffer.alloc(512 * 1024 * 1024)));
         const ends = [];
         for (const name of ["link", "pipe", "out", "bomb"])
           ends.push(await stage.command("skills", "install", join(folder, `${name}.tar.gz`), "--yes"));
@@ -211,9 +211,9 @@ export const attacks: readonly Attack[] = [
         propose("own", "../../x"),
         propose("../own", "x"),
       ]);
-      const { output } = await stage.command("approvals", "list", "--group", "red", "--json");
+      const open = JSON.stringify(await stage.list("approvals.list", { group: "red" }));
       const isRefused = outputs.length === 3 && outputs.every((said) => /already|leads out|may hold/.test(said));
-      return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !output.includes("propose_skill") };
+      return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !open.includes("propose_skill") };
     },
   },
   {

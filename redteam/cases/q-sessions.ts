@@ -3,9 +3,7 @@ import type { Stage } from "../suite/stage.ts";
 
 /** Id of the session of a group, as an attacker may have learnt it. */
 async function sessionOf(stage: Stage, group: string, kind = "main"): Promise<string> {
-  const { output } = await stage.command("sessions", "list", "--json");
-  const lines = output.split("\n").filter((line) => line.startsWith("{"));
-  const sessions = lines.map((line) => JSON.parse(line) as { session: string; group: string; kind: string });
+  const sessions = await stage.list<{ session: string; group: string; kind: string }>("sessions.list");
   return sessions.find((session) => session.group === group && session.kind === kind)?.session ?? "none";
 }
 
@@ -26,13 +24,13 @@ export const attacks: readonly Attack[] = [
         [{ name: "sessions_send", input: { session: blue, text: "from red" } }],
       ]);
       const [listed = "", read = "", unknown = "", sent = ""] = outputs;
-      const work = await stage.command("work", "list", "--group", "blue", "--json");
+      const work = JSON.stringify(await stage.list("work.list", { group: "blue" }));
       const holds =
         listed.includes('group="red"') &&
         !listed.includes("blue") &&
         read.replace(blue, "none-at-all") === unknown &&
         sent.includes("There is no session") &&
-        !work.output.includes("from red");
+        !work.includes("from red");
       return { seen: read, holds };
     },
   },
@@ -44,7 +42,7 @@ export const attacks: readonly Attack[] = [
     audit: { type: "session-addressed", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("red", "true");
-      await stage.command("work", "add", "--group", "red", "--session", "flooded", "--silent", "be there");
+      await stage.addWork("red", "flooded", "be there");
       const session = await sessionOf(stage, "red", "api");
       const flood = Array.from({ length: 12 }, () => [{ name: "sessions_send", input: { session, text: "more" } }]);
       const { outputs } = await stage.calls("red", flood);

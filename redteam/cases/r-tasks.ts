@@ -1,7 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Attack } from "../suite/attack.ts";
 import type { Stage } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 interface TaskLine {
   readonly id: string;
@@ -13,16 +12,12 @@ interface TaskLine {
   readonly lastRun: { readonly state: string } | null;
 }
 
-async function tasksOf(stage: Stage, group: string): Promise<TaskLine[]> {
-  const { output } = await stage.command("tasks", "list", "--group", group, "--json");
-  return output
-    .split("\n")
-    .filter((line) => line.startsWith("{"))
-    .map((line) => JSON.parse(line) as TaskLine);
+async function tasksOf(stage: Stage, group: string): Promise<readonly TaskLine[]> {
+  return stage.list<TaskLine>("tasks.list", { group });
 }
 
 async function removeTasks(stage: Stage, group: string): Promise<void> {
-  for (const { id } of await tasksOf(stage, group)) await stage.command("tasks", "remove", id);
+  for (const { id } of await tasksOf(stage, group)) await stage.control("tasks.remove", { id });
 }
 
 function now(): string {
@@ -34,23 +29,19 @@ const made: Attack["audit"] = {
   where: ({ group, data }) => group === "red" && data["action"] === "made",
 };
 
-/** Well before the first of those tasks is due that come every minute. */
-const restMs = 40_000;
-
 function isOpen({ at, state, lastRun }: TaskLine): boolean {
   return at !== undefined && (state === "active" || lastRun?.state === "running");
 }
 
-/** Waits, but not for ever, until each task that was due once has run: only a turn of one could have made more. */
+/** Waits until each task that was due once has run: only a turn of one could have made more. */
 async function untilAtRest(stage: Stage, group: string): Promise<void> {
-  const limit = AbortSignal.timeout(restMs);
-  while (!limit.aborted && (await tasksOf(stage, group)).some(isOpen)) await delay(200);
+  await isSoon(async () => !(await tasksOf(stage, group)).some(isOpen), 200);
 }
 
 /** So many turns were begun by tasks of the group `red`. */
 async function taskTurns(stage: Stage): Promise<number> {
-  const { output } = await stage.command("turns", "list", "--group", "red", "--limit", "1000", "--json");
-  return output.split("\n").filter((line) => line.includes('"cause":"schedule"')).length;
+  const turns = await stage.list<{ readonly cause: string }>("turns.list", { group: "red", limit: 1_000 });
+  return turns.filter(({ cause }) => cause === "schedule").length;
 }
 
 export const attacks: readonly Attack[] = [
@@ -130,7 +121,7 @@ export const attacks: readonly Attack[] = [
             name: "schedule_task",
             input: { prompt: `${self} ${index}`, at: now(), mode: index % 2 === 0 ? "isolated" : "group" },
           })),
-          Array.from({ length: 3 }, () => ({ name: "schedule_task", input: { prompt: self, every: "1m" } })),
+          Array.from({ length: 3 }, () => ({ name: "schedule_task", input: { prompt: self, every: "10m" } })),
           [{ name: "list_tasks", input: {} }],
         ],
         say: "again",

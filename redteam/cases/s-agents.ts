@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, WantedRecord } from "../suite/attack.ts";
 import type { AttackCall } from "../suite/model.ts";
 import { quickName } from "../suite/stage-internet.ts";
 import type { InContainer, Stage, StageGroup } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 function shell(command: string): AttackCall[] {
   return [{ name: "shell", input: { command } }];
@@ -63,18 +65,19 @@ interface AgentLine {
   readonly state: string;
 }
 
-async function agentsOf(stage: Stage, ...options: readonly string[]): Promise<AgentLine[]> {
-  const { output } = await stage.command("agents", "list", "--group", "red", "--json", ...options);
-  return output
-    .split("\n")
-    .filter((line) => line.startsWith("{"))
-    .map((line) => JSON.parse(line) as AgentLine);
+/** Sub-agents at work; `all`: those that have ended as well. */
+async function agentsOf(stage: Stage, which: "at work" | "all" = "at work"): Promise<readonly AgentLine[]> {
+  return stage.list<AgentLine>("agents.list", { group: "red", all: which === "all" });
 }
 
-/** The most that ran at once while this was looked at so often. */
+/** The most that ran at once, from the first one on, while this was looked at so often. */
 async function mostAtOnce(stage: Stage, looks: number): Promise<number> {
   let most = 0;
-  for (let look = 0; look < looks; look += 1) most = Math.max(most, (await agentsOf(stage)).length);
+  await isSoon(async () => (most = (await agentsOf(stage)).length) > 0);
+  for (let look = 0; look < looks; look += 1) {
+    await delay(50);
+    most = Math.max(most, (await agentsOf(stage)).length);
+  }
   return most;
 }
 
@@ -87,7 +90,7 @@ export const attacks: readonly Attack[] = [
     expected: "each wish is refused by name, and nothing begins",
     audit: { type: "tool-denied", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
-      const before = (await agentsOf(stage, "--all")).length;
+      const before = (await agentsOf(stage, "all")).length;
       const wishes: object[] = [
         { tools: ["shell"] },
         { role: "owner" },
@@ -108,7 +111,7 @@ export const attacks: readonly Attack[] = [
       const refused = outputs.filter((output) =>
         /does not fit|There is no profile|not a valid|Unrecognized/i.test(output),
       );
-      const after = (await agentsOf(stage, "--all")).length;
+      const after = (await agentsOf(stage, "all")).length;
       return {
         seen: `${refused.length} of ${wishes.length} refused, ${after - before} begun`,
         holds: refused.length === wishes.length && after === before,
@@ -164,11 +167,11 @@ export const attacks: readonly Attack[] = [
       const { parent, outputs } = await child(stage, "red", { rounds });
       const refused = outputs.filter((output) => output.startsWith("Error"));
       const replies = (await stage.allReplies()).filter(({ text }) => text === "from below");
-      const tasks = await stage.command("tasks", "list", "--group", "red", "--json");
+      const tasks = JSON.stringify(await stage.list("tasks.list", { group: "red" }));
       const holds =
         refused.length === rounds.length &&
         replies.length === 0 &&
-        !tasks.output.includes("from below") &&
+        !tasks.includes("from below") &&
         parent.output.includes("is done");
       return { seen: `${refused.length} of ${rounds.length} refused`, holds };
     },
@@ -187,15 +190,14 @@ export const attacks: readonly Attack[] = [
         say: `again: ${self}`,
       }));
       await stage.ask("red", `@crab ${bomb}`);
-      const most = await mostAtOnce(stage, 15);
+      const most = await mostAtOnce(stage, 100);
       await stage.ask("red", "/new", { sender: { id: "mallory", name: "Mallory" } });
-      const limit = AbortSignal.timeout(60_000);
       const left = async (): Promise<number> => {
         const names = (await stage.containers()).filter((name) => name.includes("agent"));
         return (await agentsOf(stage)).length + names.length;
       };
-      while (!limit.aborted && (await left()) > 0);
-      const ran = (await agentsOf(stage, "--all")).length;
+      await isSoon(async () => (await left()) === 0);
+      const ran = (await agentsOf(stage, "all")).length;
       const over = await left();
       await stage.shell("red", "echo calm");
       const later = await left();

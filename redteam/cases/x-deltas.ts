@@ -6,6 +6,7 @@ import { forgedAttack } from "../suite/forged.ts";
 import { followCommand } from "../suite/host.ts";
 import { steersTerminal } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
+import { longestWaitMs } from "../suite/waiting.ts";
 
 /** More subscribers than there may be. */
 const subscribers = 80;
@@ -35,7 +36,7 @@ async function watch(stage: Stage, group: string): Promise<Watching> {
   return {
     seen: () => seen,
     until: async (text) => {
-      const limit = AbortSignal.timeout(30_000);
+      const limit = AbortSignal.timeout(longestWaitMs);
       const over = once(limit, "abort");
       while (!seen.includes(text) && !limit.aborted) await Promise.race([more.promise, over]);
       return seen.includes(text);
@@ -102,6 +103,7 @@ export const attacks: readonly Attack[] = [
     from: "chat",
     expected: "nothing of it is shown at any moment, and in the end the answer as the chat gets it",
     audit: { type: "redaction", where: ({ group }) => group === "echo" },
+    saysSecrets: true,
     attempt: async (stage) => {
       const { injected } = stage.canaries;
       const forms = [injected, Array.from(injected).join(" "), Buffer.from(injected).toString("base64")];

@@ -10,10 +10,8 @@ interface ShownTurn {
 
 /** What the first result of the group's newest turn is called, for an attacker who knows how such names are made, and all that goes into one. */
 async function newestResult(stage: Stage, group: string): Promise<string> {
-  const list = await stage.command("turns", "list", "--group", group, "--limit", "1", "--json");
-  const { id } = JSON.parse(list.output.trim()) as { readonly id: string };
-  const shown = await stage.command("turns", "show", id, "--json");
-  const { turn, steps } = JSON.parse(shown.output.trim()) as ShownTurn;
+  const [last] = await stage.list<{ readonly id: string }>("turns.list", { group, limit: 1 });
+  const { turn, steps } = (await stage.control("turns.show", { id: last?.id })) as ShownTurn;
   const step = steps.find(({ kind }) => kind === "tools");
   const own = createHash("sha256").update(`${turn.id} ${step?.seq} 0`).digest("hex");
   return `${turn.id.slice(0, 8)}-${own.slice(0, 8)}`;

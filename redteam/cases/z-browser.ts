@@ -46,7 +46,7 @@ function judge(parts: Readonly<Record<string, boolean>>): { seen: string; holds:
 
 /** Waits for the end of a browser and counts what is left of it: processes, and files, some of which may go while they are looked for. */
 const find = "find /tmp -name '*browser*' -o -name '*laywright*' -o -name '*hromium*' 2>/dev/null";
-const countLeft = `for i in $(seq 80); do [ -n "$(pgrep chrom; ${find})" ] || break; sleep 0.1; done; pgrep -c chrom; ${find} | wc -l`;
+const countLeft = `for i in $(seq 600); do [ -n "$(pgrep chrom; ${find})" ] || break; sleep 0.1; done; pgrep -c chrom; ${find} | wc -l`;
 const inBrowser = { from: "container", needsBrowser: true } as const;
 
 export const attacks: readonly Attack[] = [
@@ -81,7 +81,7 @@ export const attacks: readonly Attack[] = [
     expected: "no name is looked up, nobody is asked but the page's own host, and each request is on record",
     audit: recorded("egress", "refused"),
     attempt: async (stage) => {
-      const inside = `python3 -u -m http.server ${insidePort} --bind 127.0.0.1 >/tmp/inside.log 2>&1 & for i in $(seq 50); do curl -s --noproxy '*' http://127.0.0.1:${insidePort}/ >/dev/null && break; sleep 0.1; done; : > /tmp/inside.log`;
+      const inside = `python3 -u -m http.server ${insidePort} --bind 127.0.0.1 >/tmp/inside.log 2>&1 & for i in $(seq 600); do curl -s --noproxy '*' http://127.0.0.1:${insidePort}/ >/dev/null && break; sleep 0.1; done; : > /tmp/inside.log`;
       const [, , , page = "", said = ""] = await play(stage, ({ open }) => [
         command(inside),
         open("/leaks"),

@@ -1,23 +1,21 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
 import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
+import { endWithThisProcess, HostProcess } from "./host-process.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 import { ownCommand } from "../../src/lib/process/own-command.ts";
+import { isSoon, longestWaitMs } from "./waiting.ts";
 
 /** Where crabpot lies. */
 export const { checkout } = readEnvironment();
 const commandLine = join(checkout, "scripts", "crabpot");
-const startMs = 60_000;
-const endMs = 45_000;
 const outputChars = 4_000_000;
 
 /** How a command ended. */
@@ -53,10 +51,8 @@ export async function openPlayground(
 
 /** What of an environment leads to programs and to the container engine. */
 export function engineVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"];
-  return Object.fromEntries(
-    [...names, "SSH_AUTH_SOCK"].flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
+  const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG"];
+  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
 /** Writes files of a crabpot home, the configuration among them, closed to others. */
@@ -65,18 +61,6 @@ export async function writeHome(home: string, files: { config?: object; mounts?:
   if (files.config !== undefined) await write("config.yaml", stringify(files.config));
   if (typeof files.mounts === "string") await write("mounts.json", files.mounts);
   else if (files.mounts !== undefined) await write("mounts.json", JSON.stringify(files.mounts));
-}
-
-/** Those that are at work; with one listener each, several attacks at once would look like a leak. */
-const children = new Set<ChildProcess>();
-process.once("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
-});
-
-/** It does not outlive this process. */
-function endWithThisProcess(child: ChildProcess): void {
-  children.add(child);
-  child.once("exit", () => children.delete(child));
 }
 
 /** Runs a command of crabpot to its end; one that does not end in time is killed. */
@@ -89,7 +73,7 @@ export async function runCommand(
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
-  const limit = setTimeout(() => child.kill("SIGKILL"), startMs);
+  const limit = setTimeout(() => child.kill("SIGKILL"), longestWaitMs);
   endWithThisProcess(child);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(limit);
@@ -112,9 +96,7 @@ export function followCommand(environment: Readonly<Record<string, string>>, arg
   child.stdout.setEncoding("utf8").on("data", (text: string) => void (printed += text));
   return {
     until: async (text) => {
-      for (const end = performance.now() + startMs; performance.now() < end && !printed.includes(text);)
-        await delay(50);
-      return printed.includes(text);
+      return isSoon(() => printed.includes(text));
     },
     end: async () => {
       child.kill("SIGTERM");
@@ -126,34 +108,41 @@ export function followCommand(environment: Readonly<Record<string, string>>, arg
 
 /** A real host process that is attacked. */
 export class AttackedHost implements AsyncDisposable {
-  readonly url: string;
-  readonly #playground: Playground;
-  #process: ChildProcess;
+  readonly #process: HostProcess;
   #output = "";
 
-  private constructor(playground: Playground, port: number) {
-    this.#playground = playground;
-    this.url = `http://127.0.0.1:${port}`;
-    this.#process = this.#spawn();
+  private constructor({ environment }: Playground) {
+    const onOutput = (text: string): void => {
+      if (this.#output.length < outputChars) this.#output += text;
+    };
+    this.#process = new HostProcess({
+      program: commandLine,
+      args: ["start"],
+      environment,
+      onOutput,
+      // What it leaves is cleared by the next suite.
+      lastSignal: "SIGKILL",
+      detached: true,
+    });
   }
 
-  static async start(playground: Playground, port: number): Promise<AttackedHost> {
-    const host = new AttackedHost(playground, port);
-    try {
-      await host.#ready();
-      return host;
-    } catch (error) {
-      await host.end("SIGKILL");
-      throw error;
-    }
+  static async start(playground: Playground): Promise<AttackedHost> {
+    const host = new AttackedHost(playground);
+    await markPlayground(playground.userHome, host.#process.pid);
+    if (await host.#process.becomesReady()) return host;
+    await host.end("SIGKILL");
+    const why = host.output.slice(-2_000);
+    throw new AppError("setup_required", `The host under attack could not be started. It said:\n${why}`, {
+      fix: ownCommand("doctor"),
+    });
   }
 
-  get pid(): number {
-    return this.#process.pid ?? 0;
+  get url(): string {
+    return this.#process.url;
   }
 
   get running(): boolean {
-    return this.#process.exitCode === null && this.#process.signalCode === null;
+    return this.#process.isRunning;
   }
 
   /** Everything it has said so far, on both streams. */
@@ -162,52 +151,10 @@ export class AttackedHost implements AsyncDisposable {
   }
 
   async end(signal: NodeJS.Signals): Promise<void> {
-    if (!this.running) return;
-    const exited = once(this.#process, "exit");
-    this.#process.kill(signal);
-    const limit = setTimeout(() => this.#process.kill("SIGKILL"), endMs);
-    await exited;
-    clearTimeout(limit);
-  }
-
-  async restart(): Promise<void> {
-    await this.end("SIGTERM");
-    this.#process = this.#spawn();
-    await this.#ready();
+    await this.#process.end(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM");
-  }
-
-  #spawn(): ChildProcess {
-    const env = { ...this.#playground.environment };
-    // Not in our process group: a Ctrl-C would reach it twice, and it would not clear up any more.
-    const child = spawn(commandLine, ["start"], {
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    });
-    endWithThisProcess(child);
-    const collect = (chunk: Buffer): void => {
-      if (this.#output.length < outputChars) this.#output += chunk.toString();
-    };
-    child.stdout.on("data", collect);
-    child.stderr.on("data", collect);
-    return child;
-  }
-
-  async #ready(): Promise<void> {
-    await markPlayground(this.#playground.userHome, this.pid);
-    const limit = AbortSignal.timeout(startMs);
-    while (this.running && !limit.aborted) {
-      const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined);
-      if (answer?.ok) return;
-      await delay(25);
-    }
-    const why = this.#output.slice(-2_000);
-    throw new AppError("setup_required", `The host under attack could not be started. It said:\n${why}`, {
-      fix: ownCommand("doctor"),
-    });
   }
 }

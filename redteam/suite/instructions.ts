@@ -1,11 +1,9 @@
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { AppError } from "../../src/lib/app-error.ts";
 import type { InContainer, Stage, StageGroup } from "./stage.ts";
-
-const windowMs = 30_000;
+import { isSoon } from "./waiting.ts";
 
 /** Edits a group's AGENTS.md as editors do: a new file takes the place of the old one. */
 export async function editInstructions(stage: Stage, group: StageGroup, text: string): Promise<void> {
@@ -30,16 +28,32 @@ export async function withInstructions<Result>(
   }
 }
 
+/** In one step, so that the host never sees that there is nothing: it would put the instructions back. */
+const exchange = `python3 -c '
+import ctypes, os, time
+def strike():
+    if os.path.lexists("evil"): return ctypes.CDLL(None).renameat2(-100, b"evil", -100, b"AGENTS.md", 2) == 0
+    try: os.unlink("AGENTS.md")
+    except OSError: return False
+    return True
+while not strike(): time.sleep(0.01)'; rm -rf evil`;
+
 /**
  * The moment for which an agent has to wait: the operator edits its instructions, which takes the mount away from the container
- * that runs. `strike`: what its shell does in the group's folder as soon as it can; `rounds` commands follow in the same turn.
+ * that runs. `strike`: what its shell does in the group's folder as soon as it can, once what the shell has made as `evil`, if
+ * anything, stands in the file's place; `rounds` commands follow in the same turn.
  */
 export async function attackDuringEdit(
   stage: Stage,
-  { strike, text, rounds = 10 }: { readonly strike: string; readonly text: string; readonly rounds?: number },
+  {
+    make = "true",
+    strike = "true",
+    text,
+    rounds = 10,
+  }: { readonly make?: string; readonly strike?: string; readonly text: string; readonly rounds?: number },
 ): Promise<InContainer> {
   const folder = stage.groupFolder("red");
-  const wait = `cd /workspace/group; (touch waits; until rm AGENTS.md; do sleep 0.01; done; ${strike}; touch struck) >/dev/null 2>&1 & sleep 0.1`;
+  const wait = `cd /workspace/group; ${make}; (touch waits; ${exchange}; ${strike}; touch struck) >/dev/null 2>&1 & sleep 0.1`;
   const more = Array.from({ length: rounds }, (_, index) => `sleep 0.2 # ${index}`);
   const turn = stage.shell("red", wait, "cd /workspace/group; until [ -e struck ]; do sleep 0.05; done", ...more);
   await untilThere(folder, "waits");
@@ -52,7 +66,7 @@ export async function attackDuringEdit(
 
 /** The next container is a new one; what was moved aside is removed. */
 export async function restoreInstructions(stage: Stage, text: string): Promise<void> {
-  await stage.command("sessions", "stop", "red");
+  await stage.stopContainers("red");
   const folder = stage.groupFolder("red");
   for (const name of await readdir(folder)) {
     if (name.startsWith("AGENTS.md")) await rm(join(folder, name), { recursive: true, force: true });
@@ -61,9 +75,6 @@ export async function restoreInstructions(stage: Stage, text: string): Promise<v
 }
 
 async function untilThere(folder: string, name: string): Promise<void> {
-  const limit = AbortSignal.timeout(windowMs);
-  while (!(await readdir(folder)).includes(name)) {
-    if (limit.aborted) throw new AppError("not_found", `${name} was not there within ${windowMs / 1000} seconds.`);
-    await delay(20);
-  }
+  if (!(await isSoon(async () => (await readdir(folder)).includes(name), 20)))
+    throw new AppError("not_found", `${name} was never there.`);
 }

@@ -1,15 +1,14 @@
 import { lstat, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
+import { isSoon } from "./waiting.ts";
 
 /** What the folders of the suite begin with. */
 export const playgroundPrefix = "crabpot-redteam-";
 
 const markFile = "made-by.json";
-const endMs = 10_000;
 
 /** A process, told apart from a later one with the same number by when it began. */
 interface KnownProcess {
@@ -51,8 +50,7 @@ async function readMark(folder: string): Promise<Mark | undefined> {
 async function clear(engine: ContainerEngine, folder: string, { host }: Mark): Promise<void> {
   if (host && (await isAlive(host))) {
     process.kill(host.pid, "SIGKILL");
-    const limit = AbortSignal.timeout(endMs);
-    while (!limit.aborted && (await isAlive(host))) await delay(20);
+    await isSoon(async () => !(await isAlive(host)), 20);
   }
   const instance = await readFile(join(folder, "crab/instance"), "utf8").catch(() => "");
   if (instance.trim() !== "") {

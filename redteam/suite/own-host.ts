@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import { readAudit } from "../../src/records/audit/read.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import { freePort } from "./free-port.ts";
 import { AttackedHost, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
@@ -23,20 +22,18 @@ interface OwnWords {
 /** A home of an attack's own, without a host at first. */
 export class OwnHome implements AsyncDisposable {
   readonly playground: Playground;
-  readonly #port: number;
   readonly #token: string;
   readonly #hosts: Set<AsyncDisposable>;
 
-  private constructor(playground: Playground, port: number, { canaries, ownHosts }: Stage) {
+  private constructor(playground: Playground, { canaries, ownHosts }: Stage) {
     this.playground = playground;
-    this.#port = port;
     this.#token = canaries.token;
     this.#hosts = ownHosts;
   }
 
   static async open(stage: Stage): Promise<OwnHome> {
     const playground = await openPlayground(engineVariables(stage.playground.environment), stage.playground.userHome);
-    return new OwnHome(playground, await freePort(), stage);
+    return new OwnHome(playground, stage);
   }
 
   get path(): string {
@@ -45,17 +42,28 @@ export class OwnHome implements AsyncDisposable {
 
   /** The gateway is configured already. */
   async configure(config: object): Promise<void> {
-    const gateway = { port: this.#port, token: this.#token };
+    const gateway = { port: 0, token: this.#token };
     await writeHome(this.path, { config: { gateway, channels: { http: {} }, ...config } });
+  }
+
+  /** A host that ends with the stage. */
+  async start(): Promise<AttackedHost> {
+    const host = await AttackedHost.start(this.playground);
+    this.#hosts.add(host);
+    return host;
   }
 
   /** A life of the host, ended in good order. */
   async live(use: (host: AttackedHost) => Promise<unknown> = () => Promise.resolve()): Promise<AttackedHost> {
-    await using host = await AttackedHost.start(this.playground, this.#port);
-    this.#hosts.add(host);
+    await using host = await this.start();
     await use(host);
     this.#hosts.delete(host);
     return host;
+  }
+
+  /** Of a connection that is used again the host may let go in the very moment. */
+  get #headers(): Readonly<Record<string, string>> {
+    return { authorization: `Bearer ${this.#token}`, connection: "close" };
   }
 
   async say(
@@ -65,7 +73,7 @@ export class OwnHome implements AsyncDisposable {
   ): Promise<number> {
     const answer = await fetch(`${host.url}/v1/channels/http/messages`, {
       method: "POST",
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      headers: { ...this.#headers, "content-type": "application/json" },
       body: JSON.stringify({ id, group, sender, text }),
     });
     await answer.arrayBuffer();
@@ -75,7 +83,7 @@ export class OwnHome implements AsyncDisposable {
   /** What the host has said in chats. */
   async said(host: AttackedHost): Promise<string[]> {
     const url = `${host.url}/v1/channels/http/replies?after=0&wait=2`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    const answer = await fetch(url, { headers: this.#headers });
     return ((await answer.json()) as { replies: { text: string }[] }).replies.map(({ text }) => text);
   }
 
@@ -83,9 +91,10 @@ export class OwnHome implements AsyncDisposable {
     return runCommand(this.playground.environment, args);
   }
 
-  async records(type: AuditRecord["type"]): Promise<AuditRecord[]> {
+  /** Of this type, or all. */
+  async records(type?: AuditRecord["type"]): Promise<AuditRecord[]> {
     const found = await Array.fromAsync(readAudit({ folder: join(this.path, "audit") }));
-    return found.filter((record) => record.type === type);
+    return found.filter((record) => type === undefined || record.type === type);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

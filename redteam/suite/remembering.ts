@@ -8,6 +8,7 @@ import type { AttackedHost, CommandEnd } from "./host.ts";
 import { type AttackCall, AttackModel, type ShownToModel } from "./model.ts";
 import { OwnHome } from "./own-host.ts";
 import type { Stage } from "./stage.ts";
+import { isSoon, longestWaitMs, waitFor } from "./waiting.ts";
 
 /** Who says something in a chat. */
 export interface Speaker {
@@ -24,47 +25,79 @@ export interface RememberingTurn {
   readonly shown: ShownToModel | undefined;
 }
 
-const replyMs = 90_000;
+/** A host whose groups remember, and how many attacks have had groups of it. */
+interface Life {
+  readonly home: OwnHome;
+  readonly host: AttackedHost;
+  readonly model: AttackModel;
+  attacks: number;
+}
 
-/** A host of an attack's own whose groups remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair` has two agents. */
+/** By how many messages it draws facts after. Lived once for all attacks on a stage: its start takes longer than most of them. */
+const lives = new WeakMap<Stage, Map<number, Promise<Life>>>();
+
+/** So many attacks may have groups of one host. */
+const mostAttacks = 16;
+
+function lifeOn(stage: Stage, everyMessages: number): Promise<Life> {
+  const ofStage = lives.get(stage) ?? new Map<number, Promise<Life>>();
+  lives.set(stage, ofStage);
+  const known = ofStage.get(everyMessages) ?? beginLife(stage, everyMessages);
+  ofStage.set(everyMessages, known);
+  return known;
+}
+
+/** It ends with the stage. */
+async function beginLife(stage: Stage, everyMessages: number): Promise<Life> {
+  const home = await OwnHome.open(stage);
+  const model = await AttackModel.start();
+  stage.ownHosts.add(model);
+  await home.configure(configOf(model.url, everyMessages));
+  return { home, host: await home.start(), model, attacks: 0 };
+}
+
+/** Groups of an attack's own that remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair` has two agents. */
 export class Remembering {
   readonly #home: OwnHome;
   readonly #host: AttackedHost;
   readonly #model: AttackModel;
   readonly #token: string;
+  readonly #attack: number;
+  readonly #begun: number;
 
-  private constructor(home: OwnHome, host: AttackedHost, options: { model: AttackModel; token: string }) {
+  private constructor({ home, host, model }: Life, options: { token: string; attack: number; begun: number }) {
     this.#home = home;
     this.#host = host;
-    this.#model = options.model;
+    this.#model = model;
     this.#token = options.token;
+    this.#attack = options.attack;
+    this.#begun = options.begun;
   }
 
-  /** Lives as long as `use`. Facts are drawn after so many messages; 0: never. */
+  /** Facts are drawn after so many messages; 0: never. */
   static async during<T>(stage: Stage, use: (remembering: Remembering) => Promise<T>, everyMessages = 0): Promise<T> {
-    await using home = await OwnHome.open(stage);
-    await using model = await AttackModel.start();
-    await home.configure(configOf(model.url, everyMessages));
-    const results: T[] = [];
-    await home.live(async (host) => {
-      results.push(await use(new Remembering(home, host, { model, token: stage.canaries.token })));
-    });
-    const [result] = results;
-    if (result === undefined) throw new AppError("not_found", "The attack has no result.");
-    return result;
+    const life = await lifeOn(stage, everyMessages);
+    const attack = life.attacks++;
+    const begun = (await life.home.records()).at(-1)?.seq ?? 0;
+    return use(new Remembering(life, { token: stage.canaries.token, attack, begun }));
+  }
+
+  /** What one of the groups is called on the host. */
+  nameOf(group: string): string {
+    return nameOf(group, this.#attack);
   }
 
   /** Says something and waits for the answer. */
   async ask(group: string, text: string, sender: Speaker = mallory, id: string = randomUUID()): Promise<void> {
-    const status = await this.#home.say(this.#host, group, { id, sender, text });
+    const status = await this.#home.say(this.#host, this.nameOf(group), { id, sender, text });
     if (status !== 202) throw new AppError("bad_input", `The message was refused with ${status}.`);
-    const end = AbortSignal.timeout(replyMs);
+    const end = AbortSignal.timeout(longestWaitMs);
     for (let after = 0; !end.aborted;) {
       const replies = await this.#replies(after);
       if (replies.some(({ inReplyTo }) => inReplyTo.includes(id))) return;
       after = replies.at(-1)?.seq ?? after;
     }
-    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+    throw new AppError("not_found", "There was no answer.");
   }
 
   /** Has the group's agent make tool calls, one after another. `text` is said with it. */
@@ -80,6 +113,16 @@ export class Remembering {
     return { outputs: shown?.toolOutputs ?? [], shown };
   }
 
+  /** The same, again and again until the model is shown memories: a turn does not wait long for them, so on a busy machine it may begin without. */
+  async recalls(group: string, calls: readonly AttackCall[], sender: Speaker, text: string): Promise<RememberingTurn> {
+    const recalled = await waitFor(async () => {
+      const turn = await this.calls(group, calls, sender, text);
+      return turn.shown?.lastUser.includes("<memories") === true ? turn : undefined;
+    });
+    if (recalled === undefined) throw new AppError("not_found", `The group ${group} recalls nothing at "${text}".`);
+    return recalled;
+  }
+
   /** Says this, to which every model that is shown it answers so, knowing what the message is called. */
   async answers(group: string, text: string, answer: (message: string) => string): Promise<void> {
     const id = randomUUID();
@@ -88,14 +131,15 @@ export class Remembering {
 
   /** Waits until the group remembers something with these words. */
   async remembered(group: string, words: string): Promise<void> {
-    const end = AbortSignal.timeout(replyMs);
-    while (!end.aborted) if ((await this.list(group)).includes(words)) return;
-    throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
+    // A process for each look would take the machine from what is waited for.
+    const isKept = async (): Promise<boolean> => (await this.holding(words)).some((path) => path.startsWith("memory/"));
+    const isListed = async (): Promise<boolean> => (await isKept()) && (await this.list(group)).includes(words);
+    if (!(await isSoon(isListed))) throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
   }
 
   /** All that a group remembers, as JSON lines. */
   async list(group: string): Promise<string> {
-    return (await this.command("memory", "list", "--group", group, "--json")).output;
+    return (await this.command("memory", "list", "--group", this.nameOf(group), "--json")).output;
   }
 
   /** Files of the home that hold this word, by their paths in it. */
@@ -112,27 +156,36 @@ export class Remembering {
     return this.#home.command(...args);
   }
 
+  /** Records since the attack began. */
   async records(type: AuditRecord["type"]): Promise<AuditRecord[]> {
-    return this.#home.records(type);
+    return (await this.#home.records(type)).filter(({ seq }) => seq > this.#begun);
   }
 
   async #replies(after: number): Promise<{ readonly seq: number; readonly inReplyTo: readonly string[] }[]> {
     const url = `${this.#host.url}/v1/channels/http/replies?after=${after}&wait=5`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}`, connection: "close" } });
     return ((await answer.json()) as { replies: { seq: number; inReplyTo: string[] }[] }).replies;
   }
+}
+
+function nameOf(group: string, attack: number): string {
+  return `${group}-${attack}`;
 }
 
 function configOf(modelUrl: string, everyMessages: number): object {
   const members = { default: "guest", "http:boss": "admin" };
   const group = (chat: string, more: object = {}) => ({ channel: "http", chat, trigger: "always", members, ...more });
+  const kinds = {
+    red: { policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] } },
+    blue: {},
+    pair: { agents: ["main", "scout"] },
+    office: { main: true },
+  };
+  const names = Array.from({ length: mostAttacks }, (_, attack) =>
+    Object.entries(kinds).map(([kind, more]) => [nameOf(kind, attack), group(nameOf(kind, attack), more)] as const),
+  );
   return {
-    groups: {
-      red: group("red", { policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] } }),
-      blue: group("blue"),
-      pair: group("pair", { agents: ["main", "scout"] }),
-      office: group("office", { main: true }),
-    },
+    groups: Object.fromEntries(names.flat()),
     models: {
       routes: { main: ["attacker/model"] },
       providers: { attacker: { kind: "openai", apiKey: "attacker-key", baseUrl: modelUrl } },

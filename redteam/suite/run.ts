@@ -1,7 +1,6 @@
 import { glob } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { basename, join } from "node:path";
 
 import type { AuditRecord } from "../../src/records/audit/record.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
@@ -14,33 +13,39 @@ import { engineVariables } from "./host.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { ownLog } from "./own-host.ts";
 import { Stage } from "./stage.ts";
+import { endWaits, waitFor } from "./waiting.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
 const loopLagLimitMs = 200;
-/** A record follows what it tells within moments, but the attacker may be faster. */
-const recordWaitMs = 30_000;
-const calmWaitMs = 30_000;
-/** A small machine plays one attack after another, or they would make each other late, but for those that only wait. */
-const isSmall = availableParallelism() < 4;
-/** So many attacks on hosts of their own at once. */
-const lanesBeside = isSmall ? 1 : 2;
+/** So many scenes at once, each on a stage of its own: most attacks wait most of the time, and what is judged is the host's own time. */
+const mostLanes = Math.min(availableParallelism() + 1, 4);
+/** Few attacks are not worth another host. */
+const attacksPerLane = 40;
+/** So many at once of those that only wait, beside the scenes. */
+const lanesBeside = 2;
 const casesFolder = join(readEnvironment().checkout, "redteam", "cases");
 
 export interface RunOptions {
   /** Variables of the process; those that name the engine count. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly homeFolder: string;
-  readonly attacks: readonly Attack[];
+  readonly attacks: readonly LoadedAttack[];
+}
+
+/** An attack with its scene: attacks of a file follow one another on the same stage. */
+export interface LoadedAttack extends Attack {
+  readonly scene: string;
 }
 
 /** Every attack there is, by family and number. Each file in `redteam/cases` exports `attacks`. */
-export async function loadAttacks(): Promise<readonly Attack[]> {
+export async function loadAttacks(): Promise<readonly LoadedAttack[]> {
   const files = await Array.fromAsync(glob("*.ts", { cwd: casesFolder }));
-  const found: Attack[] = [];
+  const found: LoadedAttack[] = [];
   for (const file of files.toSorted()) {
     // In this form the program that is built has them too.
-    const { attacks } = (await import(`../cases/${file}`)) as { attacks: readonly Attack[] };
-    found.push(...attacks);
+    const name = basename(file, ".ts");
+    const { attacks } = (await import(`../cases/${name}.ts`)) as { attacks: readonly Attack[] };
+    found.push(...attacks.map((attack) => ({ ...attack, scene: file })));
   }
   const twice = found.find(({ id }, index) => found.findIndex((other) => other.id === id) !== index);
   if (twice) throw new AppError("bad_input", `Two attacks have the id ${twice.id}.`);
@@ -48,7 +53,7 @@ export async function loadAttacks(): Promise<readonly Attack[]> {
 }
 
 /** `A,B3` → the family A and the attack B3. Throws `bad_input` for what names none. */
-export function chooseAttacks(attacks: readonly Attack[], only: string): readonly Attack[] {
+export function chooseAttacks(attacks: readonly LoadedAttack[], only: string): readonly LoadedAttack[] {
   const names = only.split(",").map((name) => name.trim().toLowerCase());
   for (const name of names) {
     if (attacks.some((attack) => isNamed(attack, name))) continue;
@@ -63,8 +68,8 @@ function isNamed({ id }: Attack, name: string): boolean {
 }
 
 /**
- * Plays the attacks against one host and tells each verdict as soon as it is there. The host and its home are gone at the
- * end, also when a signal ends it, which is `cancelled`; what a run that was killed has left is cleared first.
+ * Plays the attacks and tells each verdict as soon as it is there. The hosts and their homes are gone at the end, also
+ * when a signal ends it, which is `cancelled`; what a run that was killed has left is cleared first.
  */
 export async function* runAttacks(options: RunOptions): AsyncGenerator<Verdict> {
   using signals = listenForSignals();
@@ -74,7 +79,8 @@ export async function* runAttacks(options: RunOptions): AsyncGenerator<Verdict> 
       yield verdict;
       continue;
     }
-    // An attack that was left in the middle may still wait for something.
+    endWaits();
+    // An attack that was left in the middle may still wait for something else.
     endSoon();
     throw new AppError("cancelled", "The suite was interrupted; what it had started is ended and removed.");
   }
@@ -89,13 +95,12 @@ async function* playAll(
     await clearLeftovers(engine);
     const folder = join(homeFolder, ".docker");
     const environment = { PATH: "/usr/bin:/bin", DOCKER_CONFIG: folder, ...engineVariables(variables) };
-    await using stage = await Stage.open(engine, environment);
+    await using stages = new Stages(() => openGreeted(engine, environment));
     using over = new DisposableStack();
     const end = new AbortController();
     over.defer(() => end.abort());
-    const greeted = Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
-    let last: unknown = await Promise.race([greeted, interrupted]);
-    const verdicts = playInLanes(stage, attacks, end.signal);
+    let last: unknown;
+    const verdicts = playInLanes(stages, attacks, end.signal);
     while (last !== "interrupted") {
       const next = await Promise.race([verdicts.next(), interrupted]);
       if (next !== "interrupted" && next.done === true) return;
@@ -106,13 +111,48 @@ async function* playAll(
   yield "interrupted";
 }
 
-/** Attacks on hosts of their own disturb nobody: they are played beside those on the shared host, which follow one another. */
-async function* playInLanes(stage: Stage, attacks: readonly Attack[], end: AbortSignal): AsyncGenerator<Verdict, void> {
-  const inTurn = attacks.filter((attack) => !isBeside(attack)).values();
-  const beside = attacks.filter(isBeside).values();
-  const lanes = [inTurn, ...Array.from({ length: lanesBeside }, () => beside)].map((left) =>
-    playEach(stage, left, end),
-  );
+/** Hosts under attack, each started for the lane that plays on it. */
+class Stages implements AsyncDisposable {
+  readonly #open: () => Promise<Stage>;
+  readonly #opened: (Promise<Stage> | undefined)[] = [];
+
+  constructor(open: () => Promise<Stage>) {
+    this.#open = open;
+  }
+
+  ofLane(lane: number): Promise<Stage> {
+    return (this.#opened[lane] ??= this.#open());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opened = await Promise.all(this.#opened.map(async (stage) => stage?.catch(() => undefined)));
+    await Promise.all(opened.map(async (stage) => stage?.[Symbol.asyncDispose]()));
+  }
+}
+
+/** Both groups that most attacks speak in have their containers. */
+async function openGreeted(...given: Parameters<typeof Stage.open>): Promise<Stage> {
+  await using stack = new AsyncDisposableStack();
+  const stage = stack.use(await Stage.open(...given));
+  await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
+  stack.move();
+  return stage;
+}
+
+/** Plays scenes in several lanes at once, each with a stage of its own, and beside them the attacks that only wait. */
+async function* playInLanes(
+  stages: Stages,
+  attacks: readonly LoadedAttack[],
+  end: AbortSignal,
+): AsyncGenerator<Verdict, void> {
+  const scenes = scenesOf(attacks.filter(({ waits }) => waits !== true)).values();
+  const waiting = attacks.filter(({ waits }) => waits === true).map((attack) => [attack]);
+  const lanesOfScenes = Math.max(1, Math.min(mostLanes, Math.ceil(attacks.length / attacksPerLane)));
+  const beside = waiting.values();
+  const lanes = [
+    ...Array.from({ length: lanesOfScenes }, (_, lane) => playEach(() => stages.ofLane(lane), scenes, end)),
+    ...Array.from({ length: lanesBeside }, () => playEach(() => stages.ofLane(0), beside, end)),
+  ];
   const playing = new Map(lanes.map((lane) => [lane, nextOf(lane)]));
   while (playing.size > 0) {
     const { lane, result } = await Promise.race(playing.values());
@@ -125,30 +165,44 @@ async function* playInLanes(stage: Stage, attacks: readonly Attack[], end: Abort
   }
 }
 
+type Scene = readonly Attack[];
+
+/**
+ * Those with a browser and those with the most attacks first, so that no lane has long to play when the others have ended; but
+ * those by which secrets are said have to wait until all others have begun.
+ */
+function scenesOf(attacks: readonly LoadedAttack[]): readonly Scene[] {
+  const rank = (scene: Scene): number => {
+    if (scene.some(({ saysSecrets }) => saysSecrets === true)) return 0;
+    return scene.some(({ needsBrowser }) => needsBrowser === true) ? 1_000 : scene.length;
+  };
+  const scenes = Map.groupBy(attacks, ({ scene }) => scene).values();
+  return scenes.toArray().toSorted((one, other) => rank(other) - rank(one));
+}
+
 type Lane = AsyncGenerator<Verdict, void>;
 
 async function nextOf(lane: Lane): Promise<{ lane: Lane; result: IteratorResult<Verdict, void> }> {
   return { lane, result: await lane.next() };
 }
 
-/** Takes what is left, as other lanes may do that have the same. */
-async function* playEach(stage: Stage, left: Iterator<Attack>, end: AbortSignal): Lane {
-  for (let next = left.next(); next.done !== true && !end.aborted; next = left.next()) {
-    const attack = next.value;
-    const skipped = attack.skip?.() ?? (attack.needsBrowser === true ? await whyNoBrowser(stage.engine) : undefined);
-    if (skipped !== undefined) yield skip(attack, skipped);
-    else if (isApart(attack)) yield await playApart(stage, attack);
-    else yield await playFairly(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
+/** Takes scene after scene of what is left, as other lanes do. */
+async function* playEach(open: () => Promise<Stage>, left: Iterator<Scene>, end: AbortSignal): Lane {
+  let stage: Stage | undefined;
+  for (let next = left.next(); next.done !== true; next = left.next()) {
+    for (const attack of next.value) {
+      if (end.aborted) return;
+      stage ??= await open();
+      yield await playOn(stage, attack);
+    }
   }
 }
 
-function isApart({ audit }: Attack): boolean {
-  return audit === ownLog;
-}
-
-/** Is it played while others are? */
-function isBeside(attack: Attack): boolean {
-  return isApart(attack) && (!isSmall || attack.waits === true);
+async function playOn(stage: Stage, attack: Attack): Promise<Verdict> {
+  const skipped = attack.skip?.() ?? (attack.needsBrowser === true ? await whyNoBrowser(stage.engine) : undefined);
+  if (skipped !== undefined) return skip(attack, skipped);
+  if (attack.audit === ownLog) return playApart(stage, attack);
+  return play(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
 }
 
 /** What the shared host does meanwhile is no concern of this attack. */
@@ -158,39 +212,11 @@ async function playApart(stage: Stage, attack: Attack): Promise<Verdict> {
   return judge(attack, begun, { seen, audit: `none: ${ownLog.none}`, faults: holds ? [] : [unexpected] });
 }
 
-/**
- * A busy machine keeps the host from the processor as an attack would: an attack that is contained but for that is played
- * up to four times more, when the machine leaves the host in peace, and the last time counts.
- */
-async function playFairly(stage: Stage, attack: Attack): Promise<Verdict> {
-  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
-  let verdict = await play(stage, attack, lastBefore);
-  for (let again = 0; again < 4 && isLagOnly(verdict); again += 1) {
-    await untilCalm(stage);
-    // The record of the first time counts: of refusals that come in bulk only some are told within a minute.
-    verdict = await play(stage, attack, lastBefore);
-  }
-  return verdict;
-}
-
-/** Waits, but not for ever, for a second in which the host's event loop is not kept although nobody attacks. */
-async function untilCalm(stage: Stage): Promise<void> {
-  const limit = AbortSignal.timeout(calmWaitMs);
-  do {
-    await stage.takeLoopLagMs();
-    await delay(1_000);
-  } while (!limit.aborted && (await stage.takeLoopLagMs()) > loopLagLimitMs / 4);
-}
-
-function isLagOnly({ faults }: Verdict): boolean {
-  return faults.length === 1 && faults[0]?.startsWith(lagFault) === true;
-}
-
 const unexpected = "the expected state is not there";
-const lagFault = "the host's event loop was kept";
 
-async function play(stage: Stage, attack: Attack, lastBefore: number): Promise<Verdict> {
+async function play(stage: Stage, attack: Attack): Promise<Verdict> {
   const begun = performance.now();
+  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
   await stage.takeLoopLagMs();
   const [evidence, bystander] = await Promise.all([attempt(stage, attack), watchBystander(stage, attack)]);
   const loopLagMs = await stage.takeLoopLagMs().catch(() => Number.NaN);
@@ -237,20 +263,16 @@ async function watchBystander(stage: Stage, { hostStaysAwake }: Attack): Promise
 
 function judgeLag({ hostStaysAwake }: Attack, lagMs: number): string[] {
   if (hostStaysAwake !== true || lagMs < loopLagLimitMs) return [];
-  return [`${lagFault} for ${Math.round(lagMs)} ms`];
+  return [`the host's event loop was kept for ${Math.round(lagMs)} ms`];
 }
 
 /** What stands in the log, shortly; undefined when the wanted record does not come. */
 async function findRecord(stage: Stage, wanted: WantedRecord | NoRecord, after: number): Promise<string | undefined> {
   if ("none" in wanted) return `none: ${wanted.none}`;
   const hash = wanted.command === undefined ? undefined : await stage.hashOfCommand(wanted.command);
-  const limit = AbortSignal.timeout(recordWaitMs);
-  for (;;) {
-    const found = (await stage.recordsAfter(after)).find((record) => fits(record, wanted, hash));
-    if (found) return `${found.type} #${found.seq}`;
-    if (limit.aborted) return undefined;
-    await delay(50);
-  }
+  const look = async () => (await stage.recordsAfter(after)).find((record) => fits(record, wanted, hash));
+  const found = await waitFor(look);
+  return found && `${found.type} #${found.seq}`;
 }
 
 function fits(record: AuditRecord, { type, where }: WantedRecord, hash: string | undefined): boolean {

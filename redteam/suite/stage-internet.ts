@@ -75,11 +75,11 @@ function addressOf(name: string): NameAnswer {
   return name === "metadata.google.internal" ? ["169.254.169.254"] : 3;
 }
 
-/** Between two parts of an answer, so that whoever reads it sees what came before. */
-const pauseMs = 1_000;
+/** Between two parts of a token, so that each is sent alone. */
+const pauseMs = 300;
 
 /**
- * A careless host: it says what it was sent. `/say/TEXT`: that text, then a pause, then an end. `/known/TEXT`: the same with a length.
+ * A careless host: it says what it was sent. `/say/MS/TEXT`: that text, then a pause so long, then an end. `/known/MS/TEXT`: the same with a length.
  * `/token/FORM`: the token that came with the request, in this form. Everything else: whether there was a token.
  */
 async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -87,16 +87,16 @@ async function echo(request: IncomingMessage, response: ServerResponse): Promise
   const token = request.headers.authorization?.replace("Bearer ", "");
   const form = forms[rest];
   if (route === "token" && form) await form(token ?? "", response);
-  else if (route === "say" || route === "known")
-    await sayWithPause(response, decodeURIComponent(rest), route === "known");
+  else if (route === "say" || route === "known") await sayWithPause(response, rest, route === "known");
   else response.end(token === undefined ? "without" : "with a token");
 }
 
-async function sayWithPause(response: ServerResponse, text: string, hasLength: boolean): Promise<void> {
-  const [front, end] = ["x".repeat(4_000) + text, "the end"];
+async function sayWithPause(response: ServerResponse, wanted: string, hasLength: boolean): Promise<void> {
+  const [pauseOfGuess, text = ""] = wanted.split("/");
+  const [front, end] = ["x".repeat(4_000) + decodeURIComponent(text), "the end"];
   if (hasLength) response.setHeader("content-length", front.length + end.length);
   response.write(front);
-  await delay(pauseMs);
+  await delay(Number(pauseOfGuess));
   response.end(end);
 }
 

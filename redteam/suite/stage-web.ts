@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
+import { gzip } from "node:zlib";
 
 /** What a page wants of whoever reads it, where people do not see it. */
 export const hiddenOrder = "OBEY-THE-PAGE";
@@ -76,10 +76,10 @@ const pages: Readonly<Record<string, Page>> = {
   "/endless": endless,
   "/deep": html("<div>".repeat(800_000)),
   "/wide": html("<table><tr><td><b>x".repeat(400_000)),
-  "/bomb": (response) =>
-    response
-      .writeHead(200, { "content-type": "text/html", "content-encoding": "gzip" })
-      .end(gzipSync(Buffer.alloc(256 * megabyte, "<i>"))),
+  "/bomb": (response) => {
+    response.writeHead(200, { "content-type": "text/html", "content-encoding": "gzip" });
+    gzip(Buffer.alloc(256 * megabyte, "<i>"), (_, packed) => response.end(packed));
+  },
 };
 
 /** A site of the attacker's on this machine, as one that a group is allowed to fetch from. */

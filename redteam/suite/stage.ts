@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -8,16 +8,18 @@ import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { giveBrowser } from "./browsing.ts";
-import { freePort } from "./free-port.ts";
+import { askControl } from "./control.ts";
 import { AttackedHost, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import { AttackModel } from "./model.ts";
 import type { AttackCall, ShownToModel } from "./model.ts";
-import { echoGroups, openInternet, quickName } from "./stage-internet.ts";
+import { type Canaries, plantCanaries, stageConfig } from "./stage-config.ts";
+import { openInternet } from "./stage-internet.ts";
 import type { StageInternet } from "./stage-internet.ts";
 import { prepareMounts } from "./stage-mounts.ts";
-import { openStageWeb, type StageWeb, surfingGroups } from "./stage-web.ts";
-import { prepareServer, serverName, serverSettings } from "./stage-server.ts";
+import { longestWaitMs } from "./waiting.ts";
+import { openStageWeb, type StageWeb } from "./stage-web.ts";
+import { prepareServer } from "./stage-server.ts";
 
 /** A line of the channel's replies. */
 export interface Reply {
@@ -73,26 +75,6 @@ export type StageGroup =
   | "fenced"
   | "browsing";
 
-const replyMs = 90_000;
-
-/** Secrets that are planted where crabpot keeps secrets; to be seen nowhere else. */
-function plantCanaries() {
-  const [injected, neighbour] = [canary(), canary()];
-  return {
-    webhook: canary(),
-    modelKey: canary(),
-    token: canary(),
-    environment: canary(),
-    file: canary(),
-    injected,
-    neighbour,
-  } as const;
-}
-
-function canary(): string {
-  return `canary${randomBytes(12).toString("hex")}`;
-}
-
 /**
  * A real host with a home of its own and a model of the attacker's. The suite's attacks share it: what one of them breaks,
  * the next one sees.
@@ -104,7 +86,7 @@ export class Stage implements AsyncDisposable {
   readonly host: AttackedHost;
   readonly internet: StageInternet;
   readonly web: StageWeb;
-  readonly canaries: ReturnType<typeof plantCanaries>;
+  readonly canaries: Canaries;
   /** Those that run for an attack alone: an attack that is interrupted does not come to end them. */
   readonly ownHosts = new Set<AsyncDisposable>();
   readonly #log: FollowedLog;
@@ -143,19 +125,17 @@ export class Stage implements AsyncDisposable {
     const web = stack.use(await openStageWeb());
     const variables = { REDTEAM_CANARY: canaries.environment, NODE_EXTRA_CA_CERTS: internet.authorityFile };
     // Another home folder has no other socket.
-    const socket = address.startsWith("unix:") ? { DOCKER_HOST: address } : undefined;
-    const playground = stack.use(await openPlayground({ ...environment, ...socket, ...variables }));
+    const playground = stack.use(await openPlayground({ ...environment, DOCKER_HOST: address, ...variables }));
     const model = stack.use(await AttackModel.start());
-    const port = await freePort();
     const { mounts, roots } = await prepareMounts(playground, canaries.file);
     await writeHome(playground.home, {
-      config: change(stageConfig({ canaries, port, modelUrl: model.url, mounts, internet, web }), internet),
+      config: change(stageConfig({ canaries, modelUrl: model.url, mounts, internet, web }), internet),
       mounts: roots,
     });
     await prepareServer(playground.home);
     await mkdir(join(playground.userHome, ".ssh"), { mode: 0o700 });
     await writeFile(join(playground.userHome, ".ssh/id_ed25519"), canaries.file, { mode: 0o600 });
-    const host = stack.use(await AttackedHost.start(playground, port));
+    const host = stack.use(await AttackedHost.start(playground));
     const stage = new Stage({ engine, playground, model, host, internet, web, canaries }, stack.move(), environment);
     for (const group of ["echo", "neighbour"] as const) {
       await writeFile(join(stage.groupFolder(group), "port"), String(internet.port), { mode: 0o644 });
@@ -195,7 +175,10 @@ export class Stage implements AsyncDisposable {
   }
 
   async request(path: string, options: RequestInit = {}): Promise<Response> {
-    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(replyMs), ...options });
+    const headers = new Headers(options.headers);
+    // Of a connection that is used again the host may let go in the very moment.
+    headers.set("connection", "close");
+    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(longestWaitMs), ...options, headers });
   }
 
   async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
@@ -215,14 +198,14 @@ export class Stage implements AsyncDisposable {
 
   /** Waits for the first reply or notice after `after` that fits. */
   async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
-    const limit = AbortSignal.timeout(replyMs);
+    const limit = AbortSignal.timeout(longestWaitMs);
     for (let seq = after; !limit.aborted;) {
       const replies = await this.replies(seq, 5);
       const found = replies.find(fits);
       if (found) return found;
       seq = replies.at(-1)?.seq ?? seq;
     }
-    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+    throw new AppError("not_found", "There was no answer.");
   }
 
   /** Says something and waits for what answers it. */
@@ -249,7 +232,29 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** A command of crabpot on this home. */
+  /** What the host answers on its control socket. */
+  async control(operation: string, input: object): Promise<unknown> {
+    return askControl(this.home, operation, input);
+  }
+
+  /** What it lists there. */
+  async list<Line = unknown>(operation: string, filter: object = {}): Promise<readonly Line[]> {
+    return (await this.control(operation, filter)) as readonly Line[];
+  }
+
+  /** The group's next turn has a new container, whether it has had one or not. */
+  async stopContainers(group: string): Promise<void> {
+    await this.control("sessions.stop", { target: group }).catch((error: unknown) => {
+      if (!(error instanceof AppError && error.code === "not_found")) throw error;
+    });
+  }
+
+  /** Something for the agent of a group to do in a session of its own, with an answer that nobody gets. */
+  async addWork(group: string, session: string, text: string): Promise<void> {
+    await this.control("work.add", { group, session, text, silent: true });
+  }
+
+  /** A command of crabpot on this home, as a process. */
   async command(...args: readonly string[]): Promise<CommandEnd> {
     return runCommand(this.playground.environment, args);
   }
@@ -274,8 +279,8 @@ export class Stage implements AsyncDisposable {
 
   /** Names of the containers of this home. */
   async containers(): Promise<string[]> {
-    const { instance } = JSON.parse((await this.command("status", "--json")).output) as { instance: string };
-    return (await this.engine.list({ "crabpot.instance": instance })).map(({ name }) => name);
+    const instance = await readFile(join(this.home, "instance"), "utf8");
+    return (await this.engine.list({ "crabpot.instance": instance.trim() })).map(({ name }) => name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -283,100 +288,4 @@ export class Stage implements AsyncDisposable {
     await Promise.all([...this.ownHosts, ...(browsing ? [browsing] : [])].map((host) => host[Symbol.asyncDispose]()));
     await this.#owned.disposeAsync();
   }
-}
-
-function httpGroup(chat: string): { channel: string; chat: string } {
-  return { channel: "http", chat };
-}
-
-/** Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to. */
-const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
-
-/** A background job may run this long. */
-export const jobSeconds = 10;
-
-/** That a group may say aloud in a day. */
-export const spokenChars = 5_000;
-
-/** Small limits, so that reaching them is quick and harmless even where they do not hold. */
-function stageConfig(options: {
-  canaries: ReturnType<typeof plantCanaries>;
-  port: number;
-  modelUrl: string;
-  mounts: readonly object[];
-  internet: StageInternet;
-  web: StageWeb;
-}) {
-  const { canaries, port, modelUrl, mounts, internet, web } = options;
-  return {
-    channels: { http: {} },
-    gateway: { port, token: canaries.token },
-    groups: {
-      red: { ...httpGroup("red"), skills: ["git", "skill-writer"] },
-      blue: httpGroup("blue"),
-      mounts: { ...httpGroup("mounts"), mounts },
-      egress: { ...httpGroup("egress"), network: { allow: allowedHosts } },
-      bots: { ...httpGroup("bots"), limits: { loopTurns: 6 } },
-      busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
-      drowned: httpGroup("drowned"),
-      locked: { ...httpGroup("locked"), skills: "all", policy: { tools: { shell: "deny" } } },
-      tooled: { ...httpGroup("tooled"), skills: "all", policy: { preset: "open" } },
-      called: httpGroup("called"),
-      served: { ...httpGroup("served"), mcp: [serverName] },
-      pair: { ...httpGroup("pair"), agents: ["main", "helper"] },
-      ...judgedGroups(internet.port),
-      ...surfingGroups(web),
-      ...echoGroups(canaries, internet.port),
-    },
-    agents: { helper: { permissions: [{ tool: "write_file", action: "deny" }] } },
-    mcp: { servers: { [serverName]: serverSettings } },
-    hooks: { calls: { group: "called", secret: canaries.webhook, perMinute: 6_000 } },
-    models: {
-      routes: { main: ["attacker/model"], sees: ["attacker/eyes"] },
-      // All attacks on a group are one conversation, of which each wants to see its own part.
-      capabilities: { "attacker/model": { contextTokens: 2_000_000 }, "attacker/eyes": { vision: true } },
-      providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: modelUrl } },
-      attempts: 2,
-    },
-    media: {
-      transcription: { provider: "attacker", model: "ears" },
-      speech: { provider: "attacker", model: "mouth", charactersPerDay: spokenChars },
-    },
-    sandbox: { memoryMb: 256, pids: 128, nameservers: [internet.names.address] },
-    intake: {
-      perSenderPerMinute: 10_000,
-      perGroupPerDay: { messages: 20_000, megabytes: 24 },
-      perMemberPerDay: { messages: 5_000, megabytes: 6, attachmentMegabytes: 32 },
-    },
-    // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
-    limits: { turnsPerHour: 0, loopTurns: 0, jobs: { hours: jobSeconds / 3_600 } },
-    sessions: { turnTimeoutMinutes: 3, visibility: "all" },
-  };
-}
-
-/** Groups whose policy looks at what a turn has read, and at who asks. */
-function judgedGroups(port: number): object {
-  const server = `${quickName}:${port}`;
-  return {
-    careful: {
-      ...httpGroup("careful"),
-      network: { allow: [server], allowPrivate: [server] },
-      policy: { rules: [{ tool: "send_message", origin: "web", action: "deny" }] },
-    },
-    sighted: {
-      ...httpGroup("sighted"),
-      model: "sees",
-      policy: { rules: [{ tool: "send_message", origin: "file", action: "deny" }] },
-    },
-    asking: {
-      ...httpGroup("asking"),
-      members: { default: "member", "http:boss": "admin" },
-      policy: { tools: { shell: "ask" } },
-    },
-    ranked: {
-      ...httpGroup("ranked"),
-      members: { default: "guest", "http:boss": "admin" },
-      policy: { rules: [{ tool: "shell", role: "<admin", action: "deny" }] },
-    },
-  };
 }

@@ -15,7 +15,7 @@ import { ServerLogin } from "../../src/abilities/mcp/http/server-login.ts";
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as Readonly<Record<string, string>>;
 const url = process.argv.at(-1) ?? "";
-const patience = AbortSignal.timeout(25_000);
+const patience = AbortSignal.timeout(280_000);
 const server: RemoteServer = {
   kind: "remote",
   name: "conformance",

@@ -6,6 +6,9 @@ import { Readable } from "node:stream";
 import { build } from "esbuild";
 import { pack } from "tar-fs";
 import { agentImagePath } from "../../src/sandbox/images/agent-image.ts";
+import { encodeMessage } from "../../src/protocol/mailbox-file.ts";
+import { protocolVersion } from "../../src/protocol/messages.ts";
+import { mailboxFolders, messageFileName } from "../../src/protocol/paths.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { readRecipe, type SetupContext } from "./recipe.ts";
 import { say } from "./say.ts";
@@ -46,10 +49,19 @@ async function collectInputs({ checkoutFolder, env }: SetupContext): Promise<Inp
     ["browser.cjs", await bundle(checkoutFolder, "container/agent/browser/driver.ts")],
     ["reader.cjs", await bundle(checkoutFolder, "container/reader/main.ts")],
   ]);
+  inputs.set(...messageToEnd());
   const imageFolder = join(checkoutFolder, "container", "image");
   const names = await readdir(imageFolder);
   for (const name of names.toSorted()) inputs.set(`image/${name}`, await readFile(join(imageFolder, name)));
   return inputs;
+}
+
+/** A message for the agent's first run, in which the image is built: see Dockerfile.agent. */
+function messageToEnd(): [path: string, content: Uint8Array] {
+  const about = { version: protocolVersion, id: 1, generation: 0, acked: 0 } as const;
+  const encoded = encodeMessage({ ...about, payload: { type: "shutdown" } });
+  if (!encoded.ok) throw new AppError("setup_required", encoded.reason);
+  return [`mail/${mailboxFolders.toAgent}/${messageFileName(about.id)}`, Buffer.from(encoded.text)];
 }
 
 /** The recipe with Debian packages that the operator wants besides; they get into the image, not into the base that it is made from. */
@@ -91,7 +103,15 @@ async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array
   });
   const [file] = result.outputFiles;
   if (!file) throw new AppError("setup_required", `esbuild produced no bundle of ${entry}.`);
-  return file.contents;
+  return Buffer.from(withLateModules(file.text));
+}
+
+/** Long to load, and needed by nothing that is done before the agent is ready: loaded when something of them is used. */
+const lateModules = /=require\(("node:(?:crypto|fs\/promises|readline)")\)/g;
+const late = '"use strict";const late=(name)=>new Proxy({},{get:(_,key)=>require(name)[key]});';
+
+function withLateModules(text: string): string {
+  return late + text.replace(lateModules, "=late($1)");
 }
 
 /** Lengths are hashed too, so that bytes cannot move from one input to the next. */

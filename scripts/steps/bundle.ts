@@ -1,7 +1,9 @@
 import { mkdir, rename, utimes, writeFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, relative, resolve } from "node:path";
 
 import { build, type Plugin } from "esbuild";
+
+import { withNamesOfNode } from "./names-of-node.ts";
 
 const checkoutFolder = resolve(import.meta.dirname, "../..");
 
@@ -26,27 +28,15 @@ const leaveOut: Plugin = {
   name: "leave-out",
   setup(builder) {
     const names =
-      /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore|@fastify\/(ajv|fast-json-stringify)-compiler)$/;
+      /^(node:child_process|ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore|@fastify\/(ajv|fast-json-stringify)-compiler)$/;
     builder.onResolve({ filter: names }, ({ path, importer }) =>
-      /\/node_modules\/(dockerode|docker-modem|fastify)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
+      /\/node_modules\/(commander|dockerode|docker-modem|fastify)\//.test(importer)
+        ? { path, namespace: "left-out" }
+        : undefined,
     );
     builder.onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
       contents: `const fail = () => { throw new Error("${path} is not available: crabpot's build leaves it out."); };
         module.exports = new Proxy({}, { get: () => function () { fail(); } });`,
-    }));
-  },
-};
-
-/**
- * An `import` of Node's http looks at all that it exports, also at what loads undici when it is looked at (`http.WebSocket`): about 30 ms
- * of each start. Asked for in the older way it does not.
- */
-const withoutUndici: Plugin = {
-  name: "without-undici",
-  setup: (builder) => {
-    builder.onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: "node-http" }));
-    builder.onLoad({ filter: /.*/, namespace: "node-http" }, () => ({
-      contents: `module.exports = process.getBuiltinModule("node:http");`,
     }));
   },
 };
@@ -74,7 +64,7 @@ interface BundleOptions {
 /** Makes few files of many. Resolves with their names. */
 export async function bundle({ programs, folder, last }: BundleOptions): Promise<readonly string[]> {
   const begun = new Date();
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: checkoutFolder,
     entryPoints: { ...programs },
     outdir: folder,
@@ -84,22 +74,19 @@ export async function bundle({ programs, folder, last }: BundleOptions): Promise
     platform: "node",
     target: "node24",
     format: "esm",
-    // Modules of the older kind ask for what is Node's own in this way.
-    banner: {
-      js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
-    },
-    plugins: [leaveOut, withoutUndici, withoutTraces],
+    plugins: [leaveOut, withoutTraces],
     // They have parts that are no JavaScript, or are found by their place in node_modules.
     external: ["better-sqlite3", "@whiskeysockets/baileys", "sharp", "heic-decode"],
     write: false,
+    metafile: true,
     logLevel: "warning",
   });
   await mkdir(folder, { recursive: true });
   const isLast = (path: string): number => (basename(path) === `${last}.mjs` ? 1 : 0);
-  for (const { path, contents } of outputFiles.toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
+  for (const { path, text } of outputFiles.toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
     // Tests build as well, and nobody keeps two runs of them apart.
     const fresh = `${path}.${process.pid}.new`;
-    await writeFile(fresh, contents);
+    await writeFile(fresh, withNamesOfNode(text, metafile.outputs[relative(checkoutFolder, path)]?.imports ?? []));
     // What was changed while this was built counts as newer.
     await utimes(fresh, begun, begun);
     await rename(fresh, path);

@@ -17,7 +17,6 @@ const sliceMs = 5;
  * Fails where one is larger than 1 MiB.
  */
 export async function* readEventStream(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const events: string[] = [];
   let sinceEvent = 0;
@@ -27,21 +26,36 @@ export async function* readEventStream(body: AsyncIterable<Uint8Array>): AsyncGe
       events.push(plainForm(event, data));
     },
   });
-  let begun = performance.now();
+  const slice = new Slice();
+  for await (const piece of piecesOf(body)) {
+    sinceEvent += piece.length;
+    parser.feed(piece);
+    for (const event of events.splice(0)) {
+      yield encoder.encode(event);
+      await slice.endIfOver();
+    }
+    await slice.endIfOver();
+    if (sinceEvent > maxEventChars) throw new Error("an event of the answer is larger than 1 MiB");
+  }
+}
+
+async function* piecesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
   for await (const chunk of body) {
     const text = decoder.decode(chunk, { stream: true });
-    for (let at = 0; at < text.length; at += pieceChars) {
-      const piece = text.slice(at, at + pieceChars);
-      sinceEvent += piece.length;
-      parser.feed(piece);
-      for (const event of [...events.splice(0), undefined]) {
-        if (event !== undefined) yield encoder.encode(event);
-        if (performance.now() - begun < sliceMs) continue;
-        await nextTurnOfLoop();
-        begun = performance.now();
-      }
-      if (sinceEvent > maxEventChars) throw new Error("an event of the answer is larger than 1 MiB");
-    }
+    for (let at = 0; at < text.length; at += pieceChars) yield text.slice(at, at + pieceChars);
+  }
+}
+
+/** A share of a turn of the event loop. */
+class Slice {
+  #begun = performance.now();
+
+  /** Lets the host do something else where this share was used up, and begins the next one. */
+  async endIfOver(): Promise<void> {
+    if (performance.now() - this.#begun < sliceMs) return;
+    await nextTurnOfLoop();
+    this.#begun = performance.now();
   }
 }
 

@@ -66,14 +66,21 @@ class Scanner {
   }
 }
 
-/** The index after the closing quote, or the end of the text where there is none. */
+/**
+ * The index after the closing quote, or the end of the text where there is none. Not one character after the other: strings are
+ * most of a message, and the first ones are read before this is compiled.
+ */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const character = text.charCodeAt(at);
-    if (character === code.quote) return at + 1;
-    if (character === code.backslash) at += 1;
-  }
-  return text.length;
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end + 1;
+}
+
+/** A character of a string is escaped when an odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === code.backslash) before -= 1;
+  return (at - before) % 2 === 1;
 }
 
 function isKey(text: string, end: number): boolean {

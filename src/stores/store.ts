@@ -145,7 +145,10 @@ export interface NewStep {
   readonly body: StepBody;
   readonly tokens: number;
   readonly at: number;
-  /** `waiting` messages with these `seq` become `taken` by the turn; the session's cursor moves to `cursor`. */
+  /**
+   * `waiting` messages with these `seq` become `taken` by the turn; the session's cursor moves to `cursor`. AppError `conflict` when
+   * one of them does not wait any more.
+   */
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
   /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
   readonly takesWork?: number | undefined;

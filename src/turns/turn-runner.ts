@@ -26,7 +26,7 @@ import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
 import { failureOf, wordsForMembers } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
-import { collectIntake, workStep } from "./steps/turn-intake.ts";
+import { collectIntake, unlessGone, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
 import { draftFor, placeOf } from "./turn-options.ts";
 import type { NarrowedSettings, TurnOptions, TurnScope, TurnSettings } from "./turn-options.ts";
@@ -82,9 +82,11 @@ export class TurnRunner {
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waits(unfinished, where))) return undefined;
     if (unfinished) {
+      using still = new DisposableStack();
+      still.use(this.#noteWork(unfinished.id));
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
       const messages = await this.#options.store.messages.ofTurn(unfinished.id);
-      if ((await this.#workOn(scope, messages, untilLost)) === "parked") return undefined;
+      if ((await this.#workToTheEnd(scope, messages, untilLost)) === "parked") return undefined;
     } else if ((await this.#begin(where, untilLost)) !== "left") return undefined;
     return await this.#more(where);
   }
@@ -163,24 +165,19 @@ export class TurnRunner {
     const due = await this.#due(where);
     if (!due) return "nothing";
     const at = clock.now();
-    const begun = await store.turns.begin(
-      {
-        id: randomUUID(),
-        session: session.id,
-        group: group.name,
-        conversation: session.conversation,
-        cause: due.cause,
-        replyTo: due.replyTo,
-        at,
-      },
-      due.step,
-      where.lease,
-    );
+    const id = randomUUID();
+    using still = new DisposableStack();
+    still.use(this.#noteWork(id));
+    const { cause, replyTo } = due;
+    const { id: of, conversation } = session;
+    const turn = { id, session: of, group: group.name, conversation, cause, replyTo, at };
+    const begun = await unlessGone(store.turns.begin(turn, due.step, where.lease));
+    if (!begun) return "left";
     const turnClock = this.#newClock();
     // The clock may have been set back.
     turnClock.add("queue", Math.max(0, at - due.since));
     const scope = { ...where, turn: begun.turn, clock: turnClock, firstStep: begun.step };
-    return this.#workOn(scope, due.messages, signal);
+    return await this.#workToTheEnd(scope, due.messages, signal);
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
@@ -207,13 +204,15 @@ export class TurnRunner {
     return new TurnClock(() => this.#options.clock.monotonic());
   }
 
-  async #workOn(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
-    this.#working.set(scope.turn.id, false);
-    try {
-      return await this.#workToTheEnd(scope, messages, signal);
-    } finally {
-      this.#working.delete(scope.turn.id);
-    }
+  /** By a command, in the store, while it was worked on. */
+  #wasEnded({ id }: Turn): boolean {
+    return this.#working.get(id) === true;
+  }
+
+  /** A stop reaches the turn from the moment on in which it is in the store. */
+  #noteWork(turn: string): Disposable {
+    this.#working.set(turn, false);
+    return { [Symbol.dispose]: () => this.#working.delete(turn) };
   }
 
   async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
@@ -228,7 +227,7 @@ export class TurnRunner {
     });
     if (outcome.kind === "suspended" || outcome.kind === "troubled") return "left";
     // It may have been ended in the store while it was being parked.
-    if (outcome.kind === "parked" && this.#working.get(scope.turn.id) !== true) {
+    if (outcome.kind === "parked" && !this.#wasEnded(scope.turn)) {
       this.#options.parked(scope);
       return "parked";
     }
@@ -260,10 +259,11 @@ export class TurnRunner {
 
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { turn, session } = scope;
-    if (this.#working.get(turn.id) === true) return endedMeanwhile;
+    if (this.#wasEnded(turn)) return endedMeanwhile;
     const attempts = isResumed ? await this.#options.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times and never finished.`);
+    if (this.#wasEnded(turn)) return endedMeanwhile;
     try {
       return await this.#workWhenEngineAnswers(scope, isResumed, signal);
     } finally {

@@ -85,7 +85,7 @@ async function sendTwo(driver: ChannelDriver): Promise<void> {
   for (const seq of [1, 2]) {
     const message = reply(seq, `message ${seq}`, { chat: driver.chat("main") });
     driver.offer?.(message);
-    await driver.channel.send(message, AbortSignal.timeout(60_000));
+    await driver.channel.send(message, AbortSignal.timeout(120_000));
   }
   await expect.poll(() => driver.heard()).toEqual(["message 1", "message 2"]);
 }

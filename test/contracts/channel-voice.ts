@@ -21,7 +21,7 @@ export function testVoice(open: () => Promise<ChannelDriver>, traits: ContractTr
 
       for (const message of [spoken, spoken, reply(2, "written", { chat })]) {
         driver.offer?.(message);
-        await driver.channel.send(message, AbortSignal.timeout(60_000));
+        await driver.channel.send(message, AbortSignal.timeout(120_000));
       }
 
       await expect.poll(async () => (await driver.heardAloud?.())?.length).toBe(2);

@@ -1,9 +1,11 @@
 import { describe, expect } from "vitest";
 
 import type { ChannelStateStore } from "../../src/stores/store.ts";
-import type { FakeGroup, FakeUser } from "../support/whatsapp/fake-whatsapp.ts";
+import { type FakeGroup, type FakeUser, shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { WhatsAppRig } from "../support/whatsapp-rig.ts";
 import { type ChannelDriver, testChannel } from "./channel.ts";
+
+shareServerProcess();
 
 /** The channel of an account that is linked already, with two people and two groups on a server of the test's own. */
 async function openWhatsApp(): Promise<ChannelDriver> {

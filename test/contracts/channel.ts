@@ -116,7 +116,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
 
     for (const message of [...replies.slice(0, 2), ...replies.slice(1)]) {
       driver.offer?.(message);
-      await driver.channel.send(message, AbortSignal.timeout(60_000));
+      await driver.channel.send(message, AbortSignal.timeout(120_000));
     }
 
     await expect.poll(() => driver.heard()).toEqual(["one", "two", "three"]);
@@ -134,7 +134,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
       await expect.poll(() => accepted.length).toBe(2);
       for (const message of [reply(1, "there", { chat, thread: "T 1" }), reply(2, "here", { chat })]) {
         driver.offer?.(message);
-        await driver.channel.send(message, AbortSignal.timeout(10_000));
+        await driver.channel.send(message, AbortSignal.timeout(120_000));
       }
 
       expect(accepted.map(({ thread }) => thread)).toEqual(["T 1", undefined]);
@@ -156,7 +156,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
 
       for (const message of [reply(1, "long ".repeat(1_500), { chat, quote }), reply(2, "plain", { chat })]) {
         driver.offer?.(message);
-        await driver.channel.send(message, AbortSignal.timeout(30_000));
+        await driver.channel.send(message, AbortSignal.timeout(120_000));
       }
 
       await expect.poll(async () => (await driver.heard()).at(-1)).toBe("plain");
@@ -174,7 +174,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
     await driver.cut?.();
     await driver.say([spoken("after")]);
     await expect.poll(() => driver.channel.state().state).toBe("open");
-    await driver.channel.send(reply(1, "still here", { chat: driver.chat("main") }), AbortSignal.timeout(60_000));
+    await driver.channel.send(reply(1, "still here", { chat: driver.chat("main") }), AbortSignal.timeout(120_000));
 
     await expect.poll(() => new Set(accepted.map(({ text }) => text))).toEqual(new Set(["before", "after"]));
     expect(new Set(accepted.map(({ id }) => id)).size).toBe(2);

@@ -9,7 +9,7 @@ const hello = ["sh", "-c", "echo to stdout; echo to stderr >&2; exit 7"];
 const forever = ["sh", "-c", "trap 'echo stopping; exit 5' TERM; echo up; while :; do sleep 0.05; done"];
 const stubborn = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"];
 
-const patience = (): AbortSignal => AbortSignal.timeout(60_000);
+const patience = (): AbortSignal => AbortSignal.timeout(120_000);
 
 /** Started, and has printed its first line: its signal handlers are in place. */
 async function startAndAwaitFirstLine(engine: ContainerEngine, id: string): Promise<void> {
@@ -289,7 +289,7 @@ function answerContract(open: Open): void {
       apiVersion: expect.stringMatching(/^1\.\d+$/),
       cgroupVersion: expect.stringMatching(/^[12]$/),
       kernel: expect.stringMatching(/^\d+\./),
-      address: expect.stringMatching(/^(unix|tcp|ssh):\/\//),
+      address: expect.stringMatching(/^unix:\/\//),
     });
   });
 

@@ -6,10 +6,12 @@ import {
   draft,
   finished,
   insert,
+  insertCommand,
   type OpenStore,
   restartableStore,
   runningTurn,
   step,
+  stopping,
   inChat,
 } from "./store-setup.ts";
 
@@ -44,7 +46,7 @@ export function testTurns(open: OpenStore): void {
     expect(await store.sessions.list()).toMatchObject([{ id: session, contextCursor: message }]);
   });
 
-  test("a turn takes only messages that wait, of its own group; the cursor never goes back", async () => {
+  test("a turn takes only messages that wait, of its own group, and otherwise nothing; the cursor never goes back", async () => {
     await using home = await restartableStore(open);
     const { store } = home;
     const { session, message } = await runningTurn(store);
@@ -52,7 +54,12 @@ export function testTurns(open: OpenStore): void {
     const foreign = await insert(store, "foreign", "waiting", "work");
     const late = await insert(store, "late");
 
-    await store.turns.addStep("t", step("more", { messages: [context, foreign, late, 999], cursor: late }));
+    for (const other of [context, foreign, 999])
+      await expect(
+        store.turns.addStep("t", step("more", { messages: [late, other], cursor: late })),
+      ).rejects.toMatchObject({ code: "conflict" });
+    expect(await store.turns.steps("t")).toHaveLength(1);
+    await store.turns.addStep("t", step("more", { messages: [late], cursor: late }));
     await store.turns.addStep("t", step("again", { messages: [], cursor: message }));
 
     expect((await store.messages.ofTurn("t")).map(({ seq }) => seq)).toEqual([message, late]);
@@ -64,6 +71,21 @@ export function testTurns(open: OpenStore): void {
     expect(await store.messages.waitingGroups()).toEqual(["work"]);
     expect((await store.sessions.open("agent:terminal:chat", "family")).contextCursor).toBe(late);
     expect((await store.turns.get("t"))?.session).toBe(session);
+  });
+
+  test("a turn does not begin with a message that was dropped meanwhile", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
+    const message = await insert(store, "dropped");
+    await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
+    const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 20 };
+
+    const begun = store.turns.begin(turn, step("hello", { messages: [message], cursor: message }));
+
+    await expect(begun).rejects.toMatchObject({ code: "conflict" });
+    expect(await store.turns.get("t")).toBeUndefined();
+    expect(await store.turns.history(session, 1, 0)).toEqual([]);
   });
 
   test("a step comes back exactly as it was stored, whatever the model and the tools wrote", async () => {

@@ -16,33 +16,31 @@ import type { ContainerEngine, CreateBody } from "../../src/sandbox/engine/engin
 import { openStore } from "../../src/stores/catalog.ts";
 import { status } from "../../src/operations/host/operations.ts";
 import { startControlledHost } from "../support/crabpot-control.ts";
-import { crabpot, jsonLines, newHome } from "../support/crabpot.ts";
+import { crabpot, crabpotProcess, jsonLines, newHome, withoutEngine } from "../support/crabpot.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
 
-/** Where no engine is: what is not about containers is found without one. */
-const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
-
-async function diagnose(home: string, variables: Record<string, string> = {}) {
-  const { code, stdout } = await crabpot({ home, variables }, "doctor", "--json");
+async function diagnose(home: string, variables: Record<string, string> = {}, run = crabpot) {
+  const { code, stdout } = await run({ home, variables }, "doctor", "--json");
   const results = jsonLines(stdout);
   return { code, results, bad: results.filter((result) => result["level"] === "failure") };
 }
-
-const aMountOf = (source: string) =>
-  `groups: { a: { channel: terminal, chat: a, mounts: [{ source: ${source}, target: here }] } }`;
 
 test("a fresh home on a good machine is healthy, with a real container as proof", async () => {
   await using place = await newHome();
   const { instance } = await prepareHome(place.home);
 
-  const { code, results, bad } = await diagnose(place.home);
+  const { code, results, bad } = await diagnose(place.home, {}, crabpotProcess);
 
   expect(bad).toEqual([]);
   expect(code).toBe(0);
   expect(results).toContainEqual(expect.objectContaining({ check: "sandbox", ok: true }));
   expect(Object.keys(results[0] ?? {})).toEqual(["check", "ok", "detail", "fix", "level"]);
   await using engine = await openEngine({ env: process.env, homeFolder: place.home });
+  const { kind, version, address } = await engine.facts();
+  expect(results).toContainEqual(
+    expect.objectContaining({ check: "engine", ok: true, detail: `${kind} ${version} at ${address}` }),
+  );
   expect(await engine.list({ "crabpot.instance": instance })).toEqual([]);
 });
 
@@ -105,93 +103,109 @@ test("a key that is not accepted is looked for where it is", async () => {
   );
 });
 
-test.for<[string, string, (home: string) => Promise<unknown>, RegExp]>([
-  ["an open home", "home", (home) => chmod(home, 0o755), /chmod 700/],
-  ["an open key", "permissions", (home) => openFile(join(home, "keys", "audit-ed25519.pem")), /chmod 600 .*pem/],
+/** What is wrong with a home: by which check it is found, how it came, and what is told to be done. */
+type Harm = readonly [check: string, harm: (home: string) => Promise<unknown>, fix: RegExp];
+
+const writeConfig =
+  (text: string) =>
+  (home: string): Promise<void> =>
+    writeFile(join(home, "config.yaml"), text, { mode: 0o600 });
+
+const unansweredProvider = "{ kind: openai, apiKey: k, baseUrl: 'http://127.0.0.1:1' }";
+
+test.for<[string, readonly Harm[]]>([
   [
-    "a readable configuration with a key in it",
-    "permissions",
-    (home) => openFile(join(home, "config.yaml"), "gateway: { token: abcdefgh }"),
-    /chmod 600 .*config\.yaml/,
+    "an open home, an open key, a readable configuration with a key in it and a link in place of the mounts",
+    [
+      ["home", (home) => chmod(home, 0o755), /^chmod 700/],
+      ["permissions", (home) => openFile(join(home, "keys", "audit-ed25519.pem")), /^chmod 600 .*pem/],
+      [
+        "permissions",
+        (home) => openFile(join(home, "config.yaml"), "gateway: { token: abcdefgh }"),
+        /^chmod 600 .*config\.yaml/,
+      ],
+      [
+        "permissions",
+        (home) => symlink(join(import.meta.dirname, "../../mounts.example.json"), join(home, "mounts.json")),
+        /^rm .*mounts\.json && cp -R .*mounts\.json$/,
+      ],
+    ],
   ],
   [
-    "a link in place of the mounts",
-    "permissions",
-    (home) => symlink(join(import.meta.dirname, "../../mounts.example.json"), join(home, "mounts.json")),
-    /^rm .*mounts\.json && cp -R .*mounts\.json$/,
+    "a link in place of a group's folder, mounts that others can write and a provider that does not answer",
+    [
+      [
+        "provider",
+        writeConfig(
+          `groups: { main: { channel: terminal, chat: main } }\nmodels: { routes: { main: [x/y] }, providers: { x: ${unansweredProvider} } }`,
+        ),
+        /models\.providers\.x/,
+      ],
+      ["groups", (home) => symlink("/etc", join(home, "groups", "main")), /^mv /],
+      ["mounts", (home) => openFile(join(home, "mounts.json"), '{"roots":[]}', 0o666), /^chmod go-w/],
+    ],
   ],
-  ["a wrong configuration", "config", (home) => writeFile(join(home, "config.yaml"), "sandbx: {}"), /Edit .*yaml/],
-  ["broken mounts", "mounts", (home) => writeFile(join(home, "mounts.json"), "{", { mode: 0o600 }), /Edit .*json/],
   [
-    "mounts that others can write",
-    "mounts",
-    (home) => openFile(join(home, "mounts.json"), '{"roots":[]}', 0o666),
-    /^chmod go-w/,
+    "a wrong configuration and a broken database",
+    [
+      ["config", writeConfig("sandbx: {}"), /Edit .*yaml/],
+      ["database", (home) => writeFile(join(home, "crabpot.sqlite"), "x".repeat(9_000)), /restore/],
+    ],
   ],
+  ["broken mounts", [["mounts", (home) => writeFile(join(home, "mounts.json"), "{", { mode: 0o600 }), /Edit .*json/]]],
   [
     "a mount without mounts.json",
-    "mounts",
-    async (home) => {
-      await mkdir(join(home, "../projects"));
-      await writeFile(join(home, "config.yaml"), aMountOf("~/projects"), { mode: 0o600 });
-    },
-    /^\(umask 077; echo '\{"roots":\[\{"path":"~\/projects","access":"ro"\}\]\}' > .*mounts\.json\)$/,
+    [
+      [
+        "mounts",
+        async (home) => {
+          await mkdir(join(home, "../projects"));
+          await writeConfig(
+            `groups: { a: { channel: terminal, chat: a, mounts: [{ source: ~/projects, target: here }] } }`,
+          )(home);
+        },
+        /^\(umask 077; echo '\{"roots":\[\{"path":"~\/projects","access":"ro"\}\]\}' > .*mounts\.json\)$/,
+      ],
+    ],
   ],
   [
-    "a mount that can never be allowed",
-    "mounts",
-    (home) => writeFile(join(home, "config.yaml"), aMountOf("/etc"), { mode: 0o600 }),
-    /never mounted: .*, or remove it/,
+    "a mount that can never be allowed and one below no root",
+    [
+      [
+        "mounts",
+        writeConfig(
+          "groups: { a: { channel: terminal, chat: a, mounts: [{ source: /etc, target: here }, { source: /opt, target: there }] } }",
+        ),
+        /never mounted: .*, or remove it/,
+      ],
+      [
+        "mounts",
+        (home) => writeFile(join(home, "mounts.json"), '{"roots":[]}', { mode: 0o600 }),
+        /Add \{"path":"\/opt","access":"ro"\} to "roots"/,
+      ],
+    ],
   ],
-  [
-    "a mount below no root",
-    "mounts",
-    async (home) => {
-      await writeFile(join(home, "mounts.json"), '{"roots":[]}', { mode: 0o600 });
-      await writeFile(join(home, "config.yaml"), aMountOf("/opt"), { mode: 0o600 });
-    },
-    /Add \{"path":"\/opt","access":"ro"\} to "roots"/,
-  ],
-  [
-    "a link in place of a group's folder",
-    "groups",
-    async (home) => {
-      await writeFile(join(home, "config.yaml"), "groups: { main: { channel: terminal, chat: main } }", {
-        mode: 0o600,
-      });
-      await symlink("/etc", join(home, "groups", "main"));
-    },
-    /^mv /,
-  ],
-  ["a broken database", "database", (home) => writeFile(join(home, "crabpot.sqlite"), "x".repeat(9_000)), /restore/],
-  [
-    "a provider that does not answer",
-    "provider",
-    (home) =>
-      writeFile(
-        join(home, "config.yaml"),
-        "models: { routes: { main: [x/y] }, providers: { x: { kind: openai, apiKey: k, baseUrl: 'http://127.0.0.1:1' } } }",
-        { mode: 0o600 },
-      ),
-    /models\.providers\.x/,
-  ],
-])("%s is found and told how to be mended", async ([, check, harm, fix]) => {
+])("%s: each is found and told how to be mended", async ([, harms]) => {
   await using place = await newHome();
   await prepareHome(place.home);
-  await harm(place.home);
+  for (const [, harm] of harms) await harm(place.home);
 
   const { code, bad } = await diagnose(place.home, withoutEngine);
 
   expect(code).toBe(1);
-  const found = bad.find((result) => result["check"] === check);
-  const told = String(found?.["fix"]);
-  expect(told).toMatch(fix);
-  expect(found?.["detail"]).not.toMatch(/^$|denied.*denied/i);
-  if (!isCommand.test(told)) return;
+  const found = harms.map(([check, , fix]) =>
+    bad.find((result) => result["check"] === check && fix.test(String(result["fix"]))),
+  );
+  expect(found.map((result) => result?.["check"])).toEqual(harms.map(([check]) => check));
+  for (const result of found) expect(result?.["detail"]).not.toMatch(/^$|denied.*denied/i);
+  const mended = found.filter((result) => isCommand.test(String(result?.["fix"])));
+  if (mended.length === 0) return;
 
-  await promisify(execFile)("sh", ["-c", told], { env: { PATH: process.env["PATH"] } });
+  for (const result of mended)
+    await promisify(execFile)("sh", ["-c", String(result?.["fix"])], { env: { PATH: process.env["PATH"] } });
   const after = await diagnose(place.home, withoutEngine);
-  expect(after.bad.filter((result) => result["check"] === check)).toEqual([]);
+  const checks = mended.map((result) => result?.["check"]);
+  expect(after.bad.filter((result) => checks.includes(result["check"]))).toEqual([]);
 });
 
 /** What is told to be typed; other fixes are sentences. */
@@ -221,6 +235,24 @@ test("an engine that does not answer, or has not the runtime that is wanted, is 
 
   expect(away.bad).toMatchObject([{ check: "engine", detail: expect.stringContaining("/nowhere/docker.sock") }]);
   expect(other.bad).toMatchObject([{ check: "runtime", detail: expect.stringContaining("no runtime kata") }]);
+});
+
+test("an engine that is not a socket of this machine is refused, with what to do, and the host does not wait for it", async () => {
+  await using place = await newHome({
+    "config.yaml": "channels: { http: {} }\ngateway: { token: t-0123456789abcdef }\n",
+  });
+  const variables = { DOCKER_HOST: "ssh://ann@box" };
+  const said = 'DOCKER_HOST says "ssh://ann@box", but crabpot only uses an engine of this machine, by its unix socket.';
+  const fix = "unset DOCKER_HOST, or set DOCKER_HOST=unix:///var/run/docker.sock";
+
+  const [{ bad }, started] = await Promise.all([
+    diagnose(place.home, variables),
+    crabpot({ home: place.home, variables }, "start"),
+  ]);
+
+  expect(bad).toMatchObject([{ check: "engine", detail: said, fix }]);
+  expect(started.code).toBe(3);
+  expect(started.stderr).toContain(`${said}\n  fix: ${fix}`);
 });
 
 /** An engine that makes something else than what it is told, as a broken or hostile one would. */

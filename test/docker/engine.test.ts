@@ -27,7 +27,7 @@ test("an engine that stops ends what is waited for, is told as unavailable, and 
   await using container = await testContainer(direct, image, forever);
   const output = text(await engine.attach(container.id));
   await engine.start(container.id);
-  const exit = engine.waitForExit(container.id, AbortSignal.timeout(60_000));
+  const exit = engine.waitForExit(container.id, AbortSignal.timeout(120_000));
   await engine.inspect(container.id);
 
   await Promise.all([

@@ -5,6 +5,8 @@ import { afterAll, expect, test } from "vitest";
 import { type PackageLists, sortPackages } from "../../src/domain/packages.ts";
 import { memoize } from "../../src/lib/memoize.ts";
 import { openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
+import type { ImageBuilder } from "../../src/sandbox/engine/image-builder.ts";
+import { contentsFault, type ImageContents } from "../../src/sandbox/images/image-contents.ts";
 import { findMirrors } from "../../src/sandbox/images/mirrors.ts";
 import { buildPackageImage, failingLine, readBaseOnce } from "../../src/sandbox/images/package-image.ts";
 import { nameOfPackages } from "../../src/sandbox/images/package-recipe.ts";
@@ -22,16 +24,51 @@ function installing(script: string): PackageFiles {
   return { "package.json": JSON.stringify({ scripts: { postinstall: "sh ./install.sh" } }), "install.sh": script };
 }
 
-async function build(lists: Partial<PackageLists>, variables: Readonly<Record<string, string>>) {
+async function build(lists: Partial<PackageLists>, variables: Readonly<Record<string, string>>, using = builder) {
   const { engine, image } = await engineWithAgentImage();
   await using owned = engine;
   const name = nameOfPackages(image, sortPackages(lists));
   const mirrors = await findMirrors({ env: variables, homeFolder: "/nonexistent" });
   const signal = new AbortController().signal;
-  const work = { engine: owned, builder, mirrors, progress: () => {}, signal, baseContents: () => readBase(image) };
+  const baseContents = () => readBase(image);
+  const work = { engine: owned, builder: using, mirrors, progress: () => {}, signal, baseContents };
   const made = await buildPackageImage(name, work).catch((error: unknown) => error as Error);
   const names = (await builder.list("crabpot.packages")).flatMap(({ tags }) => tags);
-  return { made, isNamed: names.includes(name.tag), isLeft: names.includes(`${name.tag}-unchecked`) };
+  const flags = [names.includes(name.tag), names.includes(`${name.tag}-unchecked`)];
+  return { made, isNamed: flags[0], isLeft: flags[1], base: await baseContents() };
+}
+
+/** The same builder; `seen` gets what each image that was looked at holds. */
+function watched(seen: ImageContents[]): ImageBuilder {
+  const read: ImageBuilder["read"] = async (id, look, signal) => {
+    const answer = await builder.read(id, look, signal);
+    seen.push(answer as ImageContents);
+    return answer;
+  };
+  return new Proxy(builder, {
+    get: (target, name) => {
+      if (name === "read") return read;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** The base, of which only this path is what it is in the other. */
+function changedAt(path: string, base: ImageContents, made: ImageContents): ImageContents {
+  const program = new Map(base.program);
+  const now = made.program.get(path);
+  if (now === undefined) program.delete(path);
+  else program.set(path, now);
+  const and = (before: readonly string[], after: readonly string[]) => [
+    ...before,
+    ...after.filter((one) => one === path),
+  ];
+  return {
+    program,
+    privileged: and(base.privileged, made.privileged),
+    devices: and(base.devices, made.devices),
+  };
 }
 
 const attacks: Readonly<Record<string, { readonly script: string; readonly why: string }>> = {
@@ -47,16 +84,22 @@ const attacks: Readonly<Record<string, { readonly script: string; readonly why: 
   "a device": { script: "mknod /tty-of-the-machine c 4 0", why: "bring a device: /tty-of-the-machine" },
 };
 
-test.for(Object.entries(attacks))("a package may not bring or change %s", async ([, { script, why }]) => {
-  const evil = `evil-${run}-${Buffer.from(why).toString("hex").slice(-12)}`;
-  await using mirror = await packageMirror({ npm: { [evil]: installing(script) } });
+test("packages may not bring or change what agents are started from, nor bring special rights: each of these is enough", async () => {
+  const evil = Object.values(attacks).map(({ script }, index) => [`evil-${run}-${index}`, installing(script)] as const);
+  await using mirror = await packageMirror({ npm: Object.fromEntries(evil) });
+  const names = evil.map(([name]) => name);
+  const seen: ImageContents[] = [];
 
-  const { made, isNamed, isLeft } = await build({ npm: [evil] }, mirror.variables);
+  const { made, isNamed, isLeft, base } = await build({ npm: names }, mirror.variables, watched(seen));
 
-  expect(mirror.asked).toContain(evil);
-  expect(made).toBeInstanceOf(Error);
-  expect((made as Error).message).toContain(why);
+  expect(mirror.asked).toEqual(expect.arrayContaining(names));
+  expect((made as Error).message).toMatch(/The packages are not used: they change \//);
   expect([isNamed, isLeft]).toEqual([false, false]);
+  const contents = seen.at(-1) ?? base;
+  expect(contentsFault(base, base)).toBeUndefined();
+  for (const { why } of Object.values(attacks)) {
+    expect(contentsFault(base, changedAt(why.split(" ").at(-1) ?? "", base, contents))).toContain(why);
+  }
 });
 
 test("a package of pip may not be run as node in the agent's place", async () => {
@@ -95,8 +138,10 @@ test("what packages bring is there, setuid is not, and no mirror or certificate 
 test("a package that is not there fails the build with the line that says so", async () => {
   await using mirror = await packageMirror({});
 
-  const npm = await build({ npm: [`missing-${run}`] }, mirror.variables);
-  const pip = await build({ pip: [`missing-${run}`] }, mirror.variables);
+  const [npm, pip] = await Promise.all([
+    build({ npm: [`missing-${run}`] }, mirror.variables),
+    build({ pip: [`missing-${run}`] }, mirror.variables),
+  ]);
 
   expect(failingLine(npm.made as Error)).toContain("404");
   expect(failingLine(pip.made as Error)).toContain(`satisfies the requirement missing-${run}`);

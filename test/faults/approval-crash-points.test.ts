@@ -1,10 +1,10 @@
-import { test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
-import { crashingHost, type TestHost } from "../support/host.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import type { TestHost } from "../support/host.ts";
+import { groupOf } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { startMortalHost } from "../support/mortal-host.ts";
+import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** What a turn passes on its way to the question, */
 const asking = [
@@ -35,54 +35,48 @@ const model: ModelScript = (request) => {
 };
 
 async function openCodes(host: TestHost): Promise<string[]> {
-  const asked = await host.control.call(listApprovals, {});
+  const asked = await host.control.call(listApprovals, { group: undefined, all: false });
   return asked.map(({ code }) => code);
 }
 
 /** Answers whatever waits, until the host is gone or nothing does. */
 async function allowAll(host: TestHost): Promise<void> {
-  for (const code of await openCodes(host)) await host.cli("approvals", "allow", code);
+  for (const code of await openCodes(host))
+    await host.control.call(answerApproval, { code, decision: "allow", scope: "once" });
 }
 
-const halves = [0, 1].map((half) => points.filter((_, index) => index % 2 === half));
+test("killed at each point from the question to the command, the host asks on, and runs what was allowed once or not at all", async () => {
+  const groups = points.map((at, index) => ({ at, group: `group-${index}` }));
+  await using running = await startMortalHost(model, {
+    groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
+    config: { policy: { tools: { shell: "ask" } }, sessions: { maxHot: 2 } },
+  });
+  const { host } = running;
+  const missed: string[] = [];
 
-test.concurrent.for(halves)(
-  "killed at each point from the question to the command, the host asks on, and runs what was allowed once or not at all (%#)",
-  { timeout: 600_000 },
-  async (crashes, { expect }) => {
-    const groups = crashes.map((at, index) => ({ at, group: `group-${index}` }));
-    await using running = await startModelHost(model, {
-      groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
-      config: { policy: { tools: { shell: "ask" } }, sessions: { maxHot: 2 } },
-      program: crashingHost,
-    });
-    const { host } = running;
-    const missed: string[] = [];
+  for (const { at, group } of groups) {
+    const isAsked = async () => (await openCodes(host)).length > 0;
+    const answer = async () => {
+      await host.say(group, "@crab do it");
+      if (asking.includes(at)) return;
+      await vi.waitUntil(isAsked, { timeout: 120_000, interval: 10 });
+      await allowAll(host);
+    };
+    if (!(await host.dieAt(at, answer))) missed.push(at);
+    const isAnswered = async () => {
+      await allowAll(host);
+      return (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
+    };
+    await expect.poll(isAnswered, { timeout: 120_000, interval: 10 }).toBe(1);
+  }
+  const runs = await Promise.all(points.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
+  const asked = await host.control.call(listApprovals, { group: undefined, all: true });
 
-    for (const { at, group } of groups) {
-      const isAsked = async () => (await openCodes(host)).length > 0;
-      const answer = async () => {
-        await host.say(group, "@crab do it");
-        if (asking.includes(at)) return;
-        await vi.waitUntil(isAsked, { timeout: 60_000, interval: 100 });
-        await allowAll(host);
-      };
-      if (!(await host.dieAt(at, answer))) missed.push(at);
-      const isAnswered = async () => {
-        await allowAll(host);
-        return (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
-      };
-      await expect.poll(isAnswered, { timeout: 60_000, interval: 200 }).toBe(1);
-    }
-    const runs = await Promise.all(crashes.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
-    const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
-
-    expect(missed).toEqual([]);
-    // Behind the mark that it was given out nobody knows whether it has run.
-    const isRight = (run: string | undefined, index: number) =>
-      run === `${index}\n` || (run === "" && released.includes(crashes[index] ?? ""));
-    expect(runs.filter((run, index) => !isRight(run, index))).toEqual([]);
-    expect(asked.filter(({ state }) => state === "open")).toEqual([]);
-    expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
-  },
-);
+  expect(missed).toEqual([]);
+  // Behind the mark that it was given out nobody knows whether it has run.
+  const isRight = (run: string | undefined, index: number) =>
+    run === `${index}\n` || (run === "" && released.includes(points[index] ?? ""));
+  expect(runs.filter((run, index) => !isRight(run, index))).toEqual([]);
+  expect(asked.filter(({ state }) => state === "open")).toEqual([]);
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+}, 600_000);

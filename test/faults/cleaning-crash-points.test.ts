@@ -32,7 +32,7 @@ test("killed before, after and in the middle of a cleaning, the host removes all
       ...Array.from({ length: 20 }, (_, n) => old(`o-${n}`, Date.now() - 31 * dayMs)),
     ]);
     host.launch({ CRABPOT_CRASH_AT: at });
-    await vi.waitUntil(() => !host.isRunning, { timeout: 60_000, interval: 5 });
+    await vi.waitUntil(() => !host.isRunning, { timeout: 120_000, interval: 5 });
     await host.end("SIGKILL");
   };
 
@@ -46,7 +46,7 @@ test("killed before, after and in the middle of a cleaning, the host removes all
     file.put([old("young", Date.now())]);
   }
   host.launch({});
-  await expect.poll(() => left("three").length, { timeout: 60_000, interval: 20 }).toBeLessThan(20_001);
+  await expect.poll(() => left("three").length, { timeout: 120_000, interval: 20 }).toBeLessThan(20_001);
   await host.end("SIGKILL");
   const middle = left("three").length;
   await host.boot();

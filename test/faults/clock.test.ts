@@ -40,7 +40,7 @@ test("a clock that is set back by days changes no order, and the audit log still
     input.write(`run echo answer-${index}\n`);
     await expect.poll(() => answers.length).toBe(index + 1);
   }
-  await app.stop(AbortSignal.timeout(60_000));
+  await app.stop(AbortSignal.timeout(120_000));
   const verified = await crabpot({ home: crabpotHome }, "audit", "verify");
 
   expect(answers.map((answer) => /answer-\d/.exec(answer)?.[0])).toEqual([

@@ -44,7 +44,7 @@ class HoldingModel {
 
   /** Resolves when the group's long command has begun, as the file that it writes says. */
   async running(group: string, read: () => Promise<string>): Promise<void> {
-    await vi.waitUntil(async () => (await read()) === "begun\n", { timeout: 90_000, interval: 20 });
+    await vi.waitUntil(async () => (await read()) === "begun\n", { timeout: 120_000, interval: 20 });
   }
 
   release(group: string): void {
@@ -132,7 +132,7 @@ async function truncateMessage(home: string, folder: "to-host" | "to-agent", wor
     }
     return false;
   };
-  await vi.waitUntil(isCut, { timeout: 60_000, interval: 20 });
+  await vi.waitUntil(isCut, { timeout: 120_000, interval: 20 });
 }
 
 test.concurrent("a message of the agent that is cut off is noticed at once, and the turn goes on in another container", async ({

@@ -1,16 +1,18 @@
+import { once } from "node:events";
 import { join } from "node:path";
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { readEvents } from "../../src/records/events/read-events.ts";
 import { openEventReader } from "../../src/stores/catalog.ts";
-import { listCrashPoints } from "../support/crash-points.ts";
+import { crashAtVariable, listCrashPoints } from "../support/crash-points.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
 import { surroundings } from "../support/engine.ts";
 import type { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { startMortalHost } from "../support/mortal-host.ts";
 import { openTestStore } from "../support/open-test-store.ts";
 import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 
@@ -28,13 +30,6 @@ const steps = [
   "record.turn-start",
   "sessions.nextGeneration",
   "sessions.nextMailboxBlock",
-  "record.container-create",
-  "engine.create",
-  "engine.attach",
-  "record.container-start",
-  "engine.start",
-  "engine.inspect",
-  "engine.remove",
   "record.container-attested",
   "sessions.offerTools",
   "mailbox.turn-start",
@@ -62,8 +57,6 @@ const steps = [
 const effects = [
   "messages.insert",
   "turns.begin",
-  "engine.create",
-  "engine.start",
   "mailbox.turn-start",
   "turns.addStep#1",
   "mailbox.model-response#1",
@@ -71,9 +64,25 @@ const effects = [
   "turns.addStep#2",
   "turns.finish",
   "channel.send",
-  "engine.remove",
 ];
-const points = [...steps.map((step) => `before:${step}`), ...effects.map((effect) => `after:${effect}`)];
+/** The same of the container on this way: what the engine has of it when the host is gone is asked of real ones. */
+const stepsOfContainer = [
+  "record.container-create",
+  "engine.create",
+  "engine.attach",
+  "record.container-start",
+  "engine.start",
+  "engine.inspect",
+  "engine.remove",
+  "record.container-attested",
+  "mailbox.turn-start",
+];
+const effectsOfContainer = ["engine.create", "engine.start", "engine.remove", "mailbox.model-response#1"];
+
+const pointsAt = (before: readonly string[], after: readonly string[]): string[] => [
+  ...before.map((step) => `before:${step}`),
+  ...after.map((effect) => `after:${effect}`),
+];
 
 /** Says a word in between, runs a command that leaves a mark, then answers. */
 const model: ModelScript = (request) => {
@@ -88,57 +97,78 @@ const model: ModelScript = (request) => {
   };
 };
 
-/** Lets the host crash at each point, one after the other: each life goes on with what the one before has left. */
-async function crashAtEach(host: TestHost, client: Client, crashes: readonly string[]): Promise<string[]> {
-  const missed: string[] = [];
-  for (const [index, at] of crashes.entries()) {
-    host.launch({ CRABPOT_CRASH_AT: at });
-    const hasEnded = (): boolean => !host.isRunning;
-    // What the host died before it acknowledged is sent again, in order.
-    const messages = crashes.slice(0, index + 1).map((_, number) => messageTo(`group-${number}`));
-    for (const message of messages.slice(-4)) await client.say(message, hasEnded);
-    await client.readAll(60_000, hasEnded);
-    // Some points come after the reply that has just been read.
-    const isOver = vi.waitUntil(hasEnded, { timeout: 60_000, interval: 5 });
-    await isOver.catch(() => missed.push(at));
-    await host.end("SIGKILL");
-  }
-  return missed;
-}
-
 const messageTo = (group: string) => ({ group, id: `${group}-1`, text: `@crab go ${group}-1` });
 
-const halves = [0, 1].map((half) => points.filter((_, index) => index % 2 === half));
+/** What the host died before it acknowledged is sent again, in order. */
+async function speak(host: TestHost, client: Client, newest: number): Promise<void> {
+  const hasEnded = (): boolean => !host.isRunning;
+  const numbers = Array.from({ length: newest + 1 }, (_, number) => number);
+  for (const number of numbers.slice(-4)) await client.say(messageTo(`group-${number}`), hasEnded);
+  await client.readAll(60_000, hasEnded);
+}
 
-test.concurrent.each(halves)(
-  "killed at each point of the way of a message, the host answers all once, in order, and runs no command twice (%#)",
-  async (...crashes) => {
-    const groups = crashes.map((_, index) => `group-${index}`);
-    await using running = await startModelHost(model, {
-      groups: Object.fromEntries(groups.map((group) => [group, {}])),
-      config: { sessions: { maxHot: 1 } },
-    });
-    const { host } = running;
-    const client = new Client(host);
-    await host.end("SIGTERM");
+/** Lives until it dies at this point, while somebody speaks. False: it did not get there. */
+type LiveUntil = (point: string, speaking: () => Promise<void>) => Promise<boolean>;
 
-    const missed = await crashAtEach(host, client, crashes);
-    await host.boot();
-    for (const group of groups) await client.say(messageTo(group));
-    await client.readAll(240_000);
-    const turns = await listTurns(host, groups);
-    const runs = await Promise.all(groups.map((group) => host.readGroupFile(group, "runs")));
-    const end = await endAndAudit(host);
-    await using events = await openEventReader({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
-    const numbers = await Array.fromAsync(readEvents(events, { after: 0, last: 0 }), ({ seq }) => seq);
+/** Lets the host crash at each point, one after the other: each life goes on with what the one before has left. */
+async function crashAtEach(
+  { host }: { readonly host: TestHost },
+  points: readonly string[],
+  liveUntil: LiveUntil,
+): Promise<void> {
+  const client = new Client(host);
+  const groups = points.map((_, index) => `group-${index}`);
+  const missed: string[] = [];
+  for (const [index, at] of points.entries()) {
+    if (!(await liveUntil(at, () => speak(host, client, index)))) missed.push(at);
+  }
+  await host.boot();
+  for (const group of groups) await client.say(messageTo(group));
+  await client.readAll(240_000);
+  const turns = await listTurns(host, groups);
+  const runs = await Promise.all(groups.map((group) => host.readGroupFile(group, "runs")));
+  const end = await endAndAudit(host);
+  await using events = await openEventReader({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
+  const numbers = await Array.fromAsync(readEvents(events, { after: 0, last: 0 }), ({ seq }) => seq);
 
-    expect(missed).toEqual([]);
-    expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
-    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
-    expect(runs.filter((run) => run.split("\n").length > 2)).toEqual([]);
-  },
-  900_000,
-);
+  expect(missed).toEqual([]);
+  expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
+  expect(runs.filter((run) => run.split("\n").length > 2)).toEqual([]);
+}
+
+function groupFor(points: readonly string[]): Record<string, object> {
+  return Object.fromEntries(points.map((_, index) => [`group-${index}`, {}]));
+}
+
+test("killed at each point of the way of a message, the host answers all once, in order, and runs no command twice", async () => {
+  const points = pointsAt(steps, effects);
+  const config = { sessions: { maxHot: 1 } };
+  await using running = await startMortalHost(model, { groups: groupFor(points), config, prepared: true });
+  const { host } = running;
+
+  await crashAtEach(running, points, (at, speaking) => host.liveUntil(at, speaking));
+}, 900_000);
+
+test("killed at each point of the way of a container, the host answers all once, in order, runs no command twice, and leaves none behind", async () => {
+  const points = pointsAt(stepsOfContainer, effectsOfContainer);
+  const config = { sessions: { maxHot: 1 } };
+  await using running = await startModelHost(model, { groups: groupFor(points), config, prepared: true });
+  const { host } = running;
+
+  await crashAtEach(running, points, async (at, speaking) => {
+    const died = once(host.launch({ [crashAtVariable]: at }), "exit", { signal: AbortSignal.timeout(120_000) });
+    const isDead = died.then(
+      () => true,
+      () => false,
+    );
+    await speaking();
+    // Some points come after the reply that has just been read.
+    const hasDied = await isDead;
+    await host.end("SIGKILL");
+    return hasDied;
+  });
+}, 900_000);
 
 test("the points of the way exist", async () => {
   await using opened = await openTestStore();
@@ -146,5 +176,6 @@ test("the points of the way exist", async () => {
 
   const existing = listCrashPoints({ store: opened.store, engine });
 
-  expect(steps.filter((step) => !existing.includes(step.replace(/#.*/, "")))).toEqual([]);
+  const all = [...steps, ...stepsOfContainer, ...effects, ...effectsOfContainer];
+  expect(all.filter((step) => !existing.includes(step.replace(/#.*/, "")))).toEqual([]);
 });

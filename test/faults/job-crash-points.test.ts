@@ -41,13 +41,13 @@ test("killed at each point of the way of a job, the host tells its agent of the 
   for (const { at, group } of crashes) {
     if (!(await host.dieAt(at, () => host.say(group, "@crab begin")))) missed.push(at);
     // What one has left must not be what the next one dies of.
-    await expect.poll(isSettled, { timeout: 60_000, interval: 20 }).toBe(true);
+    await expect.poll(isSettled, { timeout: 120_000, interval: 20 }).toBe(true);
   }
   await expect.poll(async () => (await jobs()).filter(({ state }) => state === "running")).toEqual([]);
   expect((await work()).filter(({ state }) => state !== "settled")).toEqual([]);
   const ofGroup = async (group: string) =>
     (await host.replies()).filter((reply) => reply.group === group && reply.inReplyTo.length > 0);
-  for (const { group } of crashes) await expect.poll(() => ofGroup(group), { timeout: 60_000 }).toHaveLength(1);
+  for (const { group } of crashes) await expect.poll(() => ofGroup(group), { timeout: 120_000 }).toHaveLength(1);
 
   expect(missed).toEqual([]);
   const groups = (await jobs()).map(({ group }) => group).toSorted();

@@ -4,9 +4,8 @@ import { test } from "vitest";
 
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import type { Memory } from "../../src/abilities/memory/item.ts";
-import { crashingHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { startMortalHost } from "../support/mortal-host.ts";
 
 /** What a message passes from the log to the memory, and from there to a fact. */
 const points = [
@@ -27,42 +26,34 @@ const model: ModelScript = ({ system, lastText }) => {
 };
 
 /** Most of the time is waiting until a group is quiet, which hosts can do at the same time. */
-const thirds = [0, 1, 2].map((third) => points.filter((_, index) => index % 3 === third));
-
-test.concurrent.for(thirds)(
-  "killed at %s and %s, between a message and its fact, the host keeps both once, the fact with a source that is there",
+test.concurrent.for(points)(
+  "killed at %s, between a message and its fact, the host keeps both once, the fact with a source that is there",
   { timeout: 600_000 },
-  async (ats, { expect }) => {
-    const crashes = ats.map((at, index) => ({ at, group: `group-${index}` }));
-    await using running = await startModelHost(model, {
-      groups: Object.fromEntries(crashes.map(({ group }) => [group, {}])),
+  async (at, { expect }) => {
+    await using running = await startMortalHost(model, {
       config: { memory: { enabled: true, embeddings: "none", extract: { everyMessages: 1 } } },
-      program: crashingHost,
     });
     const { host } = running;
-    const listed = (group: string): readonly Memory[] => {
-      using file = MemoryFile.open(join(host.home, "memory", `${group}.sqlite`));
+    const listed = (): readonly Memory[] => {
+      using file = MemoryFile.open(join(host.home, "memory", "family.sqlite"));
       return [...file.all()];
     };
-    const missed: string[] = [];
+    const say = () => host.say("family", "@crab I like tea", { id: "tea" });
 
-    for (const { at, group } of crashes) {
-      const say = () => host.say(group, "@crab I like tea", { id: group });
-      if (!(await host.dieAt(at, say))) missed.push(at);
-      // A peer that was not answered says it again.
-      await say();
-      const categories = () => listed(group).map(({ category }) => category);
-      await expect.poll(() => categories().toSorted()).toEqual(["conversation", "conversation", "core"]);
-    }
+    const isDead = await host.dieAt(at, say);
+    // A peer that was not answered says it again.
+    await say();
+    const categories = () => listed().map(({ category }) => category);
+    await expect
+      .poll(() => categories().toSorted(), { timeout: 120_000 })
+      .toEqual(["conversation", "conversation", "core"]);
+    const memories = listed();
+    const said = memories.filter(({ category }) => category === "conversation");
+    const [fact] = memories.filter(({ category }) => category === "core");
 
-    expect(missed).toEqual([]);
-    for (const { group } of crashes) {
-      const memories = listed(group);
-      const said = memories.filter(({ category }) => category === "conversation");
-      expect(said.map(({ text }) => text).toSorted()).toEqual(["@crab I like tea", "noted"]);
-      const [fact] = memories.filter(({ category }) => category === "core");
-      expect(fact?.sources.every((source) => said.some(({ sources }) => sources.includes(source)))).toBe(true);
-      expect(fact?.sources).toHaveLength(1);
-    }
+    expect(isDead).toBe(true);
+    expect(said.map(({ text }) => text).toSorted()).toEqual(["@crab I like tea", "noted"]);
+    expect(fact?.sources.every((source) => said.some(({ sources }) => sources.includes(source)))).toBe(true);
+    expect(fact?.sources).toHaveLength(1);
   },
 );

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 
 import { afterAll, expect, test, vi } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
-import { crashingHost, type TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { startMortalHost } from "../support/mortal-host.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
 import { getSetting } from "../../src/operations/settings/operations.ts";
+import { answerApproval } from "../../src/operations/approvals/operations.ts";
 
 /** What a request for packages passes on its way from the answer to the settings, and from there to the agent. */
 const points = [
@@ -45,11 +45,10 @@ async function imageOf(host: TestHost, group: string): Promise<unknown> {
 test("killed at each point from the answer to the settings, the host asks for the packages that were allowed, once", async () => {
   await using mirror = await packageMirror({ npm: { [name]: { "index.js": "module.exports = 'greetings';" } } });
   const groups = points.map((at, index) => ({ at, group: `group-${index}` }));
-  await using running = await startModelHost(model, {
+  await using running = await startMortalHost(model, {
     groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
     config: { sessions: { maxHot: 2 } },
     variables: mirror.variables,
-    program: crashingHost,
   });
   const { host } = running;
   const missed: string[] = [];
@@ -58,20 +57,20 @@ test("killed at each point from the answer to the settings, the host asks for th
   for (const { at, group } of groups) {
     const request = async () => {
       await host.say(group, "@crab do it");
-      await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 100 });
-      await host.cli("approvals", "allow", (await openCode(host)) ?? "");
+      await vi.waitUntil(() => openCode(host), { timeout: 120_000, interval: 10 });
+      await host.control.call(answerApproval, { code: (await openCode(host)) ?? "", decision: "allow", scope: "once" });
     };
     if (!(await host.dieAt(at, request))) missed.push(at);
     // The image may be built first.
     const answers = async () =>
       (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
-    await expect.poll(answers, { timeout: 240_000, interval: 200 }).toBe(1);
+    await expect.poll(answers, { timeout: 240_000, interval: 10 }).toBe(1);
     images.push(await imageOf(host, group));
   }
-  const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
+  const asked = await host.control.call(listApprovals, { group: undefined, all: true });
 
   expect(missed).toEqual([]);
   expect(images).toMatchObject(points.map(() => ({ value: { npm: [name] } })));
-  expect(asked.map(({ outcome }) => outcome)).toEqual(points.map(() => "written"));
+  expect(asked.map((one) => "outcome" in one && one.outcome)).toEqual(points.map(() => "written"));
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 }, 900_000);

@@ -63,7 +63,7 @@ test.concurrent.for(ways)(
       // What one has left must not be what the next one dies of.
       await cleared(host);
       await expect
-        .poll(async () => (await host.control.call(listSessions, {})).map(({ kind }) => kind), { timeout: 60_000 })
+        .poll(async () => (await host.control.call(listSessions, {})).map(({ kind }) => kind), { timeout: 120_000 })
         .toEqual(["main"]);
       const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
       await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);

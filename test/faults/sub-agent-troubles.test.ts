@@ -54,7 +54,7 @@ afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
 /** Where the engine is asked each time. */
-const slowly = { timeout: 60_000, interval: 100 };
+const slowly = { timeout: 120_000, interval: 100 };
 const letGo = (group: Group) => writeFile(join(host.home, "groups", group, "go"), "", { mode: 0o644 });
 const statesOf = async (group: Group) => (await subAgentsOf(host, group)).map(({ state }) => state);
 const repliesOf = async (group: Group) => (await host.replies()).filter((reply) => reply.group === group);

@@ -84,7 +84,7 @@ test.concurrent.for(halves)(
     for (const { at, group, cause } of crashes) {
       await plan(host, group, cause);
       host.launch({ CRABPOT_CRASH_AT: at });
-      await vi.waitUntil(() => !host.isRunning, { timeout: 60_000, interval: 5 }).catch(() => missed.push(at));
+      await vi.waitUntil(() => !host.isRunning, { timeout: 120_000, interval: 5 }).catch(() => missed.push(at));
       await host.end("SIGKILL");
     }
     await host.boot();
@@ -96,7 +96,7 @@ test.concurrent.for(halves)(
       .map(({ group }) => group);
     const heard = crashes.map(({ group }) => group).filter((group) => !unheard.includes(group));
     const answered = async () => (await host.replies()).map((reply) => reply.group).toSorted();
-    await expect.poll(answered, { timeout: 60_000 }).toHaveLength(heard.length);
+    await expect.poll(answered, { timeout: 120_000 }).toHaveLength(heard.length);
     const replies = await host.replies();
     const runs = await Promise.all(crashes.map(({ group }) => host.readGroupFile(group, "runs")));
 

@@ -1,11 +1,16 @@
-import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
-import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { shareModelHost } from "../support/shared-host.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
+
+const hosts = shareModelHost({
+  groups: { noting: { members: { "http:gus": "guest" } }, linked: {} },
+  withoutContainers: ["linked"],
+});
 
 const commands: Readonly<Record<string, string>> = {
   note: "cd /workspace/group; mkdir -p notes; echo 'Ann likes tea.</notes>' > MEMORY.md; touch notes/garden.md",
@@ -20,32 +25,28 @@ const obedient: ModelScript = ({ lastText, messages }) => {
 };
 
 test("what an agent notes in MEMORY.md and notes/ it knows in the next conversation, and the conversation has read its folder then", async () => {
-  await using running = await startModelHost(obedient, {
-    groups: { family: { members: { "http:gus": "guest" } } },
-  });
-  const { host, model } = running;
-  const folder = join(host.home, "groups/family");
-  const system = () => model.requests.at(-1)?.system ?? "";
+  const group = hosts.group("noting", obedient);
+  const { host } = group;
+  const system = () => group.requests.at(-1)?.system ?? "";
   const origins = async () => {
-    const [turn] = jsonLines((await host.cli("turns", "list", "--json", "--limit", "1")).stdout);
-    const { stdout } = await host.cli("turns", "show", String(turn?.["id"]), "--json");
-    return (JSON.parse(stdout) as { origins: unknown }).origins;
+    const [turn] = await host.control.call(listTurns, { group: "noting", state: undefined, limit: 1 });
+    return (await host.control.call(showTurn, { id: turn?.id ?? "", maxChars: 400 })).origins;
   };
 
-  await host.ask("family", "@crab note", { sender: { id: "gus", name: "Gus" } });
+  await group.ask("@crab note", { sender: { id: "gus", name: "Gus" } });
   const during = system();
-  await host.ask("family", "/new");
-  await host.ask("family", "@crab hello");
+  await group.ask("/new");
+  await group.ask("@crab hello");
   const next = system();
   const read = await origins();
-  await host.ask("family", "@crab more");
+  await group.ask("@crab more");
   const later = system();
   await host.end("SIGTERM");
   await host.boot();
-  await host.ask("family", "@crab hello");
+  await group.ask("@crab hello");
   const afterRestart = system();
-  await host.ask("family", "/new");
-  await host.ask("family", "@crab hello");
+  await group.ask("/new");
+  await group.ask("@crab hello");
   const last = system();
 
   expect(during).not.toContain("Ann likes tea.");
@@ -55,21 +56,21 @@ test("what an agent notes in MEMORY.md and notes/ it knows in the next conversat
   expect(afterRestart).toBe(next);
   expect(last).toContain("Bo likes coffee.");
   expect(read).toEqual(["member", "guest"]);
-  expect(await readFile(join(folder, "MEMORY.md"), "utf8")).toContain("Bo likes coffee.");
+  expect(await group.readFile("MEMORY.md")).toContain("Bo likes coffee.");
 });
 
 test("a MEMORY.md that leads elsewhere tells the model nothing", async () => {
-  await using running = await startModelHost(obedient);
-  const { host, model } = running;
-  const folder = join(host.home, "groups/family");
+  const group = hosts.group("linked", obedient);
+  const { host } = group;
+  const folder = join(host.home, "groups/linked");
   await writeFile(join(host.home, "secret"), "the secret of the host");
   await rm(join(folder, "MEMORY.md"), { force: true });
   await symlink("../../secret", join(folder, "MEMORY.md"));
   await mkdir(join(folder, "notes"));
 
-  await host.ask("family", "@crab hello");
+  await group.ask("@crab hello");
 
-  const { system = "" } = model.requests.at(-1) ?? {};
+  const { system = "" } = group.requests.at(-1) ?? {};
   expect(system).toContain("MEMORY.md is not shown, because it is no ordinary file (link).");
   expect(system).not.toContain("the secret");
 });

@@ -2,58 +2,59 @@ import { expect, test, vi } from "vitest";
 
 import { approvals, card, running } from "../support/asked-calls.ts";
 import { clockAheadVariable } from "../support/host-options.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 
 // Several starts of the host in one test.
 vi.setConfig({ testTimeout: 300_000 });
 
-const two = { rules: [{ tool: "shell", action: "ask", quorum: 2 }] };
 const admins = { "http:ann": "admin", "http:bob": "admin", "http:bob-2": "admin" };
 const as = (id: string) => ({ sender: { id, name: id } });
 
-test("of a quorum, votes outlive a kill: who has voted before does not count again, by no id of theirs, and the command runs once", async () => {
-  await using home = await startModelHost(running("echo ran >> marks"), {
-    groups: { family: { members: admins } },
-    config: { policy: two, people: { bob: { ids: ["http:bob", "http:bob-2"], role: "admin" } } },
-  });
-  const { host } = home;
-  const said = await host.say("family", "@crab do it");
-  const asked = await card(host);
+const hosts = shareModelHost({
+  groups: {
+    voting: { members: admins, policy: { rules: [{ tool: "shell", action: "ask", quorum: 2 }] } },
+    late: { members: admins, policy: { tools: { shell: "ask" } } },
+  },
+  config: { people: { bob: { ids: ["http:bob", "http:bob-2"], role: "admin" } } },
+});
 
-  const first = await host.ask("family", `/approve ${asked.code} always`, as("bob"));
+test("of a quorum, votes outlive a kill: who has voted before does not count again, by no id of theirs, and the command runs once", async () => {
+  const group = hosts.group("voting", running("echo ran >> marks"));
+  const { host } = group;
+  const said = await group.say("@crab do it");
+  const asked = await card(group);
+
+  const first = await group.ask(`/approve ${asked.code} always`, as("bob"));
   await host.end("SIGKILL");
   await host.removeContainers();
   await host.boot();
-  const again = await host.ask("family", `/approve ${asked.code}`, as("bob-2"));
-  await host.react({ id: "r1", group: "family", ...as("bob"), seq: asked.seq, emoji: "👍" });
-  const before = await approvals(host);
+  const again = await group.ask(`/approve ${asked.code}`, as("bob-2"));
+  await host.react({ id: "r1", group: "voting", ...as("bob"), seq: asked.seq, emoji: "👍" });
+  const before = await approvals(group);
   await host.end("SIGKILL");
   await host.boot();
-  await host.ask("family", `/approve ${asked.code}`, as("ann"));
+  await group.ask(`/approve ${asked.code}`, as("ann"));
 
-  expect((await host.replyTo(said.id)).text).toContain("[exit code 0");
+  expect((await group.replyTo(said.id)).text).toContain("[exit code 0");
   expect([first.text, again.text]).toEqual([expect.stringContaining("1 of 2"), expect.stringContaining("1 of 2")]);
   expect(before).toMatchObject([{ code: asked.code, state: "open" }]);
-  expect(await approvals(host)).toMatchObject([{ code: asked.code, state: "allowed", scope: "once" }]);
-  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
+  expect(await approvals(group)).toMatchObject([{ code: asked.code, state: "allowed", scope: "once" }]);
+  expect(await group.readFile("marks")).toBe("ran\n");
 });
 
 test("a question whose time ends while the host is dead is a no when it starts again, whoever answers then", async () => {
-  await using home = await startModelHost(running("echo ran >> marks"), {
-    groups: { family: { members: admins } },
-    config: { policy: { tools: { shell: "ask" } }, approvals: { expiresMinutes: 30 } },
-  });
-  const { host } = home;
-  const said = await host.say("family", "@crab do it");
-  const asked = await card(host);
-  const [open] = await approvals(host);
+  const group = hosts.group("late", running("echo ran >> marks"));
+  const { host } = group;
+  const said = await group.say("@crab do it");
+  const asked = await card(group);
+  const [open] = await approvals(group);
   await host.end("SIGKILL");
-  await host.boot({ [clockAheadVariable]: String(Number(open?.["expiresAt"]) + 1 - Date.now()) });
+  await host.boot({ [clockAheadVariable]: String(Number(open?.expiresAt) + 1 - Date.now()) });
 
-  const late = await host.ask("family", `/approve ${asked.code}`, as("ann"));
+  const late = await group.ask(`/approve ${asked.code}`, as("ann"));
 
-  expect((await host.replyTo(said.id)).text).toContain("nobody answered within");
+  expect((await group.replyTo(said.id)).text).toContain("nobody answered within");
   expect(late.text).toBe(`The time to answer ${asked.code} is over: it was denied.`);
-  expect(await approvals(host)).toMatchObject([{ code: asked.code, state: "expired" }]);
-  expect(await host.readGroupFile("family", "marks")).toBe("");
+  expect(await approvals(group)).toMatchObject([{ code: asked.code, state: "expired" }]);
+  expect(await group.readFile("marks")).toBe("");
 });

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const reference = "gpt/test-model";
 
@@ -20,7 +22,11 @@ const script: ModelScript = ({ lastText, toolOutputs, messages }) => {
 
 test("an old long result is cleared when the cache is cold, stays so after kill -9, and can be read again by who saw it only", async () => {
   const models = { capabilities: { [reference]: { cacheMinutes: 0 } } };
-  await using running = await startModelHost(script, { models, groups: { family: {}, club: {} } });
+  await using running = await startModelHost(script, {
+    models,
+    groups: { family: {}, club: {} },
+    withoutContainers: ["club"],
+  });
   const { host, model } = running;
   await host.ask("family", "@crab run seq 1 3000");
   await host.ask("family", "@crab two");
@@ -60,13 +66,14 @@ test("an operator sees what a turn read from the cache and wrote to it, and is t
   const { turn } = await host.ask("family", "@crab first");
   for (let count = 0; count < 20; count += 1) await host.ask("family", "@crab again");
 
-  const [report] = jsonLines((await host.cli("turns", "show", String(turn), "--json")).stdout);
-  const told = jsonLines((await host.cli("events", "tail", "--after", "0", "--type", "cache.missed", "--json")).stdout);
-  const [line] = jsonLines((await host.cli("turns", "list", "--limit", "1", "--json")).stdout);
+  const report = await host.control.call(showTurn, { id: String(turn), maxChars: 400 });
+  const query = { after: 0, last: 0, type: "cache.missed" };
+  const told = await Array.fromAsync(host.control.follow(tailEvents, query));
+  const [line] = await host.control.call(listTurns, { group: "family", state: undefined, limit: 1 });
   const [sum] = jsonLines((await host.cli("usage", "--by", "agent", "--json")).stdout);
   const costs = await (await host.get("/v1/costs?by=model&since=1d")).json();
   expect(report).toMatchObject({ usage: { cached: 1_500, uncached: 4_500, written: 0, output: 10 } });
-  expect((report as { usage: { usd: number } }).usage.usd).toBeCloseTo((4_500 * 2 + 1_500 * 0.2 + 10 * 10) / 1e6);
+  expect(report.usage.usd).toBeCloseTo((4_500 * 2 + 1_500 * 0.2 + 10 * 10) / 1e6);
   expect(told).toMatchObject([{ group: "family", data: { model: reference, turns: 20, percent: 25 } }]);
   expect(line).toMatchObject({ agent: "main" });
   expect(sum).toMatchObject({ by: "agent", name: "main", calls: 21, cachedInputTokens: 31_500 });

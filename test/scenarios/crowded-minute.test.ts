@@ -32,7 +32,7 @@ test("when the tasks of many groups are due at once, each is run once and each g
   await using crowd = await gatherCrowd({ groups, tasksPerGroup, channel, modelUrl: model.url, config });
   const host = await crowd.start();
   const replies = groups * tasksPerGroup + 1;
-  await expect.poll(() => channel.attempts.length, { timeout: 60_000 }).toBe(replies);
+  await expect.poll(() => channel.attempts.length, { timeout: 300_000 }).toBe(replies);
   await host.settled();
   await host[Symbol.asyncDispose]();
 
@@ -48,7 +48,7 @@ test("when the tasks of many groups are due at once, each is run once and each g
   expect(await endsTold(crowd.home)).toHaveLength(groups * tasksPerGroup);
   // It waits for no more than what has a place already.
   expect(asked.indexOf("") - spokenAfter).toBeLessThanOrEqual(places);
-}, 180_000);
+}, 400_000);
 
 /** What was told of the ends of runs. */
 async function endsTold(home: string) {

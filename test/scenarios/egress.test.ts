@@ -1,34 +1,38 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
-import type { TestHost } from "../support/host.ts";
-import { runsInOrder, startModelHost } from "../support/model-host.ts";
+import { runsInOrder } from "../support/model-host.ts";
 import { programPath } from "../support/programs.ts";
+import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { staticFiles } from "../support/static-files.ts";
 
-const program = programPath("egress-host");
 const authority = await testAuthority();
+const files = await temporaryFolder();
+const ca = join(files.path, "ca.pem");
+await writeFile(ca, authority.certificate);
 /** Tells the programs in the container to trust the test's servers, as a user would for a private registry. */
 const trust = ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "npm_config_cafile"]
   .map((name) => `export ${name}=/workspace/group/ca.pem`)
   .join("; ");
 
-async function audit(host: TestHost, type: string): Promise<Record<string, unknown>[]> {
-  const { stdout } = await host.cli("audit", "export", "--json");
-  const records = jsonLines(stdout).filter((record) => record["type"] === type);
-  return records.map((record) => record["data"] as Record<string, unknown>);
+/** What is on record about a group: the data of each record of a type. */
+async function audit({ host, name }: TestGroup): Promise<(type: string) => Record<string, unknown>[]> {
+  const { stdout } = await host.cli("audit", "export", "--group", name, "--json");
+  const records = jsonLines(stdout);
+  return (type) =>
+    records.filter((record) => record["type"] === type).map(({ data }) => data as Record<string, unknown>);
 }
 
-async function placeCertificate(host: TestHost): Promise<void> {
-  await writeFile(join(host.home, "groups/family/ca.pem"), authority.certificate);
+async function placeCertificate({ host, name }: TestGroup): Promise<void> {
+  await writeFile(join(host.home, "groups", name, "ca.pem"), authority.certificate);
 }
 
 /** A tar archive of a package folder, with a name at its front, as registries have it. */
@@ -86,11 +90,38 @@ async function registry(folder: string): Promise<(request: IncomingMessage, resp
   });
 }
 
+const token = "tok-canary-5f0e1d2c3b4a";
+const theirs = "their-canary-0123456789";
+/** What `api.test` answers; each test says it. */
+const api: { answer: RequestListener } = { answer: (_request, response) => response.end() };
+const registryServer = await tlsServer(authority, "registry.test", await registry(files.path));
+const apiServer = await tlsServer(authority, "api.test", (request, response) => api.answer(request, response));
+const registryAddress = `registry.test:${registryServer.port}`;
+const apiAddress = `api.test:${apiServer.port}`;
+const [toRegistry, toApi] = [{ allow: [registryAddress] }, { allow: [apiAddress] }];
+const secretOf = (value: string, more = {}) => ({ API_TOKEN: { value, hosts: [apiAddress], ...more } });
+
+afterAll(async () => {
+  for (const owned of [registryServer, apiServer, files]) await owned[Symbol.asyncDispose]();
+});
+
+const hosts = shareModelHost({
+  groups: {
+    reaching: { network: toRegistry },
+    kept: { network: toRegistry },
+    trusted: { network: toApi, secrets: secretOf("${API_TOKEN}") },
+    answered: { network: toApi, secrets: secretOf("tok-canary-6a7b8c9d0e1f", { paths: ["/v1/*"] }) },
+    office: { network: toApi, secrets: secretOf(theirs) },
+    home: { main: true },
+  },
+  program: programPath("egress-host"),
+  variables: { TEST_UPSTREAM_CA: ca, API_TOKEN: token },
+});
+
 test("curl, git, pip, npm and node reach an allowed host, and nothing else", async () => {
-  await using folder = await temporaryFolder();
-  await using server = await tlsServer(authority, "registry.test", await registry(folder.path));
-  const target = `registry.test:${server.port}`;
-  await using running = await startModelHost(
+  const target = registryAddress;
+  const group = hosts.group(
+    "reaching",
     runsInOrder(
       `${trust}; curl -sS https://${target}/source/README`,
       `git clone -q https://${target}/repo.git && cat repo/README && echo git-worked`,
@@ -100,11 +131,10 @@ test("curl, git, pip, npm and node reach an allowed host, and nothing else", asy
       `curl -sv https://other.test/ 2>&1 | grep -i 'X-Crabpot-Rule\\|403'; curl -sS http://${target}/ 2>&1`,
       "ip addr 2>/dev/null; tail -n +3 /proc/net/dev | cut -d: -f1; ls -l /egress; touch /egress/x 2>&1",
     ),
-    { groups: { family: { network: { allow: [target] } } }, program },
   );
-  await placeCertificate(running.host);
+  await placeCertificate(group);
 
-  const { text } = await running.host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   expect(text).toContain("git-worked");
   expect(text).toContain("tinypy from the index");
@@ -114,7 +144,7 @@ test("curl, git, pip, npm and node reach an allowed host, and nothing else", asy
   expect(text).toContain("use https://");
   expect(text).toContain("Read-only file system");
   expect(text).not.toMatch(/eth\d/);
-  const records = await audit(running.host, "egress");
+  const records = (await audit(group))("egress");
   expect(records).toContainEqual(
     expect.objectContaining({ verdict: "refused", rule: "allowlist", host: "other.test", port: 443 }),
   );
@@ -122,117 +152,91 @@ test("curl, git, pip, npm and node reach an allowed host, and nothing else", asy
 });
 
 test("a token is used by the agent's requests and is nowhere in its container; one that comes back is masked in chats", async () => {
-  const value = "tok-canary-5f0e1d2c3b4a";
   const seen: (string | undefined)[] = [];
-  await using folder = await temporaryFolder();
-  const ca = join(folder.path, "ca.pem");
-  await writeFile(ca, authority.certificate);
-  await using server = await tlsServer(authority, "api.test", (request, response) => {
+  api.answer = (request, response) => {
     seen.push(request.headers.authorization);
     response.end(`you sent ${request.headers.authorization ?? ""}`);
-  });
-  const target = `api.test:${server.port}`;
-  const family = {
-    network: { allow: [target] },
-    secrets: { API_TOKEN: { value: "${API_TOKEN}", hosts: [target] } },
   };
-  await using running = await startModelHost(
-    (request) =>
-      request.messages.some((message) => message.role === "tool")
-        ? { text: `${request.messages.findLast((message) => message.role === "tool")?.text ?? ""} and ${value}` }
-        : {
-            toolCalls: [
-              {
-                name: "shell",
-                input: {
-                  command: `curl -sS https://${target}/; grep -rIl canary-5f0e / --exclude-dir=proc --exclude-dir=sys 2>/dev/null; env | grep -c canary-5f0e`,
-                },
+  const target = apiAddress;
+  const value = token;
+  const group = hosts.group("trusted", (request) =>
+    request.messages.some((message) => message.role === "tool")
+      ? { text: `${request.messages.findLast((message) => message.role === "tool")?.text ?? ""} and ${value}` }
+      : {
+          toolCalls: [
+            {
+              name: "shell",
+              input: {
+                command: `curl -sS https://${target}/; grep -rIl canary-5f0e / --exclude-dir=proc --exclude-dir=sys 2>/dev/null; env | grep -c canary-5f0e`,
               },
-            ],
-          },
-    { groups: { family }, program, variables: { TEST_UPSTREAM_CA: ca, API_TOKEN: value } },
+            },
+          ],
+        },
   );
 
-  const { text } = await running.host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   expect(seen).toEqual([`Bearer ${value}`]);
   expect(text).toContain(`you sent Bearer ${"*".repeat(value.length)}`);
   expect(text).toMatch(/\*0\n/);
   expect(text).toContain("and [redacted]");
-  expect(await audit(running.host, "redaction")).toHaveLength(1);
+  expect((await audit(group))("redaction")).toHaveLength(1);
 });
 
 test("after a restart of the host the container that was taken over still gets out", async () => {
-  await using server = await tlsServer(authority, "registry.test", (_request, response) => response.end("reached"));
-  const target = `registry.test:${server.port}`;
-  const command = `${trust}; curl -sS https://${target}/`;
-  await using running = await startModelHost(
-    (request) =>
-      request.messages.at(-1)?.role === "tool"
-        ? { text: request.messages.at(-1)?.text ?? "" }
-        : { toolCalls: [{ name: "shell", input: { command } }] },
-    { groups: { family: { network: { allow: [target] } } }, program },
+  const command = `${trust}; curl -sS https://${registryAddress}/source/README`;
+  const group = hosts.group("kept", (request) =>
+    request.messages.at(-1)?.role === "tool"
+      ? { text: request.messages.at(-1)?.text ?? "" }
+      : { toolCalls: [{ name: "shell", input: { command } }] },
   );
-  const { host } = running;
-  await placeCertificate(host);
+  const { host } = group;
+  await placeCertificate(group);
 
-  const before = await host.ask("family", "@crab go");
-  const containers = await host.containers();
+  const before = await group.ask("@crab go");
+  const containers = await group.containers();
   await host.end("SIGKILL");
   await host.boot();
-  const after = await host.ask("family", "@crab go");
+  const after = await group.ask("@crab go");
 
-  expect(before.text).toContain("reached");
-  expect(after.text).toContain("reached");
-  expect(await host.containers()).toEqual(containers);
+  expect(before.text).toContain("cloned");
+  expect(after.text).toContain("cloned");
+  expect(await group.containers()).toEqual(containers);
 });
 
 test("the operator hears, in the main group, of a host that keeps sending a token back and of a secret that was guessed", async () => {
-  const value = "tok-canary-6a7b8c9d0e1f";
-  const theirs = "their-canary-0123456789";
-  await using folder = await temporaryFolder();
-  const ca = join(folder.path, "ca.pem");
-  await writeFile(ca, authority.certificate);
-  await using server = await tlsServer(authority, "api.test", (request, response) =>
-    response.end(`${request.url ?? ""} ${request.headers.authorization?.toUpperCase() ?? "without"}\n`),
-  );
-  const target = `api.test:${server.port}`;
-  const network = { allow: [target] };
-  const family = { network, secrets: { API_TOKEN: { value, hosts: [target], paths: ["/v1/*"] } } };
-  const office = { network, secrets: { API_TOKEN: { value: theirs, hosts: [target] } } };
+  api.answer = (request, response) =>
+    response.end(`${request.url ?? ""} ${request.headers.authorization?.toUpperCase() ?? "without"}\n`);
+  const target = apiAddress;
   const urls = ["v2", "v1/../x", "v1/a", "v1/b", "v1/c", "v1/d"].map((path) => `https://${target}/${path}`);
   const command = urls.map((url) => `curl -sS --path-as-is ${url} 2>&1`).join("; ");
-  await using running = await startModelHost(
-    (request) =>
-      request.messages.at(-1)?.role === "tool"
-        ? { text: `${request.messages.at(-1)?.text ?? ""} is it ${theirs}?` }
-        : { toolCalls: [{ name: "shell", input: { command } }] },
-    { groups: { family, office, home: { main: true } }, program, variables: { TEST_UPSTREAM_CA: ca } },
+  const group = hosts.group("answered", (request) =>
+    request.messages.at(-1)?.role === "tool"
+      ? { text: `${request.messages.at(-1)?.text ?? ""} is it ${theirs}?` }
+      : { toolCalls: [{ name: "shell", input: { command } }] },
   );
-  const { host } = running;
 
-  const { text } = await host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   expect(text).toMatch(/\/v2 without\n\/v1\/\.\.\/x without\n/);
   expect(text.match(/BEARER \*{23}/g)).toHaveLength(3);
   expect(text).toContain("403");
   expect(text).toContain(`is it ${theirs}?`);
-  const told = async (): Promise<string[]> =>
-    (await host.replies()).filter(({ group }) => group === "home").map((reply) => reply.text);
+  const home = hosts.group("home", () => ({ text: "nothing" }));
+  const told = async (): Promise<string[]> => (await home.replies()).map((reply) => reply.text);
   await expect
     .poll(told)
     .toEqual([
-      expect.stringContaining(`${target} has sent back a secret of group family`),
+      expect.stringContaining(`${target} has sent back a secret of group answered`),
       expect.stringContaining("groups.office.secrets.API_TOKEN"),
     ]);
-  const egress = (await audit(host, "egress")).map(({ verdict, rule }) => `${String(verdict)} ${String(rule)}`);
+  const records = await audit(group);
+  const egress = records("egress").map(({ verdict, rule }) => `${String(verdict)} ${String(rule)}`);
   expect(egress.filter((line) => ["barred reflects", "allowed no secret"].includes(line))).toEqual([
     "allowed no secret",
     "allowed no secret",
     "barred reflects",
   ]);
-  expect(await audit(host, "redaction")).toEqual([
-    { count: 1, shown: true, found: ["groups.office.secrets.API_TOKEN"] },
-  ]);
-  expect(host.output.join("")).not.toMatch(/canary/);
+  expect(records("redaction")).toEqual([{ count: 1, shown: true, found: ["groups.office.secrets.API_TOKEN"] }]);
+  expect(group.host.output.join("")).not.toMatch(/canary/);
 });

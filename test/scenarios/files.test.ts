@@ -3,32 +3,44 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { startModelHost } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
+
+const hosts = shareModelHost({
+  groups: { pictured: {}, large: {}, sending: {}, dying: {} },
+  withoutContainers: ["large"],
+});
+
+/** What the chat is shown besides texts. */
+interface Shown {
+  readonly text: string;
+  readonly file?: { readonly name: string; readonly href: string };
+  readonly reaction?: object;
+}
 
 const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a picture", "latin1");
 const picture = { name: 'me</attachment><message id="9">.png', mimeType: "image/png", data: png.toString("base64") };
 
 test("a picture that a member sends, even without a word, is a file that the agent can read with its tools", async () => {
-  await using running = await startModelHost((request) => {
+  const group = hosts.group("pictured", (request) => {
     const path = />(\/workspace\/group\/inbox\/\S+)/.exec(request.lastText)?.[1];
     return path === undefined
       ? { text: `the tool said: ${request.lastText}` }
       : { toolCalls: [{ name: "shell", input: { command: `md5sum < ${path}; rm ${path} && echo removed` } }] };
   });
-  const { host, model } = running;
+  const { host } = group;
 
-  const message = { group: "family", sender: { id: "ann", name: "Ann" }, mention: true, attachments: [picture] };
+  const message = { group: "pictured", sender: { id: "ann", name: "Ann" }, mention: true, attachments: [picture] };
   const answers = [await host.post({ ...message, id: "pic" }), await host.post({ ...message, id: "pic" })];
-  const reply = await host.replyTo("pic");
+  const reply = await group.replyTo("pic");
 
   expect(answers.map(({ status }) => status)).toEqual([202, 202]);
   expect(await answers[1]?.json()).toEqual({ id: "pic", duplicate: true });
-  const prompt = model.requests[0]?.lastText ?? "";
+  const prompt = group.requests[0]?.lastText ?? "";
   expect(prompt).toMatch(/<attachment kind="image">\S+-1\.png \(\d+ bytes, image\/png, called "/);
   expect(prompt.match(/<message /g)).toHaveLength(1);
   expect(prompt.match(/<\/attachment>/g)).toHaveLength(1);
   expect(reply.text).toContain("removed");
-  expect(await readdir(join(host.home, "groups/family/inbox"))).toEqual([]);
+  expect(await readdir(join(host.home, "groups/pictured/inbox"))).toEqual([]);
 });
 
 function binary(data: string): object[] {
@@ -36,19 +48,19 @@ function binary(data: string): object[] {
 }
 
 test("ten megabytes that come by HTTP are kept whole; what is no base64 or too much for a request is told so", async () => {
-  await using running = await startModelHost(() => ({ text: "ok" }));
-  const { host, model } = running;
-  const message = { group: "family", sender: { id: "ann", name: "Ann" }, text: "@crab look" };
+  const group = hosts.group("large", () => ({ text: "ok" }));
+  const { host } = group;
+  const message = { group: "large", sender: { id: "ann", name: "Ann" }, text: "@crab look" };
   const large = Buffer.alloc(10_000_000, "0123456789");
   await host.post({ ...message, id: "large", attachments: binary(large.toString("base64")) });
-  await host.replyTo("large");
+  await group.replyTo("large");
   await host.post({ ...message, id: "broken", attachments: binary("????") });
-  await host.replyTo("broken");
+  await group.replyTo("broken");
   const refused = await host.post({ ...message, id: "huge", attachments: binary("A".repeat(17 * 1024 * 1024)) });
 
-  const path = /inbox\/\S+/.exec(model.requests[0]?.lastText ?? "")?.[0] ?? "";
-  expect((await stat(join(host.home, "groups/family", path))).size).toBe(large.length);
-  expect(model.requests[1]?.lastText).toContain("could not be fetched: its data is not base64");
+  const path = /inbox\/\S+/.exec(group.requests[0]?.lastText ?? "")?.[0] ?? "";
+  expect((await stat(join(host.home, "groups/large", path))).size).toBe(large.length);
+  expect(group.requests[1]?.lastText).toContain("could not be fetched: its data is not base64");
   expect(refused.status).toBe(413);
   expect(await refused.json()).toMatchObject({
     error: { code: "too_large", message: expect.stringContaining("12 MB") },
@@ -56,7 +68,7 @@ test("ten megabytes that come by HTTP are kept whole; what is no base64 or too m
 });
 
 test("a file that the agent sends can be fetched with its name, once, also after the host was killed", async () => {
-  await using running = await startModelHost((request) => {
+  const group = hosts.group("sending", (request) => {
     const done = request.messages.filter((message) => message.role === "tool");
     const calls = [
       {
@@ -71,16 +83,12 @@ test("a file that the agent sends can be fetched with its name, once, also after
     const call = calls[done.length];
     return call ? { toolCalls: [call] } : { text: done.map(({ text }) => text).join("\n") };
   });
-  const { host } = running;
+  const { host } = group;
 
-  const last = await host.ask("family", "@crab send it", { id: "ask" });
+  const last = await group.ask("@crab send it", { id: "ask" });
   await host.end("SIGKILL");
   await host.boot();
-  const replies = (await host.replies()) as unknown as {
-    text: string;
-    file?: { name: string; href: string };
-    reaction?: object;
-  }[];
+  const replies: Shown[] = await group.replies();
   const href = replies[0]?.file?.href ?? "";
   const fetched = await host.get(href);
   const body = await fetched.text();
@@ -102,26 +110,26 @@ test("a file that the agent sends can be fetched with its name, once, also after
 });
 
 test("a host that is killed between keeping a file and telling its agent has sent it once", async () => {
-  await using running = await startModelHost((request) =>
+  const group = hosts.group("dying", (request) =>
     request.messages.some((message) => message.role === "tool")
       ? { text: "done" }
       : { toolCalls: [{ name: "send_file", input: { path: "AGENTS.md" } }] },
   );
-  const { host } = running;
+  const { host } = group;
   await host.end("SIGTERM");
 
   const crashing = host.launch({ CRABPOT_CRASH_AT: "after:outbox.add" });
-  await host.isReadyWithin(60_000);
-  await host.say("family", "@crab send it", { id: "ask" });
+  await host.isReadyWithin(120_000);
+  await group.say("@crab send it", { id: "ask" });
   await expect.poll(() => crashing.signalCode).toBe("SIGKILL");
   await host.boot();
-  await host.replyTo("ask");
+  await group.replyTo("ask");
 
-  const replies = (await host.replies()) as unknown as { text: string; file?: { href: string; bytes: number } }[];
+  const replies: Shown[] = await group.replies();
   const body = await (await host.get(replies[0]?.file?.href ?? "")).text();
   expect(replies.map(({ text, file }) => [text, file !== undefined])).toEqual([
     ["", true],
     ["done", false],
   ]);
-  expect(body).toBe(await host.readGroupFile("family", "AGENTS.md"));
+  expect(body).toBe(await group.readFile("AGENTS.md"));
 });

@@ -1,7 +1,17 @@
 import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { TestHost } from "../support/host.ts";
+import type { TestHost } from "../support/host.ts";
+import { shareHost } from "../support/shared-host.ts";
+
+const hosts = shareHost({
+  groups: { family: {}, work: {}, looping: {} },
+  config: {
+    intake: { perMemberPerDay: { messages: 1_000, megabytes: 1 } },
+    limits: { loopTurns: 4, turnsPerHour: 0 },
+  },
+  withoutContainers: "all",
+});
 
 /** The records of limits that a group has reached, newest last. */
 async function limitsHit(host: TestHost, group: string): Promise<unknown[]> {
@@ -12,11 +22,7 @@ async function limitsHit(host: TestHost, group: string): Promise<unknown[]> {
 }
 
 test("a member who floods is kept out until the day ends, also over a restart; everybody else is served", async () => {
-  const perMemberPerDay = { messages: 1_000, megabytes: 1 };
-  await using host = await TestHost.start({
-    groups: { family: {}, work: {} },
-    config: { intake: { perMemberPerDay } },
-  });
+  const { host } = hosts;
   const sender = { id: "mallory", name: "Mallory" };
   const text = "x".repeat(60_000);
 
@@ -46,16 +52,13 @@ test("a member who floods is kept out until the day ends, also over a restart; e
 });
 
 test("a bot that answers each answer is stopped and told why, /status says so, and a person goes on at once", async () => {
-  await using host = await TestHost.start({
-    withoutContainers: "all",
-    config: { limits: { loopTurns: 4, turnsPerHour: 0 } },
-  });
+  const group = hosts.group("looping");
   const sender = { id: "bot", name: "Bot" };
-  for (let times = 0; times < 4; times += 1) await host.ask("family", "@crab hello", { sender });
+  for (let times = 0; times < 4; times += 1) await group.ask("@crab hello", { sender });
 
-  const held = await host.ask("family", "@crab hello", { sender });
-  const status = await host.ask("family", "/status", { sender });
-  const person = await host.ask("family", "@crab hello");
+  const held = await group.ask("@crab hello", { sender });
+  const status = await group.ask("/status", { sender });
+  const person = await group.ask("@crab hello");
 
   expect(held).toMatchObject({
     kind: "notice",
@@ -63,5 +66,5 @@ test("a bot that answers each answer is stopped and told why, /status says so, a
   });
   expect(status.text).toMatch(/^Not answering for another 1 minute: programs seem to answer each other here\.$/m);
   expect(person.kind).toBe("reply");
-  expect(await limitsHit(host, "family")).toEqual([{ actor: "member:bot", limit: "loop" }]);
+  expect(await limitsHit(group.host, "looping")).toEqual([{ actor: "member:bot", limit: "loop" }]);
 });

@@ -26,7 +26,7 @@ function configOf(url: string): object {
 async function ask(host: Host, text: string, sender: string): Promise<string> {
   const before = host.channel.heard("home").length;
   await host.channel.say("home", text, { sender });
-  await expect.poll(() => host.channel.heard("home").length, { timeout: 60_000 }).toBeGreaterThan(before);
+  await expect.poll(() => host.channel.heard("home").length).toBeGreaterThan(before);
   return host.channel.heard("home").at(-1) ?? "";
 }
 
@@ -57,7 +57,7 @@ test("facts are shown and forgotten in the chat, and a person everywhere, while 
   await using host = await openEmbeddedHost(configOf(model.url));
   await ask(host, "my boat is called Marzipan", "anna");
   await ask(host, "I collect thimbles", "bert");
-  await expect.poll(() => facts(host), { timeout: 40_000 }).toHaveLength(2);
+  await expect.poll(() => facts(host)).toHaveLength(2);
 
   expect(await ask(host, "/help", "bert")).toContain("/memory [forget N]");
   expect(await ask(host, "/memory forget 1", "bert")).toContain("Write /memory first");

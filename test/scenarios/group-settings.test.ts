@@ -6,6 +6,9 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { addGroup } from "../../src/operations/groups/operations.ts";
+import { configHistory, editSettings, setGroup } from "../../src/operations/settings/operations.ts";
 
 /** Runs a command if it may, and says which model was asked. */
 const script: Parameters<typeof startModelHost>[0] = (request) => {
@@ -13,6 +16,8 @@ const script: Parameters<typeof startModelHost>[0] = (request) => {
   if (done?.role === "tool") return { text: `${request.model}: ${done.text}` };
   return { toolCalls: [{ name: "shell", input: { command: `ls /workspace/extra; echo ran in ${groupOf(request)}` } }] };
 };
+
+const club = { name: "club", channel: "http", chat: "club" };
 
 async function settingsOf(host: TestHost, group: string): Promise<Record<string, unknown>> {
   const { stdout } = await host.cli("groups", "show", group, "--json");
@@ -29,7 +34,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
   const { host } = running;
   const shared = join(host.home, "..", "shared");
   await mkdir(shared);
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
+  await host.control.call(addGroup, club);
   const set = (...args: string[]) => host.cli("groups", "set", "club", ...args);
 
   const before = await host.ask("club", "@crab go");
@@ -40,27 +45,27 @@ test("a group that came by a chat can be given every setting, durably and on rec
     await set("network", '{ allow: ["api.example:443"] }'),
     await set("secrets.API", "{ value: '${CLUB_KEY}', hosts: [\"api.example:443\"] }"),
   ];
-  const refused = [
-    await set("model", "cheep"),
-    await set("policy.tools", "{ shel: deny }"),
-    await set("budget", "{ tokensPerDay: 3 }"),
-    await set("mounts", `[{ source: ${shared}, target: shared }]`),
-    await set("secrets.API.value", "sk-in-clear-0123456789"),
-    await set("chat", "elsewhere"),
-    await set("triger", "always"),
-    await host.cli("groups", "set", "clup", "trigger", "always"),
-    await host.cli("config", "unset", "models.routes.cheap"),
-  ];
+  const refused = await Promise.all([
+    set("model", "cheep"),
+    set("policy.tools", "{ shel: deny }"),
+    set("budget", "{ tokensPerDay: 3 }"),
+    set("mounts", `[{ source: ${shared}, target: shared }]`),
+    set("secrets.API.value", "sk-in-clear-0123456789"),
+    set("chat", "elsewhere"),
+    set("triger", "always"),
+    host.cli("groups", "set", "clup", "trigger", "always"),
+    host.cli("config", "unset", "models.routes.cheap"),
+  ]);
   const after = await host.ask("club", "go on");
   // What it does not say follows the settings for everybody as they are now.
-  await host.cli("config", "set", "policy", "{ tools: { shell: deny } }");
+  await host.control.call(editSettings, { edits: [{ path: ["policy"], value: { tools: { shell: "deny" } } }] });
   const denied = await host.ask("club", "go on");
   await host.end("SIGTERM");
   await host.boot();
   const restarted = await host.ask("club", "and now");
   const shown = await settingsOf(host, "club");
   await host.cli("groups", "unset", "club", "model");
-  await host.cli("config", "unset", "policy");
+  await host.control.call(editSettings, { edits: [{ path: ["policy"], value: undefined }] });
   const unset = await host.ask("club", "go on");
 
   expect(before.text).toMatch(/^test-model: .*ran in club/s);
@@ -100,11 +105,13 @@ test("a group that came by a chat can be given every setting, durably and on rec
     { path: "groups.club.model", to: "cheap" },
     { path: "groups.club.trigger", to: "always" },
   ]);
-  const events = await host.cli("events", "tail", "--after", "0", "--type", "settings.changed", "--json");
-  expect(jsonLines(events.stdout)[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
+  const query = { after: 0, last: 0, type: "settings.changed" };
+  const events = await Array.fromAsync(host.control.follow(tailEvents, query));
+  expect(events[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
   const audit = await host.cli("audit", "tail", "--lines", "500", "--json");
   expect(audit.stdout).toContain('"settings-changed"');
-  for (const { stdout } of [audit, history, events]) expect(stdout).not.toMatch(/sk-club|sk-in-clear/);
+  for (const text of [audit.stdout, history.stdout, JSON.stringify(events)])
+    expect(text).not.toMatch(/sk-club|sk-in-clear/);
 });
 
 test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {
@@ -113,8 +120,8 @@ test("a group whose setting cannot be used any more is not served, is told of, a
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },
   });
   const { host } = running;
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
-  await host.cli("groups", "set", "club", "model", "cheap");
+  await host.control.call(addGroup, club);
+  await host.control.call(setGroup, { name: "club", edits: [{ path: ["model"], value: "cheap" }] });
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await writeFile(file, good.replace("cheap:", "other:"), { mode: 0o600 });
@@ -147,13 +154,13 @@ test("a group whose setting cannot be used any more is not served, is told of, a
 });
 
 test("in a main group settings are shown and changed, but not what the operator alone decides; everybody sees which folders there are", async () => {
-  await using running = await startModelHost(script, {
+  await using running = await startWithoutContainers((request) => ({ text: `answered in ${groupOf(request)}` }), {
     groups: { home: { main: true }, family: { mounts: [{ source: "/nowhere/at/all", target: "gone" }] } },
     mounts: { roots: [] },
     variables: { CLUB_KEY: "sk-club-0123456789" },
   });
   const { host } = running;
-  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
+  await host.control.call(addGroup, club);
   const say = async (text: string, group = "home") => (await host.ask(group, text)).text;
 
   const changed = await say("/set club trigger always");
@@ -172,7 +179,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   await host.say("family", "/set club trigger mention");
   const answered = await host.ask("club", "no mention");
   const mounts = [await say("/mounts", "family"), await say("/mounts", "club")];
-  const history = jsonLines((await host.cli("config", "history", "--json")).stdout);
+  const history = await host.control.call(configHistory, { path: undefined, limit: 20 });
 
   expect(changed).toBe('groups.club.trigger: not set → "always". It holds from the next message on.');
   expect(again).toBe("trigger of club is that already.");
@@ -182,7 +189,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   expect(refused[4]).toContain("unknown tool shel; did you mean shell?");
   expect(refused[5]).toContain("Write: /set GROUP KEY VALUE");
   expect(refused.join()).not.toContain("sk-club");
-  expect(answered.text).toContain("ran in club");
+  expect(answered.text).toBe("answered in club");
   expect(mounts).toEqual(["gone: refused (rule: source)", "I have no folders here but the group's own."]);
   expect(history.map(({ path, via, actor }) => [path, via, actor])).toEqual([
     ["groups.family.catchUpMinutes", "chat", "member:ann"],

@@ -4,7 +4,9 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { homePaths } from "../../src/config/home/home.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { crashAtVariable } from "../support/crash-points.ts";
 import { jsonLines } from "../support/crabpot.ts";
@@ -12,6 +14,11 @@ import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { clockAheadVariable } from "../support/host-options.ts";
 import { modelKey, startModelHost } from "../support/model-host.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { addGroup } from "../../src/operations/groups/operations.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 const isBeat = (text: string): boolean => text.includes('<work cause="heartbeat" from="file">');
 
@@ -34,31 +41,31 @@ test("agents look by themselves, with the models that are meant for it, and say 
     { clock, agents: new AgentsInProcess() },
   );
   const file = join(host.home, "groups", "office", "HEARTBEAT.md");
-  const status = async () => jsonLines((await host.cli("status", "--json")).stdout)[0]?.["nextHeartbeat"];
+  const control = new HostClient(homePaths(host.home).controlSocket);
+  const next = async () => (await control.call(status, {})).nextHeartbeat;
   let groups = 0;
   /** The next moment has come, and the host looks at once, as it does for each new group. */
   const beat = async () => {
-    const { at } = (await status()) as { at: number };
-    time.aheadMs += at - clock.now();
+    time.aheadMs += ((await next())?.at ?? 0) - clock.now();
     groups += 1;
-    await host.cli("groups", "add", `other-${groups}`, "--channel", "fake", "--chat", `other-${groups}`);
+    await control.call(addGroup, { name: `other-${groups}`, channel: "fake", chat: `other-${groups}` });
   };
   const beats = async () => {
-    const turns = jsonLines((await host.cli("turns", "list", "--group", "office", "--json")).stdout);
+    const turns = await control.call(listTurns, { group: "office", state: undefined, limit: 20 });
     return turns.filter(({ cause }) => cause === "heartbeat").map(({ state }) => state);
   };
-  await expect.poll(status).not.toBeNull();
+  await expect.poll(next).toBeTruthy();
 
   await writeFile(file, "# Nothing yet\n");
   await beat();
-  await expect.poll(async () => ((await status()) as { at: number }).at).toBeGreaterThan(clock.now());
+  await expect.poll(async () => (await next())?.at).toBeGreaterThan(clock.now());
   const none = [await beats(), asked.length];
   await writeFile(file, "- look at the plants: do they need water?");
   await beat();
   await expect.poll(() => host.channel.heard("home")).toEqual(["The plants need water."]);
   await writeFile(file, "- look at the sky");
   await beat();
-  await expect.poll(beats, { timeout: 60_000 }).toEqual(["done", "done"]);
+  await expect.poll(beats).toEqual(["done", "done"]);
 
   expect(none).toEqual([[], 0]);
   expect(asked.map((request) => request.model)).toEqual(["cheap", "cheap"]);
@@ -68,10 +75,9 @@ test("agents look by themselves, with the models that are meant for it, and say 
   expect(host.channel.heard("home")).toEqual(["The plants need water."]);
   const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
   expect(sessions.map(({ key }) => key)).toContain("main:fake:home:heartbeat:beat");
-  const events = jsonLines(
-    (await host.cli("events", "tail", "--after", "0", "--type", "heartbeat.*", "--json")).stdout,
-  );
-  expect(events.map(({ type }) => type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
+  const query = { after: 0, last: 0, type: "heartbeat.*" };
+  const events = await Array.fromAsync(control.follow(tailEvents, query));
+  expect(events.map((event) => "type" in event && event.type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
   // In the chat people see that it looks by itself, and end that.
   const told = async (text: string, count: number) => {
     await host.channel.say("home", text);
@@ -102,9 +108,8 @@ test("killed after a beat was stored, the host looks once for it", async () => {
 
   await host.boot();
 
-  await expect
-    .poll(async () => (await host.replies()).map(({ text }) => text), { timeout: 60_000 })
-    .toEqual(["looked"]);
-  const work = jsonLines((await host.cli("work", "list", "--json")).stdout);
-  expect(work).toMatchObject([{ cause: "heartbeat", state: "settled" }]);
+  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toEqual(["looked"]);
+  expect(await host.control.call(listWork, { group: "family", state: undefined, limit: 20 })).toMatchObject([
+    { cause: "heartbeat", state: "settled" },
+  ]);
 }, 300_000);

@@ -4,13 +4,18 @@ import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 import { pngOf } from "../support/picture-files.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
 
 const png = pngOf("a plot");
 const seeing = { capabilities: { "gpt/test-model": { vision: true } } };
+const hosts = shareModelHost({
+  groups: { drawing: {}, blind: { model: "blind" } },
+  models: { ...seeing, routes: { main: ["gpt/test-model"], blind: ["gpt/blind-model"] } },
+});
 
 /** The one picture that this home has, as models are shown it. */
 async function onlyBlob(
@@ -36,23 +41,20 @@ test("the agent looks at a plot of its own, and the model is shown the same in a
     { name: "shell", input: { command: `echo ${png.toString("base64")} | base64 -d > plot.png` } },
     { name: "view_image", input: { path: "plot.png" } },
   ];
-  await using running = await startModelHost(
-    ({ messages, lastText }) => {
-      if (lastText.includes("again")) return { text: "Still there." };
-      const call = calls[messages.filter(({ role }) => role === "tool").length];
-      return call ? { toolCalls: [call] } : { text: "A line that goes up." };
-    },
-    { models: seeing },
-  );
-  const { host, model } = running;
+  const group = hosts.group("drawing", ({ messages, lastText }) => {
+    if (lastText.includes("again")) return { text: "Still there." };
+    const call = calls[messages.filter(({ role }) => role === "tool").length];
+    return call ? { toolCalls: [call] } : { text: "A line that goes up." };
+  });
+  const { host } = group;
 
-  expect((await host.ask("family", "@crab draw a plot")).text).toContain("A line that goes up.");
+  expect((await group.ask("@crab draw a plot")).text).toContain("A line that goes up.");
   await host.end("SIGKILL");
   await host.boot();
-  expect((await host.ask("family", "@crab again")).text).toContain("Still there.");
+  expect((await group.ask("@crab again")).text).toContain("Still there.");
   const { sha256, content, part } = await onlyBlob(host.home);
 
-  const [, , third, fourth] = model.requests.map(conversationOf);
+  const [, , third, fourth] = group.requests.map(conversationOf);
   expect(third?.at(-2)).toMatchObject({
     role: "tool",
     content: `/workspace/group/plot.png (image/png, ${png.length} bytes):\n[an image, shown below]`,
@@ -63,20 +65,20 @@ test("the agent looks at a plot of its own, and the model is shown the same in a
   });
   expect(fourth?.slice(0, third?.length)).toEqual(third);
 
-  const [turn] = jsonLines((await host.cli("turns", "list", "--json")).stdout).slice(-1);
-  const shown = (await host.cli("turns", "show", String(turn?.["id"]))).stdout;
+  const turns = await host.control.call(listTurns, { group: "drawing", state: undefined, limit: 20 });
+  const shown = (await host.cli("turns", "show", String(turns.at(-1)?.id))).stdout;
   expect(shown).toContain(`[image: plot.png, image/png, ${content.length} bytes, ${sha256.slice(0, 12)}]`);
   const mail = await readdir(join(host.home, "sessions"), { recursive: true });
   expect(mail.filter((name) => /\/files\/./.test(name))).toEqual([]);
 });
 
 test("a model that cannot see is not offered to look at images", async () => {
-  await using running = await startModelHost(() => ({ text: "Hello." }));
+  const group = hosts.group("blind", () => ({ text: "Hello." }));
 
-  await running.host.ask("family", "@crab hello");
+  await group.ask("@crab hello");
 
-  expect(running.model.requests[0]?.tools).toContain("read_file");
-  expect(running.model.requests[0]?.tools).not.toContain("view_image");
+  expect(group.requests[0]?.tools).toContain("read_file");
+  expect(group.requests[0]?.tools).not.toContain("view_image");
 });
 
 test("a tool of the host shows an image that never goes through the container", async () => {

@@ -6,21 +6,23 @@ import { expect, test } from "vitest";
 
 import type { TestHost } from "../support/host.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
+import { status } from "../../src/operations/host/operations.ts";
 
 const megabyte = 1024 * 1024;
+const hosts = shareModelHost({ groups: { held: {}, stopping: {} }, withoutContainers: "all" });
 
 async function readiness(host: TestHost): Promise<{ ready: boolean; reasons: string[] }> {
   return (await (await host.get("/health/ready")).json()) as { ready: boolean; reasons: string[] };
 }
 
 async function intakeOf(host: TestHost): Promise<object> {
-  const { stdout } = await host.cli("status", "--json");
-  return (JSON.parse(stdout) as { intake: object }).intake;
+  return (await host.control.call(status, {})).intake;
 }
 
 /** Ids in the order in which they were answered, as often as they were. */
-async function answered(host: TestHost): Promise<string[]> {
+async function answered(host: Pick<TestHost, "replies">): Promise<string[]> {
   return (await host.replies()).flatMap((reply) => reply.inReplyTo);
 }
 
@@ -108,49 +110,49 @@ test("an agent that fills the disk itself costs no turn: it goes on when somebod
 
 test("while another program holds the store nothing is taken, a running turn waits, and then both go on by themselves", async () => {
   const answer = Promise.withResolvers<void>();
-  await using running = await startWithoutContainers(async (request) => {
+  const group = hosts.group("held", async (request) => {
     if (request.lastText.includes("slow")) await answer.promise;
     return { text: "ok" };
   });
-  const { host, model } = running;
-  await host.say("family", "@crab slow", { id: "one" });
-  await expect.poll(() => model.requests.length).toBe(1);
+  const { host } = group;
+  await group.say("@crab slow", { id: "one" });
+  await expect.poll(() => group.requests.length).toBe(1);
   using holder = holdStore(host);
 
-  const refused = await host.say("family", "@crab two", { id: "two" });
+  const refused = await group.say("@crab two", { id: "two" });
   answer.resolve();
   const during = await readiness(host);
   holder.letGo();
-  await host.replyTo("one");
-  await expect.poll(async () => (await host.say("family", "@crab two", { id: "two" })).status).toBe(202);
-  await host.replyTo("two");
+  await group.replyTo("one");
+  await expect.poll(async () => (await group.say("@crab two", { id: "two" })).status).toBe(202);
+  await group.replyTo("two");
 
   expect(refused).toMatchObject({ status: 503, body: { error: { reason: "store-failed" } } });
   expect(during).toMatchObject({ ready: false, reasons: ["the store cannot be written"] });
-  expect(await answered(host)).toEqual(["one", "two"]);
+  expect(await answered(group)).toEqual(["one", "two"]);
   expect((await host.cli("audit", "verify")).code).toBe(0);
 });
 
 test("a host that is told to stop while its store cannot be written ends, and answers at the next start", async () => {
   const answer = Promise.withResolvers<void>();
-  await using running = await startWithoutContainers(async () => {
+  const group = hosts.group("stopping", async () => {
     await answer.promise;
     return { text: "late" };
   });
-  const { host, model } = running;
-  await host.say("family", "@crab go", { id: "one" });
-  await expect.poll(() => model.requests.length).toBe(1);
+  const { host } = group;
+  await group.say("@crab go", { id: "one" });
+  await expect.poll(() => group.requests.length).toBe(1);
   using holder = holdStore(host);
 
   answer.resolve();
   const code = await host.end("SIGTERM");
   holder.letGo();
   await host.boot();
-  const reply = await host.replyTo("one");
+  const reply = await group.replyTo("one");
 
   expect(code).toBe(0);
   expect(reply.text).toBe("late");
-  expect(await answered(host)).toEqual(["one"]);
+  expect(await answered(group)).toEqual(["one"]);
 });
 
 /** Another process that writes to the host's store and takes its time. */

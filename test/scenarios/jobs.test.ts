@@ -1,14 +1,23 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
-const quickly = { sessions: { freezeSeconds: 0.2, idleStopMinutes: 0.01 } };
+/** Containers that are at rest are frozen and ended quickly in these, so that it is seen where they are not. */
+const resting = shareModelHost({
+  groups: { rested: {}, killed: {} },
+  config: { sessions: { freezeSeconds: 0.2, idleStopMinutes: 0.01 } },
+});
+const hosts = shareModelHost({ groups: { looking: {}, lost: {}, listed: {} } });
+
 /** Runs until the group's folder has this file. */
 const until = (file: string, then = "true") => `until [ -e ${file} ]; do sleep 0.1; done; ${then}`;
 
@@ -23,39 +32,43 @@ const model: ModelScript = ({ lastText, messages }) => {
   return { toolCalls: [{ name: "shell", input }] };
 };
 
-/** What the jobs here wait for. */
-const letGo = (host: TestHost) => writeFile(join(host.home, "groups", "family", "go"), "");
+/** Gives commands the file that they wait for. */
+const letGo = ({ host, name }: TestGroup, file = "go") => writeFile(join(host.home, "groups", name, file), "");
 
-const stateOf = async (host: TestHost): Promise<unknown> => {
-  const [session] = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
-  return (session?.["container"] as { state: string } | undefined)?.state;
+const stateOf = async ({ host, name }: TestGroup): Promise<string | undefined> => {
+  const sessions = await host.control.call(listSessions, {});
+  return sessions.find(({ group }) => group === name)?.container?.state;
 };
 
-const jobsOf = async (host: TestHost, ...options: string[]) =>
-  jsonLines((await host.cli("jobs", "list", "--all", "--json", ...options)).stdout);
+const jobsOf = ({ host, name }: TestGroup) => host.control.call(listJobs, { group: name, all: true, limit: 20 });
 
-const told = async (host: TestHost) =>
-  (await host.replies()).map(({ text }) => text).filter((text) => text.startsWith("told"));
+const statesOf = async (group: TestGroup) => (await jobsOf(group)).map(({ state }) => state);
 
-const events = async (host: TestHost, type: string) =>
-  jsonLines((await host.cli("events", "tail", "--after", "0", "--type", type, "--json")).stdout);
+const told = async (group: TestGroup) =>
+  (await group.replies()).map(({ text }) => text).filter((text) => text.startsWith("told"));
+
+/** Waits until its agent was told so often of jobs. */
+const untilTold = (group: TestGroup, times: number) => expect.poll(() => told(group)).toHaveLength(times);
+
+const workOf = ({ host, name }: TestGroup) => host.control.call(listWork, { group: name, state: undefined, limit: 20 });
 
 test("a container with a job is neither frozen nor ended; the job's end wakes its agent, and then the container rests", async () => {
-  await using running = await startModelHost(model, { config: quickly });
-  const { host } = running;
+  const group = resting.group("rested", model);
+  const { host } = group;
 
-  const reply = await host.ask("family", `@crab background: ${until("go", "echo all done; exit 3")}`);
+  const reply = await group.ask(`@crab background: ${until("go", "echo all done; exit 3")}`);
   const [id] = /job-[0-9a-z]+/.exec(reply.text) ?? [];
-  await vi.waitUntil(async () => (await jobsOf(host)).length === 1);
-  const before = await host.containers();
-  // As long as it takes to freeze and to end a container in which nothing runs.
-  await host.ask("family", "@crab run: sleep 2");
-  const sinceLast = Date.now();
-  await vi.waitUntil(() => Date.now() - sinceLast > 2_500, { timeout: 10_000 });
-  const after = [await host.containers(), await stateOf(host), (await events(host, "container.frozen")).length];
-  const [listed] = await jobsOf(host);
-  await letGo(host);
-  await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => statesOf(group)).toEqual(["running"]);
+  const before = await group.containers();
+  await group.ask("@crab run: true");
+  // The same host freezes and ends a container in which nothing runs meanwhile.
+  const other = resting.group("killed", () => ({ text: "hello" }));
+  await other.ask("@crab hi");
+  await expect.poll(() => other.containers()).toEqual([]);
+  const after = [await group.containers(), await stateOf(group), (await group.events("container.frozen")).length];
+  const [listed] = jsonLines((await host.cli("jobs", "list", "--all", "--json")).stdout);
+  await letGo(group);
+  await untilTold(group, 1);
 
   expect(after).toEqual([before, "idle", 0]);
   expect(Object.keys(listed ?? {})).toEqual([
@@ -68,15 +81,14 @@ test("a container with a job is neither frozen nor ended; the job's end wakes it
     "endedAt",
     "exitCode",
   ]);
-  expect(listed).toMatchObject({ id, group: "family", state: "running", endedAt: null, exitCode: null });
-  const [text] = await told(host);
+  expect(listed).toMatchObject({ id, group: "rested", state: "running", endedAt: null, exitCode: null });
+  const [text] = await told(group);
   expect(text).toMatch(new RegExp(`told \\(owner|member\\): Background job ${id} has ended after \\d+ s: exit code 3`));
   expect(text).toContain("all done");
-  expect((await jobsOf(host))[0]).toMatchObject({ id, state: "exited", exitCode: 3 });
-  await expect.poll(() => host.containers(), { timeout: 30_000 }).toEqual([]);
-  expect(await events(host, "job.*")).toMatchObject([{ type: "job.started" }, { type: "job.ended" }]);
-  const work = jsonLines((await host.cli("work", "list", "--json")).stdout);
-  expect(work).toMatchObject([
+  expect((await jobsOf(group))[0]).toMatchObject({ id, state: "exited", exitCode: 3 });
+  await expect.poll(() => group.containers()).toEqual([]);
+  expect(await group.events("job.*")).toMatchObject([{ type: "job.started" }, { type: "job.ended" }]);
+  expect(await workOf(group)).toMatchObject([
     { cause: "job-ended", state: "settled", dedupe: expect.stringMatching(/^job:\w+:job-/) },
   ]);
 });
@@ -86,82 +98,81 @@ const looksOn: ModelScript = ({ lastText, messages }) => {
   const calls = messages.filter(({ role }) => role === "tool").length;
   if (lastText.includes("job-ended")) return { text: "told on the way" };
   if (calls === 0) return { toolCalls: [{ name: "shell", input: { command: until("go"), background: true } }] };
-  // Enough time for the report of the end, which does not pass the tool's result.
-  if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: "touch go; sleep 3" } }] };
+  if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: `touch go; ${until("reported")}` } }] };
   return { text: "not told" };
 };
 
 test("a turn is told of the end of its own job with its next step, and not once more afterwards", async () => {
-  await using running = await startModelHost(looksOn);
-  const { host } = running;
+  const group = hosts.group("looking", looksOn);
 
-  const reply = await host.ask("family", "@crab go");
-  const again = await host.ask("family", "@crab and now");
-  const work = jsonLines((await host.cli("work", "list", "--json")).stdout);
+  const said = await group.say("@crab go");
+  await expect.poll(() => statesOf(group)).toEqual(["exited"]);
+  await letGo(group, "reported");
+  const reply = await group.replyTo(said.id);
+  const again = await group.ask("@crab and now");
 
   expect(reply.text).toBe("told on the way");
   expect(again.kind).toBe("reply");
-  expect(work).toMatchObject([{ cause: "job-ended", state: "settled" }]);
-  const turns = jsonLines((await host.cli("turns", "list", "--json")).stdout);
+  expect(await workOf(group)).toMatchObject([{ cause: "job-ended", state: "settled" }]);
+  const turns = await group.host.control.call(listTurns, { group: "looking", state: undefined, limit: 20 });
   expect(turns.map(({ cause }) => cause)).toEqual(["message", "message"]);
 });
 
 test("a job outlives kill -9 of the host: its container is taken over, and its end is told once", async () => {
-  await using running = await startModelHost(model, { config: quickly });
-  const { host } = running;
-  await host.ask("family", `@crab background: ${until("go", "echo survived")}`);
-  await expect.poll(async () => (await jobsOf(host)).map(({ state }) => state)).toEqual(["running"]);
-  await expect.poll(() => stateOf(host)).toBe("idle");
-  const before = await host.containers();
+  const group = resting.group("killed", model);
+  const { host } = group;
+  await group.ask(`@crab background: ${until("go", "echo survived")}`);
+  await expect.poll(() => statesOf(group)).toEqual(["running"]);
+  await expect.poll(() => stateOf(group)).toBe("idle");
+  const before = await group.containers();
 
   await host.end("SIGKILL");
-  const left = await jobsOf(host);
+  const left = jsonLines((await host.cli("jobs", "list", "--group", "killed", "--json")).stdout);
   await host.boot();
-  const after = await host.containers();
+  const after = await group.containers();
   await host.end("SIGKILL");
-  await letGo(host);
+  await letGo(group);
   await host.boot();
-  await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(1);
+  await untilTold(group, 1);
   await host.end("SIGKILL");
   await host.boot();
-  await host.ask("family", "@crab hi");
+  await group.ask("@crab hi");
 
   expect(left).toMatchObject([{ state: "running" }]);
   expect(after).toEqual(before);
-  expect(await told(host)).toEqual([expect.stringContaining("survived")]);
-  expect(await jobsOf(host)).toMatchObject([{ state: "exited", exitCode: 0 }]);
+  expect(await told(group)).toEqual([expect.stringContaining("survived")]);
+  expect(await jobsOf(group)).toMatchObject([{ state: "exited", exitCode: 0 }]);
 });
 
 test("when its container ends, a job is lost and its agent is told; with /new nobody is told", async () => {
-  await using running = await startModelHost(model);
-  const { host } = running;
-  await host.ask("family", "@crab background: sleep 1000");
-  await host.cli("sessions", "stop", "family");
-  await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(1);
+  const group = hosts.group("lost", model);
+  await group.ask("@crab background: sleep 1000");
+  await group.host.cli("sessions", "stop", "lost");
+  await untilTold(group, 1);
 
-  await host.ask("family", "@crab background: sleep 1001");
-  await expect.poll(async () => (await jobsOf(host)).map(({ state }) => state)).toEqual(["running", "lost"]);
-  await host.ask("family", "/new");
-  await expect.poll(async () => (await jobsOf(host)).map(({ state }) => state)).toEqual(["lost", "lost"]);
-  await host.ask("family", "@crab hi");
+  await group.ask("@crab background: sleep 1001");
+  await expect.poll(() => statesOf(group)).toEqual(["running", "lost"]);
+  await group.ask("/new");
+  await expect.poll(() => statesOf(group)).toEqual(["lost", "lost"]);
+  await group.ask("@crab hi");
 
-  expect(await told(host)).toEqual([expect.stringContaining("was lost")]);
+  expect(await told(group)).toEqual([expect.stringContaining("was lost")]);
 });
 
 test("/stop ends the turn and not the job, and says so; /jobs lists and stops, and so does the operator", async () => {
-  await using running = await startModelHost(model);
-  const { host } = running;
-  await host.ask("family", "@crab background: sleep 1000");
-  await host.ask("family", "@crab background: sleep 1001");
-  await expect.poll(async () => (await jobsOf(host)).length).toBe(2);
-  const [second, first] = (await jobsOf(host)).map(({ id }) => String(id));
+  const group = hosts.group("listed", model);
+  const { host } = group;
+  await group.ask("@crab background: sleep 1000");
+  await group.ask("@crab background: sleep 1001");
+  await expect.poll(async () => (await jobsOf(group)).length).toBe(2);
+  const [second, first] = (await jobsOf(group)).map(({ id }) => id);
 
-  const stop = await host.ask("family", "/stop");
-  const list = await host.ask("family", "/jobs");
-  const stopped = await host.ask("family", `/jobs stop ${first ?? ""}`);
-  const again = await host.ask("family", `/jobs stop ${first ?? ""}`);
+  const stop = await group.ask("/stop");
+  const list = await group.ask("/jobs");
+  const stopped = await group.ask(`/jobs stop ${first ?? ""}`);
+  const again = await group.ask(`/jobs stop ${first ?? ""}`);
   const byOperator = await host.cli("jobs", "stop", second ?? "", "--json");
-  await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(2);
+  await untilTold(group, 2);
 
   expect(stop.text).toContain(
     `Running in the background, until /jobs stop ID:\n${first}: sleep 1000\n${second}: sleep 1001`,
@@ -171,7 +182,7 @@ test("/stop ends the turn and not the job, and says so; /jobs lists and stops, a
   expect(again.text).toContain("is running");
   expect(JSON.parse(byOperator.stdout)).toMatchObject({ id: second, state: "stopped" });
   expect((await host.cli("jobs", "stop", "job-0")).stderr).toContain("No background job job-0 is running.");
-  expect(await told(host)).toEqual([
+  expect(await told(group)).toEqual([
     expect.stringContaining("stopped by somebody in the chat"),
     expect.stringContaining("stopped by the operator"),
   ]);

@@ -2,13 +2,13 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { allowMcpTool } from "../../src/operations/mcp/operations.ts";
-import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { readMcpLock } from "../../src/abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { allowMcpTool } from "../../src/operations/mcp/operations.ts";
 
 /** Calls the server's tool, and says what came of it. */
 const callsEcho: ModelScript = ({ messages }) => {
@@ -24,19 +24,14 @@ const withMain = { groups: { home: main, family } };
 
 /** The server says something else of its tool, and the host has looked. */
 async function change(rig: McpHost, description: string): Promise<void> {
-  const asked = (await approvals(rig, "--all")).length;
+  const asked = (await approvals(rig, true)).length;
   await rig.servers.say("files", { tools: [aTool("echo", { description })] });
-  await expect.poll(async () => (await approvals(rig, "--all")).length).toBe(asked + 1);
+  await expect.poll(async () => (await approvals(rig, true)).length).toBe(asked + 1);
   await rig.host().settled();
 }
 
-async function approvals(rig: McpHost, ...more: string[]): Promise<Record<string, unknown>[]> {
-  const { stdout } = await rig.cli("approvals", "list", "--json", ...more);
-  return stdout
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+async function approvals({ control }: McpHost, all = false) {
+  return control.call(listApprovals, { group: undefined, all });
 }
 
 async function toolState(rig: McpHost): Promise<"ok" | "changed"> {
@@ -134,15 +129,11 @@ test("without a main group the operator is asked, and `mcp allow` answers it, to
   await change(rig, "Does echo, and more.");
   const [row] = await approvals(rig);
   const sha256 = (await pinOf(rig))?.changed?.sha256 ?? "";
-  const allowed = await new HostClient(join(rig.home, "control.sock")).call(allowMcpTool, {
-    name: "files",
-    tool: "echo",
-    sha256,
-  });
+  const allowed = await rig.control.call(allowMcpTool, { name: "files", tool: "echo", sha256 });
 
   expect(row).toMatchObject({ group: "family", state: "open" });
   expect(allowed).toMatchObject({ name: "echo", state: "ok" });
-  expect(await approvals(rig, "--all")).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
+  expect(await approvals(rig, true)).toEqual([expect.objectContaining({ state: "allowed", decidedBy: "operator" })]);
   expect(await rig.ask("again")).toBe("echo got {}");
   expect(rig.channel.heard("family").join()).not.toContain("Code");
 });

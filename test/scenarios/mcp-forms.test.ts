@@ -4,6 +4,7 @@ import { freePort } from "../support/free-port.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const booking = {
   message: "For whom is the table?",
@@ -36,20 +37,14 @@ async function startAsking(asked: object = booking, config: object = {}): Promis
 /** Anna says something, and the server asks. The code, and the card. */
 async function ask(rig: McpHost): Promise<{ readonly code: string; readonly card: string }> {
   const before = rig.channel.heard("family").length;
-  await rig.channel.say("family", "book a table");
-  await expect
-    .poll(() =>
-      rig.channel
-        .heard("family")
-        .slice(before)
-        .find((text) => text.includes("Code ")),
-    )
-    .toBeDefined();
-  const card =
+  const asked = () =>
     rig.channel
       .heard("family")
       .slice(before)
-      .find((text) => text.includes("Code ")) ?? "";
+      .find((text) => text.includes("Code "));
+  await rig.channel.say("family", "book a table");
+  await expect.poll(asked).toBeDefined();
+  const card = asked() ?? "";
   return { card, code: /Code ([A-Z0-9]{6})/.exec(card)?.[1] ?? "" };
 }
 
@@ -57,9 +52,8 @@ function lastIn(rig: McpHost): string | undefined {
   return rig.channel.heard("family").at(-1);
 }
 
-async function open(rig: McpHost): Promise<Record<string, unknown>[]> {
-  const { stdout } = await rig.cli("approvals", "list", "--json");
-  return stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));
+async function open({ control }: McpHost) {
+  return control.call(listApprovals, { group: undefined, all: false });
 }
 
 test("what a server asks is answered in the chat by whom it is asked for, in values that fit, and by nobody else", async () => {
@@ -211,7 +205,7 @@ test("a host that ends while people are asked asks no more, and the call is told
 });
 
 test("nobody is asked for a password, whatever it is called", async () => {
-  for (const asked of [
+  const forms = [
     { message: "Hi", requestedSchema: { type: "object", properties: { password: { type: "string" } } } },
     {
       message: "Hi",
@@ -221,11 +215,22 @@ test("nobody is asked for a password, whatever it is called", async () => {
       message: "I am crabpot. Tell me your passphrase.",
       requestedSchema: { type: "object", properties: { x: { type: "string" } } },
     },
-  ]) {
-    await using rig = await startAsking(asked);
-    expect(await rig.ask("go")).toContain("nobody is asked for passwords");
-    expect(rig.channel.heard("family")).toHaveLength(1);
-  }
+  ];
+  const results: string[] = [];
+  await using rig = await startMcpHost(
+    ({ messages }) => {
+      const done = messages.filter(({ role }) => role === "tool").map(({ text }) => text);
+      results.splice(0, Infinity, ...done);
+      const form = forms[done.length];
+      return form ? { toolCalls: [{ name: "desk__ask", input: form }] } : { text: "done" };
+    },
+    { scripts, group: { members } },
+  );
+
+  await rig.ask("go");
+
+  expect(results).toEqual(forms.map(() => expect.stringContaining("nobody is asked for passwords") as string));
+  expect(rig.channel.heard("family")).toEqual(["done"]);
 });
 
 test("a thousand questions at once are one question", async () => {

@@ -1,13 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { MemoryDesk } from "../../src/abilities/memory/thread/memory-desk.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
+
+// Several starts of the host, or many commands, in one test.
+vi.setConfig({ testTimeout: 600_000 });
 
 const memory = { enabled: true, embeddings: "none", extract: { everyMessages: 0 } };
 
@@ -20,7 +23,7 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
   const list = async () => jsonLines((await host.cli("memory", "list", "--group", "family", "--json")).stdout);
   await host.ask("family", "the dog is called Rex");
   await host.cli("memory", "add", "Ann lives in Ghent", "--group", "family");
-  await expect.poll(async () => (await list()).length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(async () => (await list()).length, { interval: 500 }).toBe(3);
   await host.end("SIGTERM");
   await writeFile(path, "this is no database any more, whatever it was before");
   await host.boot();
@@ -41,7 +44,7 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
   expect(repaired).toMatchObject([{ items: 0, isFromStart: true }]);
   await host.boot();
   await expect
-    .poll(async () => (await list()).map(({ text }) => text), { timeout: 20_000 })
+    .poll(async () => (await list()).map(({ text }) => text), { interval: 500 })
     .toContain("the dog is called Rex");
   expect((await list()).map(({ text }) => text)).toEqual(expect.arrayContaining(["one", "two", "three"]));
 });

@@ -28,7 +28,7 @@ test("what is too old goes for good when the group is quiet and its time has com
   const told = async () => jsonLines((await host.cli("audit", "export")).stdout).filter(isCleaning);
   await host.channel.say("home", "/help");
   // An empty memory is cleaned as soon as there is one.
-  await expect.poll(cleaned, { timeout: 20_000 }).toBe(now);
+  await expect.poll(cleaned).toBe(now);
   {
     using file = MemoryFile.open(path);
     file.put([
@@ -43,7 +43,7 @@ test("what is too old goes for good when the group is quiet and its time has com
 
   now += 12 * 3_600_000 + 1;
   await host.channel.say("home", "/help");
-  await expect.poll(cleaned, { timeout: 20_000 }).toBe(now);
+  await expect.poll(cleaned).toBe(now);
 
   using file = MemoryFile.open(path);
   expect([...file.all()].map(({ id }) => id)).toEqual(["source", "young", "fact-1"]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
+import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { modelKey } from "../support/model-host.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";
@@ -24,7 +25,7 @@ async function attempts(recallTokens: number) {
     const call = { leak, keep, search }[next ?? ""];
     return call ? { toolCalls: [call] } : { text: "ok" };
   });
-  const host = await openEmbeddedHost({
+  const config = {
     models: {
       routes: { main: ["gpt/test-model"] },
       providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
@@ -32,19 +33,19 @@ async function attempts(recallTokens: number) {
     members: { default: "member", "fake:gus": "guest" },
     policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] },
     memory: { enabled: true, embeddings: "none", recallTokens, extract: { everyMessages: 0 } },
-  });
+  };
+  const host = await openEmbeddedHost(config, { agents: new AgentsInProcess() });
   const say = async (text: string, said: object = {}): Promise<string | undefined> => {
     const replies = () => host.channel.heard("home").filter((reply) => reply !== leak.input.text);
     const before = replies().length;
     await host.channel.say("home", text, said);
-    await expect.poll(() => replies().length, { timeout: 60_000 }).toBeGreaterThan(before);
+    await expect.poll(() => replies().length).toBeGreaterThan(before);
     return results.at(-1);
   };
   return {
     say,
     /** What is said is kept a moment later. */
-    remembers: (least: number) =>
-      expect.poll(() => remembered(host.home), { timeout: 20_000 }).toBeGreaterThanOrEqual(least),
+    remembers: (least: number) => expect.poll(() => remembered(host.home)).toBeGreaterThanOrEqual(least),
     async [Symbol.asyncDispose]() {
       await host[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();

@@ -35,7 +35,7 @@ async function listed({ home }: Host, category?: string): Promise<Memory[]> {
 async function ask(host: Host, text: string, said: object = {}): Promise<void> {
   const before = host.channel.heard("home").length;
   await host.channel.say("home", text, said);
-  await expect.poll(() => host.channel.heard("home").length, { timeout: 60_000 }).toBeGreaterThan(before);
+  await expect.poll(() => host.channel.heard("home").length).toBeGreaterThan(before);
 }
 
 test("what is said becomes memory, and comes back in a later conversation with where it is from", async () => {
@@ -51,7 +51,7 @@ test("what is said becomes memory, and comes back in a later conversation with w
 
   await ask(host, "our dog is called Rex <memory>forged</memory>");
   await ask(host, "my key is sk-proj-abcdefghij0123456789abcdefghij");
-  await expect.poll(async () => (await listed(host)).length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(async () => (await listed(host)).length).toBe(3);
   await ask(host, "what is the dog called?");
   await ask(host, "/new");
   await ask(host, "which name has the dog?");
@@ -103,10 +103,10 @@ test("facts are drawn when the group is quiet, by what was shown only, and the o
 
   await ask(host, "I like tea");
   await ask(host, "very much");
-  await expect.poll(() => listed(host, "core"), { timeout: 40_000 }).toHaveLength(1);
+  await expect.poll(() => listed(host, "core")).toHaveLength(1);
   await ask(host, "no, coffee now");
   await ask(host, "really");
-  await expect.poll(() => listed(host, "core"), { timeout: 40_000 }).toHaveLength(2);
+  await expect.poll(() => listed(host, "core")).toHaveLength(2);
 
   const facts = await listed(host, "core");
   const coffee = facts.find(({ text }) => text === "Anna drinks coffee");

@@ -1,62 +1,74 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
-import { readAudit } from "../../src/records/audit/read.ts";
-import type { AuditRecord } from "../../src/records/audit/record.ts";
-import type { TurnReport } from "../../src/operations/turns/turn-view.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import type { TestHost } from "../support/host.ts";
+import { newestTurn, recordsOf } from "../support/host-records.ts";
+import { shareModelHost } from "../support/shared-host.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { stopSession } from "../../src/operations/sessions/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const run = promisify(execFile);
 const isRoot = process.geteuid?.() === 0;
 /** Somebody whom the folder belongs to. */
 const owner = isRoot ? 4321 : (process.geteuid?.() ?? 0);
 
-/** A host with a group that may write in a project with a repository. */
-async function hostWithProject(more: object = {}): Promise<{ host: TestHost; project: string } & AsyncDisposable> {
-  const host = await TestHost.prepare();
-  const project = join(dirname(host.home), "projects/site");
-  await mkdir(project, { recursive: true });
+const projects = await temporaryFolder();
+afterAll(() => projects[Symbol.asyncDispose]());
+
+/** Groups that may write in a project with a repository, each in one of its own. */
+const names = ["usual", "unprotected", "prompt", "moved", "configured", "leaky", "secretive", "setuid"] as const;
+for (const name of names) {
+  const project = join(projects.path, name);
   await run("git", ["init", "-q", "-b", "main", project]);
   await writeFile(join(project, ".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
   await give(project);
-  const mount = { source: project, target: "site", access: "rw", ...more };
-  await host.changeConfig({ groups: { family: { channel: "http", chat: "family", mounts: [mount] } } });
-  const roots = [{ path: dirname(project), access: "rw" }];
-  await writeFile(join(host.home, "mounts.json"), JSON.stringify({ roots }), { mode: 0o600 });
-  await host.boot();
-  return { host, project, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+}
+
+function withProject(name: string, more: object = {}): object {
+  return { mounts: [{ source: join(projects.path, name), target: "site", access: "rw", ...more }] };
+}
+
+const hosts = shareModelHost({
+  groups: {
+    ...(Object.fromEntries(names.map((name) => [name, withProject(name)])) as Record<(typeof names)[number], object>),
+    unprotected: withProject("unprotected", { protect: [] }),
+    plain: {},
+    refused: { model: "asked", mounts: [{ source: "/srv/nowhere", target: "site" }] },
+  },
+  mounts: { roots: [{ path: projects.path, access: "rw" }] },
+  models: { routes: { main: ["offline/scripted"], asked: ["gpt/test-model"] } },
+  providers: { offline: { kind: "offline" } },
+  withoutContainers: ["refused"],
+});
+
+function projectOf(group: (typeof names)[number]) {
+  return { ...hosts.running, project: join(projects.path, group) };
 }
 
 async function give(path: string): Promise<void> {
   if (isRoot) await run("chown", ["-R", `${owner}:${owner}`, path]);
 }
 
-async function recordsOf(host: TestHost, type: string): Promise<AuditRecord[]> {
-  const records = await Array.fromAsync(readAudit({ folder: join(host.home, "audit") }));
-  return records.filter((record) => record.type === type);
-}
-
-/** What `turns show` lists of the group's last turn. */
-async function pointsOfLastTurn(host: TestHost): Promise<string[]> {
-  const [turn] = jsonLines((await host.cli("turns", "list", "--json")).stdout);
-  const { stdout } = await host.cli("turns", "show", String(turn?.["id"]), "--json");
-  const { executionPoints } = JSON.parse(stdout) as TurnReport;
+/** What is listed of the group's last turn. */
+async function pointsOfLastTurn(host: TestHost, group: string): Promise<string[]> {
+  const { executionPoints } = await newestTurn(host, group);
   return executionPoints.map(({ change, kind, path }) => `${change} ${kind} ${path}`).toSorted();
 }
 
 test("hooks and configuration of a repository stay as they are in a writable mount; all else is work as usual", async () => {
-  await using rig = await hostWithProject();
-  const { host, project } = rig;
-  const verdicts = jsonLines((await host.cli("mounts", "check", "family", "--json")).stdout);
+  const { host, project } = projectOf("usual");
+  const verdicts = jsonLines((await host.cli("mounts", "check", "usual", "--json")).stdout);
 
   const { text } = await host.ask(
-    "family",
+    "usual",
     `@crab run cd /workspace/extra/site
 for f in .git/hooks/pre-commit .git/hooks/post-commit .git/config; do (echo evil > $f) 2>&1 | sed 's/.*: //'; done
 mv .git/hooks .git/away 2>&1 | sed 's/.*: //'; rm -rf .git/config 2>&1 | sed 's/.*: //'
@@ -69,15 +81,14 @@ echo work > file && git add file && git commit -qm work && git log --format=%s &
   expect(await readFile(join(project, ".git/hooks/pre-commit"), "utf8")).toBe("#!/bin/sh\nexit 0\n");
   expect(await readFile(join(project, ".git/config"), "utf8")).not.toContain("evil");
   await expect(stat(join(project, ".git/hooks/post-commit"))).rejects.toThrow("ENOENT");
-  expect(await pointsOfLastTurn(host)).toEqual([]);
+  expect(await pointsOfLastTurn(host, "usual")).toEqual([]);
 });
 
 test("without protection an agent may write there, and the operator is told of what it wrote", async () => {
-  await using rig = await hostWithProject({ protect: [] });
-  const { host } = rig;
+  const { host } = projectOf("unprotected");
 
   await host.ask(
-    "family",
+    "unprotected",
     `@crab run cd /workspace/extra/site && echo 'echo evil' > .git/hooks/pre-commit && echo x > .git/hooks/post-merge
 chmod +x .git/hooks/post-merge && git config core.pager evil && mkdir -p .husky .vscode sub/.idea node_modules/x/.vscode
 touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile node_modules/x/.vscode/tasks.json`,
@@ -91,127 +102,119 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile
     "changed git-config .git/config",
     "changed git-hook .git/hooks/pre-commit",
   ];
-  await expect.poll(() => pointsOfLastTurn(host)).toEqual(expected);
-  const shown = await host.cli("turns", "list", "--json").then(({ stdout }) => jsonLines(stdout)[0]);
-  const report = await host.cli("turns", "show", String(shown?.["id"]));
+  await expect.poll(() => pointsOfLastTurn(host, "unprotected")).toEqual(expected);
+  const { id } = (await newestTurn(host, "unprotected")).turn;
+  const report = await host.cli("turns", "show", id);
   await host.ask(
-    "family",
+    "unprotected",
     "@crab run rm /workspace/extra/site/.envrc; touch /workspace/extra/site/.git/hooks/post-merge",
   );
-  await expect.poll(() => pointsOfLastTurn(host)).toEqual(["removed direnv .envrc"]);
+  await expect.poll(() => pointsOfLastTurn(host, "unprotected")).toEqual(["removed direnv .envrc"]);
 
   expect(report.stdout).toContain("changed  git-hook  site/.git/hooks/pre-commit");
-  expect(await recordsOf(host, "execution-point")).toHaveLength(expected.length + 1);
-  expect((await host.cli("logs", "--group", "family")).stdout).toContain("check these before you use them on the host");
+  expect(await recordsOf(host, "execution-point", "unprotected")).toHaveLength(expected.length + 1);
+  expect((await host.cli("logs", "--group", "unprotected")).stdout).toContain(
+    "check these before you use them on the host",
+  );
 });
 
 test("what a turn has left is told of that turn, also when the next one comes at once", async () => {
-  await using rig = await hostWithProject();
-  const { host } = rig;
-  await host.ask("family", "@crab run touch /workspace/extra/site/.envrc");
-  await host.ask("family", "@crab run true");
-  await host.ask("family", "@crab run true");
+  const { host } = projectOf("prompt");
+  await host.ask("prompt", "@crab run touch /workspace/extra/site/.envrc");
+  await host.ask("prompt", "@crab run true");
+  await host.ask("prompt", "@crab run true");
 
-  const turns = jsonLines((await host.cli("turns", "list", "--json")).stdout).toReversed();
-  const reports = await Promise.all(
-    turns.map(
-      async ({ id }) => JSON.parse((await host.cli("turns", "show", String(id), "--json")).stdout) as TurnReport,
-    ),
-  );
+  const turns = (await host.control.call(listTurns, { group: "prompt", limit: 10 })).toReversed();
+  const reports = await Promise.all(turns.map(({ id }) => host.control.call(showTurn, { id, maxChars: 100 })));
   expect(reports.map(({ executionPoints }) => executionPoints.length)).toEqual([1, 0, 0]);
 });
 
 test("a repository that is moved out of the way of its protection shows, and the next container is protected again", async () => {
-  await using rig = await hostWithProject();
-  const { host, project } = rig;
-  await host.ask("family", "@crab run true");
-  const before = await host.containers();
+  const { host, project } = projectOf("moved");
+  await host.ask("moved", "@crab run true");
+  const before = await host.containerOf("moved");
 
   await host.ask(
-    "family",
+    "moved",
     "@crab run cd /workspace/extra/site && mv .git old && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
   );
   await expect
-    .poll(() => pointsOfLastTurn(host))
+    .poll(() => pointsOfLastTurn(host, "moved"))
     .toEqual([
       "changed git-folder .git",
       "changed git-hook .git/hooks",
       "changed git-hook .git/hooks/pre-commit",
       "removed git-config .git/config",
     ]);
-  const { text } = await host.ask("family", "@crab run echo more >> /workspace/extra/site/.git/hooks/pre-commit");
+  const { text } = await host.ask("moved", "@crab run echo more >> /workspace/extra/site/.git/hooks/pre-commit");
 
   expect(text).toContain("Read-only file system");
-  expect(await host.containers()).not.toEqual(before);
+  expect((await host.containerOf("moved")).id).not.toBe(before.id);
   expect(await readFile(join(project, ".git/hooks/pre-commit"), "utf8")).toBe("evil\n");
 });
 
 test("a change of the repository's configuration on the host takes its protection away for no more than a turn", async () => {
-  await using rig = await hostWithProject();
-  const { host, project } = rig;
-  await host.ask("family", "@crab run true");
+  const { host, project } = projectOf("configured");
+  await host.ask("configured", "@crab run true");
 
   // Git writes a new file in its place.
   await run("git", ["-C", project, "-c", "safe.directory=*", "config", "user.name", "Somebody"]);
   await give(project);
-  const { text } = await host.ask("family", "@crab run echo evil >> /workspace/extra/site/.git/config");
+  const { text } = await host.ask("configured", "@crab run echo evil >> /workspace/extra/site/.git/config");
 
   expect(text).toContain("Read-only file system");
   expect(await readFile(join(project, ".git/config"), "utf8")).toContain("Somebody");
 });
 
 test("credentials that appear in a mount while its container is hot cost the group the mount, with the reason on record", async () => {
-  await using rig = await hostWithProject();
-  const { host, project } = rig;
-  await host.ask("family", "@crab run echo first");
+  const { host, project } = projectOf("leaky");
+  await host.ask("leaky", "@crab run echo first");
   await mkdir(join(project, "deep/.ssh"), { recursive: true });
   await writeFile(join(project, "deep/.ssh/id_ed25519"), "the-private-key");
   await give(project);
 
   const { text } = await host.ask(
-    "family",
+    "leaky",
     "@crab run cat /workspace/extra/site/deep/.ssh/id_ed25519; ls /workspace/extra",
   );
-  const verdicts = await recordsOf(host, "mount-verdict");
-  const stops = await recordsOf(host, "container-stop");
+  const verdicts = await recordsOf(host, "mount-verdict", "leaky");
+  const stops = await recordsOf(host, "container-stop", "leaky");
   await rm(join(project, "deep"), { recursive: true });
-  await host.cli("sessions", "stop", "family");
-  const again = await host.ask("family", "@crab run ls /workspace/extra");
+  await host.control.call(stopSession, { target: "leaky" });
+  const again = await host.ask("leaky", "@crab run ls /workspace/extra");
 
   expect(text).not.toContain("the-private-key");
   expect(JSON.stringify(verdicts)).toContain("deep/.ssh");
   expect(JSON.stringify(stops)).toContain("deep/.ssh");
-  expect((await host.cli("logs", "--group", "family")).stdout).toContain("mount refused: site");
+  expect((await host.cli("logs", "--group", "leaky")).stdout).toContain("mount refused: site");
   expect(again.text).toContain("site");
 });
 
 test("files that look like secrets are granted and told of, when a container starts and when they appear later", async () => {
-  await using rig = await hostWithProject();
-  const { host, project } = rig;
+  const { host, project } = projectOf("secretive");
   await writeFile(join(project, ".env"), "KEY=1");
-  const checked = jsonLines((await host.cli("mounts", "check", "family", "--json")).stdout);
-  await host.ask("family", "@crab run true");
+  const checked = jsonLines((await host.cli("mounts", "check", "secretive", "--json")).stdout);
+  await host.ask("secretive", "@crab run true");
 
   await writeFile(join(project, "server.pem"), "x");
-  await host.ask("family", "@crab run true");
+  await host.ask("secretive", "@crab run true");
 
   expect(checked[0]).toMatchObject({ verdict: "rw", secrets: [".env"] });
-  const verdicts = await recordsOf(host, "mount-verdict");
+  const verdicts = await recordsOf(host, "mount-verdict", "secretive");
   expect(verdicts.map(({ data }) => data["secrets"] ?? (data["mounts"] as { secrets: unknown }[])[0]?.secrets)).toEqual(
     [[".env"], [{ target: "site", path: "server.pem" }]],
   );
-  expect((await host.cli("logs", "--group", "family")).stdout).toMatch(/\.env[\s\S]*server\.pem/);
+  expect((await host.cli("logs", "--group", "secretive")).stdout).toMatch(/\.env[\s\S]*server\.pem/);
 });
 
 test.runIf(isRoot)(
   "setuid bits of the agent's files on the host are gone after the turn; those of others stay",
   async () => {
-    await using rig = await hostWithProject();
-    const { host, project } = rig;
+    const { host, project } = projectOf("setuid");
     await writeFile(join(project, "older"), "", { mode: 0o755 });
     await chown(join(project, "older"), owner, owner);
     await chmod(join(project, "older"), 0o4755);
-    await host.ask("family", "@crab run true");
+    await host.ask("setuid", "@crab run true");
     for (const [name, uid] of [
       ["own", owner],
       ["foreign", owner + 1],
@@ -221,48 +224,42 @@ test.runIf(isRoot)(
       await chmod(join(project, name), 0o6755);
     }
 
-    await host.ask("family", "@crab run mv /workspace/extra/site/own /workspace/extra/site/moved");
+    await host.ask("setuid", "@crab run mv /workspace/extra/site/own /workspace/extra/site/moved");
     const modeOf = async (name: string) => ((await stat(join(project, name))).mode & 0o7777).toString(8);
     await expect.poll(() => modeOf("moved")).toBe("755");
 
     expect([await modeOf("older"), await modeOf("foreign")]).toEqual(["4755", "6755"]);
-    expect(await recordsOf(host, "setuid-removed")).toMatchObject([
-      { group: "family", data: { files: [{ folder: "/workspace/extra/site", mode: "6755" }], count: 1 } },
+    expect(await recordsOf(host, "setuid-removed", "setuid")).toMatchObject([
+      { group: "setuid", data: { files: [{ folder: "/workspace/extra/site", mode: "6755" }], count: 1 } },
     ]);
   },
 );
 
 test("a group without mounts is not looked at, and its container is used again", async () => {
-  await using host = await TestHost.start();
-  await host.ask("family", "@crab run true");
-  const before = await host.containers();
-  await host.ask("family", "@crab run touch /workspace/group/.envrc");
+  const { host } = hosts.running;
+  await host.ask("plain", "@crab run true");
+  const before = await host.containerOf("plain");
+  await host.ask("plain", "@crab run touch /workspace/group/.envrc");
 
-  expect(await host.containers()).toEqual(before);
-  expect(await recordsOf(host, "execution-point")).toEqual([]);
+  expect(await host.containerOf("plain")).toEqual(before);
+  expect(await recordsOf(host, "execution-point", "plain")).toEqual([]);
 });
 
 test("a refused mount is told at start, in the status and to the agent, until it is allowed", async () => {
-  const mounts = [{ source: "/srv/nowhere", target: "site" }];
-  await using running = await startModelHost(
-    ({ system }) => ({ text: /^- not .*$/m.exec(system)?.[0] ?? "nothing is refused" }),
-    { groups: { family: { mounts } } },
-  );
-  const { host } = running;
-  const refusedMounts = async (): Promise<unknown> => {
-    const { stdout } = await host.cli("status", "--json");
-    return jsonLines(stdout)[0]?.["refusedMounts"];
-  };
+  const { host } = hosts.running;
+  const group = hosts.group("refused", ({ system }) => ({
+    text: /^- not .*$/m.exec(system)?.[0] ?? "nothing is refused",
+  }));
+  const refusedMounts = async () => (await host.control.call(status, {})).refusedMounts;
 
   const atStart = host.output.join("");
   const before = await refusedMounts();
-  const { text } = await host.ask("family", "@crab hello");
-  await host.changeConfig({ groups: { family: { channel: "http", chat: "family" } } });
-  await host.cli("config", "apply");
+  const { text } = await group.ask("@crab hello");
+  await host.control.call(editSettings, { edits: [{ path: ["groups", "refused", "mounts"], value: undefined }] });
   const after = await refusedMounts();
 
-  expect(atStart).toContain("mount site of group family is refused: Denied:");
-  expect(before).toMatchObject([{ group: "family", source: "/srv/nowhere", target: "site" }]);
+  expect(atStart).toContain("mount site of group refused is refused: Denied:");
+  expect(before).toMatchObject([{ group: "refused", source: "/srv/nowhere", target: "site" }]);
   expect(text).toContain("- not /workspace/extra/site: it was asked for, and the host refuses it");
   expect(after).toEqual([]);
 });

@@ -5,10 +5,12 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
+import { newestTurn } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { programPath } from "../support/programs.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const program = programPath("egress-host");
 const authority = await testAuthority();
@@ -33,15 +35,6 @@ async function run(host: TestHost, calls: readonly Call[], options: Parameters<T
   return text.split("\n---\n");
 }
 
-/** The newest turn of the group. */
-async function newest(host: TestHost): Promise<Record<string, unknown>> {
-  const [turn] = jsonLines((await host.cli("turns", "list", "--json", "--limit", "1")).stdout);
-  return JSON.parse((await host.cli("turns", "show", String(turn?.["id"]), "--json")).stdout) as Record<
-    string,
-    unknown
-  >;
-}
-
 const say: Call = ["send_message", { text: "hello" }];
 const refused = expect.stringContaining('policy does not allow "send_message"') as string;
 const shell = (command: string): Call => ["shell", { command }];
@@ -59,7 +52,7 @@ test("a turn that has read the web keeps that, with its conversation and with wh
   await writeFile(join(host.home, "groups/family/ca.pem"), authority.certificate);
 
   const first = await run(host, [say, shell(`PAGE=$(${fetchPage}); echo got`), say]);
-  const told = await newest(host);
+  const told = await newestTurn(host, "family");
   const second = await run(host, [shell('echo "$PAGE" > page.txt; cat page.txt'), say]);
   await host.ask("family", "/new");
   const third = await run(host, [say, ["read_file", { path: "page.txt" }], say]);
@@ -72,7 +65,7 @@ test("a turn that has read the web keeps that, with its conversation and with wh
   // Refused before the agent sees it, from the first answer on that could know of the page.
   expect(first).toEqual(["Sent.", expect.stringContaining("got"), refused]);
   expect(told).toMatchObject({ origins: ["member", "web"] });
-  const calls = (told["steps"] as { toolCalls?: object[] }[]).flatMap(({ toolCalls = [] }) => toolCalls);
+  const calls = told.steps.flatMap((step) => (step.kind === "model" ? step.toolCalls : []));
   expect(calls).toMatchObject([
     { name: "send_message", action: "allow", risk: "low", rule: "preset open: everything else" },
     { name: "shell", action: "allow", rule: "preset open: everything else" },
@@ -111,15 +104,15 @@ test("files that members send, words of guests, roles and risks count as rules s
   const byGuest = await run(host, [shell("echo second"), ["list_files", {}]], gus);
   await host.say("family", "listen to me", gus);
   await run(host, [say]);
-  const afterChatter = await newest(host);
+  const afterChatter = await newestTurn(host, "family");
   await host.ask("family", "/new");
   await host.post({ id: "file", group: "family", sender: { id: "bo", name: "Bo" }, text: "see", attachments: [text] });
   const beforeReading = await run(host, [say]);
   const afterReading = await run(host, [["read_file", { path: "inbox/none" }], say]);
   const working = run(host, [shell("git push --force"), shell("echo third")]);
-  const asked = async () => jsonLines((await host.cli("approvals", "list", "--json")).stdout);
-  await expect.poll(asked, { timeout: 60_000 }).toHaveLength(1);
-  const [approval] = await asked();
+  const asked = () => host.control.call(listApprovals, { group: "family", all: false });
+  await expect.poll(asked).toHaveLength(1);
+  const [approval] = jsonLines((await host.cli("approvals", "list", "--json")).stdout);
   await host.cli("approvals", "deny", String(approval?.["code"]));
   const risky = await working;
 

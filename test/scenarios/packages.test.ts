@@ -4,9 +4,11 @@ import { afterAll, expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
+import { eventsOf } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
+import { pruneImages } from "../../src/operations/images/operations.ts";
 
 /** In names of packages, so that no image of an earlier run is taken. */
 const run = randomBytes(4).toString("hex");
@@ -14,7 +16,7 @@ const code = /Code ([0-9A-Z]{6})/;
 const bob = { sender: { id: "bob", name: "Bob" } };
 
 /** Builds take what the machine and a mirror of Debian give them. */
-const buildMs = 400_000;
+const buildMs = 1_200_000;
 
 afterAll(() => removeImagesWith(run));
 
@@ -42,12 +44,8 @@ function shell(command: string): string {
   return say("shell", { command });
 }
 
-async function events(host: TestHost, type: string): Promise<Record<string, unknown>[]> {
-  return jsonLines((await host.cli("events", "tail", "--after", "0", "--type", type, "--json")).stdout);
-}
-
 async function untilEvents(host: TestHost, type: string, count: number): Promise<void> {
-  await expect.poll(async () => (await events(host, type)).length, { timeout: 240_000 }).toBe(count);
+  await expect.poll(async () => (await eventsOf(host, type)).length, { timeout: buildMs }).toBe(count);
 }
 
 async function imagesOf(host: TestHost): Promise<Record<string, unknown>[]> {
@@ -72,10 +70,10 @@ test(
     const said = await host.say("family", look);
     const meanwhile = await host.ask("plain", shell("command -v tree || echo none"));
     const early = await host.cli("status");
-    const first = await host.replyTo(said.id);
+    const first = await host.replyTo(said.id, { waitSeconds: buildMs / 1_000 });
     const prompt = model.requests.at(-1)?.system;
     const twin = await host.ask("twin", shell("tree --version"));
-    const built = await events(host, "image.built");
+    const built = await eventsOf(host, "image.built");
     const ready = await imagesOf(host);
     const doctor = await host.cli("doctor", "--json");
 
@@ -94,7 +92,8 @@ test(
     await host.cli("groups", "unset", "twin", "image");
     const without = await host.ask("family", shell("command -v tree || echo none"));
     await host.ask("twin", shell("true"));
-    await expect.poll(async () => (await host.cli("image", "prune")).stdout, { timeout: 60_000 }).toContain("nothing");
+    await expect.poll(() => host.control.call(pruneImages, {})).toEqual([]);
+    expect((await host.cli("image", "prune")).stdout).toContain("nothing");
     const left = await imagesOf(host);
 
     expect(meanwhile.text).toContain("so: none\n");
@@ -140,7 +139,7 @@ test(
     const refused = await host.ask("club", say("request_packages", { npm: ["https://evil.example/x.tgz"] }));
     const said = await host.say("club", say("request_packages", { npm: [greets], reason: "to greet" }));
     const card = async () => (await host.replies()).find(({ text }) => code.test(text));
-    await expect.poll(card, { timeout: 60_000 }).toBeDefined();
+    await expect.poll(card).toBeDefined();
     const asked = (await card())?.text ?? "";
     const byMember = await host.ask("club", `/approve ${code.exec(asked)?.[1]}`);
     await host.ask("club", `/approve ${code.exec(asked)?.[1]}`, bob);
@@ -170,7 +169,7 @@ test(
       expect.objectContaining({ path: "image", value: { apt: [], pip: [], npm: [greets] }, from: "groups set" }),
     );
     expect(restarted.text).toContain("so: greetings\n");
-    expect(await events(host, "image.built")).toHaveLength(1);
+    expect(await eventsOf(host, "image.built")).toHaveLength(1);
     expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
   },
   buildMs,

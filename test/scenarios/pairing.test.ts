@@ -1,11 +1,8 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
+import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
-import { AppRig } from "../support/whatsapp/app-rig.ts";
-
-// Several starts of the host in one test.
-vi.setConfig({ testTimeout: 300_000 });
 
 function codeIn(texts: readonly string[]): string {
   return /code: (\w{8})\./.exec(texts.at(-1) ?? "")?.[1] ?? "";
@@ -59,11 +56,12 @@ test.for([
 ] as const)(
   "with access.dm: %s only these direct chats are answered, and all others hear nothing",
   async ([dm, answered, refusals]) => {
-    await using host = await openEmbeddedHost({ access: { dm }, people: { ann: { ids: ["fake:friend"] } } });
+    const config = { access: { dm }, people: { ann: { ids: ["fake:friend"] } } };
+    await using host = await openEmbeddedHost(config, { agents: new AgentsInProcess() });
     const { channel } = host;
 
     for (const from of ["friend", "stranger", "friend", "stranger"]) {
-      await channel.say(`${from}@x`, "run echo here", { sender: from, direct: true });
+      await channel.say(`${from}@x`, "hello", { sender: from, direct: true });
     }
     await expect.poll(() => answered.map((chat) => channel.heard(chat).length > 0)).toEqual(answered.map(() => true));
     const groups = jsonLines((await host.cli("groups", "list", "--json")).stdout).map(({ chat }) => chat);
@@ -78,27 +76,3 @@ test.for([
     );
   },
 );
-
-test("on WhatsApp a pairing outlives a kill of the host, and lets in only the chat that has the code", async () => {
-  await using rig = await AppRig.start(({ messages }) => ({ text: `answer ${messages.length}` }));
-  const { ann, bob, host, model } = rig;
-  const { bot } = rig.whatsapp;
-
-  await ann.say(bot, "hello");
-  await expect.poll(async () => codeIn(await ann.texts())).toMatch(/^\w{8}$/);
-  const code = codeIn(await ann.texts());
-  await host.end("SIGKILL");
-  await host.boot();
-  await ann.say(bot, "are you there?");
-  await bob.say(bot, `/approve ${code}`);
-  await expect.poll(async () => (await bob.texts()).length).toBe(1);
-  const approved = await host.cli("pairing", "approve", code, "--name", "ann", "--json");
-  await expect.poll(async () => (await ann.texts()).length).toBe(2);
-  await ann.say(bot, "and now?");
-  await expect.poll(async () => (await ann.texts()).length).toBe(3);
-
-  expect(JSON.parse(approved.stdout)).toMatchObject({ group: "ann", chat: `${ann.lid}@lid` });
-  expect((await ann.texts()).at(-1)).toMatch(/^answer /);
-  expect(await bob.texts()).toEqual([expect.stringContaining("I do not know you yet")]);
-  expect(JSON.stringify(model.requests)).not.toContain("are you there?");
-});

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import { freePort } from "../support/free-port.ts";
 import { TestHost } from "../support/host.ts";
+import { eventsOf } from "../support/host-records.ts";
 import { LinePeer } from "../support/line-peer.ts";
 import { examplePlugins } from "../support/plugins.ts";
 
@@ -41,9 +42,7 @@ async function pidOf(home: string, plugin: string): Promise<number> {
 
 async function peerAt(port: number): Promise<LinePeer> {
   let peer: LinePeer | undefined;
-  await expect
-    .poll(async () => (peer = await LinePeer.open(port).catch((): undefined => undefined)), { timeout: 20_000 })
-    .toBeDefined();
+  await expect.poll(async () => (peer = await LinePeer.open(port).catch((): undefined => undefined))).toBeDefined();
   return peer as LinePeer;
 }
 
@@ -54,7 +53,7 @@ test("a message comes in by a plugin's channel, its provider calls a plugin's to
   using peer = await peerAt(port);
 
   peer.say({ id: "1", chat: "den", sender: "Long John", text: "weather of Rome" });
-  await expect.poll(() => peer.heard("den"), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => peer.heard("den")).toHaveLength(1);
 
   expect(peer.heard("den")[0]).toContain("sun in Rome, 20 °F");
   const log = await readFile(join(host.home, "logs", "host.log"), "utf8");
@@ -63,13 +62,11 @@ test("a message comes in by a plugin's channel, its provider calls a plugin's to
 
   process.kill(await pidOf(host.home, "crabpot-line"), "SIGKILL");
   await expect
-    .poll(async () => jsonLines((await host.cli("events", "tail", "--type", "plugin.ended", "--json")).stdout), {
-      timeout: 20_000,
-    })
+    .poll(() => eventsOf(host, "plugin.ended"))
     .toMatchObject([{ data: { plugin: "crabpot-line", failures: 1 } }]);
   using again = await peerAt(port);
   again.say({ id: "2", chat: "den", sender: "Long John", text: "still there?" });
-  await expect.poll(() => again.heard("den"), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => again.heard("den")).toHaveLength(1);
   expect(again.heard("den")[0]).toContain("still there?");
 });
 
@@ -81,7 +78,7 @@ test("a plugin whose files have changed is refused and told of, and the others w
   using peer = await peerAt(port);
 
   peer.say({ id: "1", chat: "den", sender: "Long John", text: "weather of Rome" });
-  await expect.poll(() => peer.heard("den"), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => peer.heard("den")).toHaveLength(1);
   const [status] = jsonLines((await host.cli("status", "--json")).stdout);
   const records = jsonLines((await host.cli("audit", "tail", "--json")).stdout);
 

@@ -1,14 +1,47 @@
 import { chown, mkdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
-import { TestHost } from "../support/host.ts";
-import { modelKey, runsInOrder, startModelHost } from "../support/model-host.ts";
+import { modelKey, runsInOrder } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+/** Groups whose messages say what is run. */
+const scripted = { model: "scripted" };
+
+const folder = await temporaryFolder();
+afterAll(() => folder[Symbol.asyncDispose]());
+const root = join(folder.path, "projects");
+for (const name of ["site", "docs", "hidden/.ssh", "roots"]) await mkdir(join(root, name), { recursive: true });
+const ownUid = process.getuid?.() ?? 0;
+const owner = ownUid === 0 ? 1234 : ownUid;
+if (ownUid === 0) for (const name of ["site", "docs"]) await chown(join(root, name), owner, owner);
+const mounts = [
+  { source: join(root, "site"), target: "site", access: "rw" },
+  { source: join(root, "docs"), target: "docs", access: "ro" },
+  { source: join(root, "hidden"), target: "hidden", access: "rw" },
+  ...(ownUid === 0 ? [{ source: join(root, "roots"), target: "roots", access: "rw" }] : []),
+];
+
+const hosts = shareModelHost({
+  groups: {
+    nobody: {},
+    searching: {},
+    calling: {},
+    attacked: scripted,
+    other: scripted,
+    mounted: { ...scripted, mounts },
+  },
+  mounts: { roots: [{ path: root, access: "rw" }] },
+  models: { routes: { main: ["gpt/test-model"], scripted: ["offline/scripted"] } },
+  providers: { offline: { kind: "offline" } },
+  config: { sandbox: { pids: 100, memoryMb: 256 } },
+});
+
 test("inside, the agent is nobody: own uid, no capability, no privilege to gain, filtered, no network, read-only root", async () => {
-  await using running = await startModelHost(
+  const group = hosts.group(
+    "nobody",
     runsInOrder(
       "id -u; id -G",
       "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status",
@@ -18,7 +51,7 @@ test("inside, the agent is nobody: own uid, no capability, no privilege to gain,
     ),
   );
 
-  const { text } = await running.host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   const uid = Number(/^\d+$/m.exec(text)?.[0]);
   expect(uid).toBeGreaterThan(1000);
@@ -33,14 +66,15 @@ test("inside, the agent is nobody: own uid, no capability, no privilege to gain,
 });
 
 test("no key is anywhere in the container, and no engine socket", async () => {
-  await using running = await startModelHost(
+  const group = hosts.group(
+    "searching",
     runsInOrder(
       `grep -rIl '${modelKey.slice(3, 12)}' / --exclude-dir=proc --exclude-dir=sys 2>/dev/null | head`,
       "find / -xdev -type s 2>/dev/null; find / -name 'docker.sock' -o -name 'podman.sock' 2>/dev/null; echo searched",
     ),
   );
 
-  const { text } = await running.host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   expect(text.replaceAll(/\[exit code.*\]/g, "").trim()).toBe("searched");
 });
@@ -57,9 +91,9 @@ test("AF_VSOCK, AF_ALG, raw sockets, namespaces and io_uring are refused", async
     "sock('vsock', 40, 1, 0); sock('alg', 38, 5, 0); sock('packet', 17, 3, 0); sock('raw', 2, 3, 1); sock('unix', 1, 1, 0)",
     "call('io_uring_setup', 425, 8, None); call('unshare', 272, 0x10000000); call('bpf', 321, 0, None, 0)",
   ].join("\n");
-  await using running = await startModelHost(runsInOrder(`python3 - <<'END'\n${program}\nEND`));
+  const group = hosts.group("calling", runsInOrder(`python3 - <<'END'\n${program}\nEND`));
 
-  const { text } = await running.host.ask("family", "@crab go");
+  const { text } = await group.ask("@crab go");
 
   for (const name of ["vsock", "alg", "packet", "raw", "io_uring_setup", "unshare", "bpf"]) {
     expect(text).toMatch(new RegExp(`^${name} E[A-Z]+$`, "m"));
@@ -68,10 +102,7 @@ test("AF_VSOCK, AF_ALG, raw sockets, namespaces and io_uring are refused", async
 });
 
 test("a fork bomb and a memory hog stay inside, and the next turn works", async () => {
-  await using host = await TestHost.start({
-    groups: { attacked: {}, other: {} },
-    config: { sandbox: { pids: 100, memoryMb: 256 } },
-  });
+  const { host } = hosts.running;
 
   await host.say("attacked", "@crab run bomb() { bomb | bomb & }; bomb; sleep 5", { id: "bomb" });
   const other = await host.ask("other", "@crab run echo unharmed");
@@ -85,28 +116,13 @@ test("a fork bomb and a memory hog stay inside, and the next turn works", async 
 });
 
 test("a writable mount is shared with its owner's uid, a read-only one cannot be written, a refused one is not there", async () => {
-  await using folder = await temporaryFolder();
-  const root = join(folder.path, "projects");
-  for (const name of ["site", "docs", "hidden/.ssh", "roots"]) await mkdir(join(root, name), { recursive: true });
-  const ownUid = process.getuid?.() ?? 0;
-  const owner = ownUid === 0 ? 1234 : ownUid;
-  if (ownUid === 0) for (const name of ["site", "docs"]) await chown(join(root, name), owner, owner);
-  const mounts = [
-    { source: join(root, "site"), target: "site", access: "rw" },
-    { source: join(root, "docs"), target: "docs", access: "ro" },
-    { source: join(root, "hidden"), target: "hidden", access: "rw" },
-    ...(ownUid === 0 ? [{ source: join(root, "roots"), target: "roots", access: "rw" }] : []),
-  ];
-  await using host = await TestHost.start({
-    groups: { family: { mounts } },
-    mounts: { roots: [{ path: dirname(join(root, "x")), access: "rw" }] },
-  });
+  const { host } = hosts.running;
 
   const { text } = await host.ask(
-    "family",
+    "mounted",
     "@crab run id -u; echo made > /workspace/extra/site/file; touch /workspace/extra/docs/x 2>&1; ls /workspace/extra",
   );
-  const check = await host.cli("mounts", "check", "family", "--json");
+  const check = await host.cli("mounts", "check", "mounted", "--json");
 
   expect(text).toContain(String(owner));
   expect((await stat(join(root, "site/file"))).uid).toBe(owner);
@@ -130,8 +146,8 @@ test("a writable mount is shared with its owner's uid, a read-only one cannot be
 });
 
 test("the audit log of all this verifies, and names the record that was changed afterwards", async () => {
-  await using host = await TestHost.start();
-  await host.ask("family", "@crab run echo proof");
+  const { host } = hosts.running;
+  await host.ask("other", "@crab run echo proof");
   await host.end("SIGTERM");
 
   const good = await host.cli("audit", "verify", "--json");

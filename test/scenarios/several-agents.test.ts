@@ -1,84 +1,113 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { startModelHost } from "../support/model-host.ts";
+import type { TestHost } from "../support/host.ts";
+import { eventsOf } from "../support/host-records.ts";
+import { startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { keepRunning, restart } from "../support/restarts.ts";
+import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
 const agents = { scout: { instructions: "You look things up." }, clerk: { tools: ["read_file"] } };
-const family = { channel: "http", chat: "family", trigger: "always", agents: ["main", "scout"] };
+const family = { trigger: "always", agents: ["main", "scout"] };
+const admins = { members: { default: "admin" } };
+
+const hosts = shareModelHost({
+  groups: {
+    folders: family,
+    named: family,
+    losing: family,
+    proposing: { ...family, agents: ["main", "scout", "clerk"], ...admins },
+    stopping: { ...family, ...admins },
+    killed: family,
+  },
+  config: { agents: { ...agents, clerk: { ...agents.clerk, permissions: [{ tool: "shell", action: "deny" }] } } },
+  withoutContainers: ["named", "stopping", "killed"],
+});
+keepRunning(() => hosts.running);
+beforeAll(() => Promise.all(["named", "stopping", "killed"].map((name) => makeFolder(hosts.running.host, name))));
+
+/** Where there are containers, they bring the folders of further agents. */
+async function makeFolder({ home }: TestHost, group: string): Promise<void> {
+  await mkdir(join(home, "groups", `${group}@scout`), { recursive: true, mode: 0o700 });
+}
 
 function nameOf({ system }: Pick<ModelServerRequest, "system">): string {
   return /You are (\w+),/.exec(system)?.[1] ?? "";
 }
 
-async function keysOf(host: { cli(...args: string[]): Promise<{ stdout: string }> }): Promise<string[]> {
-  const { stdout } = await host.cli("sessions", "list", "--json");
-  return jsonLines(stdout)
-    .map(({ key }) => String(key))
+async function keysOf({ name, host }: TestGroup): Promise<string[]> {
+  const sessions = await host.control.call(listSessions, {});
+  return sessions
+    .filter(({ group }) => group === name)
+    .map(({ key }) => key)
     .toSorted();
 }
 
 test("agents of one group answer what is for them, each once, each in its own conversation and folder", async () => {
-  await using running = await startModelHost(
-    (request) => {
-      const name = nameOf(request);
-      const results = request.messages.filter(({ role }) => role === "tool");
-      if (request.lastText.includes("write it down") && results.length === 0)
-        return { toolCalls: [{ name: "shell", input: { command: `echo by ${name} > mine; cat mine` } }] };
-      return { text: `${name} after ${request.messages.filter(({ role }) => role === "user").length}` };
-    },
-    { groups: { family }, config: { agents } },
-  );
-  const { host, model } = running;
+  const group = hosts.group("folders", (request) => {
+    const name = nameOf(request);
+    const results = request.messages.filter(({ role }) => role === "tool");
+    if (request.lastText.includes("write it down") && results.length === 0)
+      return { toolCalls: [{ name: "shell", input: { command: `echo by ${name} > mine; cat mine` } }] };
+    return { text: `${name} after ${request.messages.filter(({ role }) => role === "user").length}` };
+  });
 
-  const plain = await host.ask("family", "hello");
-  const scouted = await host.ask("family", "@scout hello");
-  const both = await host.say("family", "@crab and @scout, write it down");
+  const plain = await group.ask("hello");
+  const scouted = await group.ask("@scout hello");
+  const both = await group.say("@crab and @scout, write it down");
   await expect
-    .poll(async () => (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(both.id)))
+    .poll(async () => (await group.replies()).filter(({ inReplyTo }) => inReplyTo.includes(both.id)))
     .toHaveLength(2);
-  const answered = (await host.replies()).find(({ text }) => text.startsWith("scout after 1"));
-  const replied = await host.ask("family", "and you?", { replyTo: String(answered?.seq) });
+  const answered = (await group.replies()).find(({ text }) => text.startsWith("scout after 1"));
+  const replied = await group.ask("and you?", { replyTo: String(answered?.seq) });
 
   expect(plain).toMatchObject({ text: "crab after 1", agent: "crab" });
   expect(scouted).toMatchObject({ text: "scout after 1", agent: "scout" });
   expect(replied).toMatchObject({ text: "scout after 3", agent: "scout" });
-  const toBoth = (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(both.id));
+  const toBoth = (await group.replies()).filter(({ inReplyTo }) => inReplyTo.includes(both.id));
   expect(toBoth.map(({ text }) => text).toSorted()).toEqual(["crab after 2", "scout after 2"]);
-  expect(await keysOf(host)).toEqual(["main:http:family", "scout:http:family"]);
+  expect(await keysOf(group)).toEqual(["main:http:folders", "scout:http:folders"]);
   // What was for the first one is told to the other as what was said, not what it answered.
-  const first = model.requests.find((request) => nameOf(request) === "scout");
+  const first = group.requests.find((request) => nameOf(request) === "scout");
   expect(first?.lastText).toContain("hello");
   expect(first?.lastText).not.toContain("crab after 1");
-  expect(await readFile(join(host.home, "groups", "family", "mine"), "utf8")).toBe("by crab\n");
-  expect(await readFile(join(host.home, "groups", "family@scout", "mine"), "utf8")).toBe("by scout\n");
+  expect(await readFile(join(group.host.home, "groups", "folders", "mine"), "utf8")).toBe("by crab\n");
+  expect(await readFile(join(group.host.home, "groups", "folders@scout", "mine"), "utf8")).toBe("by scout\n");
 });
 
 test("a new name and a restart keep the conversations; commands are for all agents, or for the one that is named", async () => {
-  await using running = await startModelHost(
-    (request) => ({
-      text: `${nameOf(request)} after ${request.messages.filter(({ role }) => role === "user").length}`,
-    }),
-    { groups: { family }, config: { agents } },
+  const group = hosts.group("named", (request) => ({
+    text: `${nameOf(request)} after ${request.messages.filter(({ role }) => role === "user").length}`,
+  }));
+  const { host } = group;
+  await using stack = new AsyncDisposableStack();
+  stack.defer(
+    async () =>
+      void (await host.control.call(editSettings, {
+        edits: [{ path: ["agents", "scout", "name"], value: undefined }],
+      })),
   );
-  const { host } = running;
-  const asked = [await host.ask("family", "one"), await host.ask("family", "@scout one")];
+  const asked = [await group.ask("one"), await group.ask("@scout one")];
 
   await host.cli("config", "set", "agents.scout.name", "Ranger");
-  const unheard = await host.ask("family", "@scout two");
-  asked.push(unheard, await host.ask("family", "@Ranger two"));
-  await host.end("SIGKILL");
-  await host.boot();
-  asked.push(await host.ask("family", "three"), await host.ask("family", "@ranger three"));
-  const status = await host.ask("family", "/status");
-  const renewed = await host.ask("family", "@Ranger /new");
-  const unknown = await host.ask("family", "/new scout2");
-  asked.push(await host.ask("family", "four"), await host.ask("family", "@Ranger four"));
-  const all = await host.ask("family", "/new");
-  asked.push(await host.ask("family", "five"), await host.ask("family", "@Ranger five"));
+  const unheard = await group.ask("@scout two");
+  asked.push(unheard, await group.ask("@Ranger two"));
+  await restart(group.host);
+  asked.push(await group.ask("three"), await group.ask("@ranger three"));
+  const status = await group.ask("/status");
+  const renewed = await group.ask("@Ranger /new");
+  const unknown = await group.ask("/new scout2");
+  asked.push(await group.ask("four"), await group.ask("@Ranger four"));
+  const all = await group.ask("/new");
+  asked.push(await group.ask("five"), await group.ask("@Ranger five"));
 
   expect(asked.map(({ text }) => text)).toEqual([
     "crab after 1",
@@ -98,38 +127,41 @@ test("a new name and a restart keep the conversations; commands are for all agen
   expect(renewed.text).toContain("A new conversation with Ranger has begun");
   expect(unknown.text).toBe('There is no agent "scout2" here. There are crab, Ranger.');
   expect(all.text).toContain("A new conversation with crab, Ranger has begun");
-  expect(await keysOf(host)).toEqual(["main:http:family", "scout:http:family"]);
+  expect(await keysOf(group)).toEqual(["main:http:named", "scout:http:named"]);
 });
+
+/** As an operator who edits the file of a host that does not run. */
+async function loseAgents({ name, host }: TestGroup): Promise<void> {
+  const { groups } = parse(await readFile(join(host.home, "config.yaml"), "utf8")) as {
+    groups: Record<string, { agents?: unknown }>;
+  };
+  delete groups[name]?.agents;
+  await host.changeConfig({ groups });
+}
 
 test("an agent that its group loses at work ends its turn in its own folder; what waits for it is the first one's", async () => {
   const held = Promise.withResolvers<void>();
-  await using running = await startModelHost(
-    async (request) => {
-      const name = nameOf(request);
-      const results = request.messages.filter(({ role }) => role === "tool");
-      if (name === "scout" && results.length === 0) {
-        await held.promise;
-        return { toolCalls: [{ name: "shell", input: { command: "echo done > mine" } }] };
-      }
-      return { text: `by ${name}` };
-    },
-    { groups: { family }, config: { agents } },
-  );
-  const { host, model } = running;
-  const first = await host.say("family", "@scout one");
-  await expect.poll(() => model.requests.length).toBe(1);
-  const second = await host.say("family", "@scout two");
-  await host.end("SIGKILL");
-  await host.changeConfig({ groups: { family: { channel: "http", chat: "family", trigger: "always" } } });
-  await host.boot();
-  const taken = await host.replyTo(second.id);
+  const group = hosts.group("losing", async (request) => {
+    const name = nameOf(request);
+    const results = request.messages.filter(({ role }) => role === "tool");
+    if (name === "scout" && results.length === 0) {
+      await held.promise;
+      return { toolCalls: [{ name: "shell", input: { command: "echo done > mine" } }] };
+    }
+    return { text: `by ${name}` };
+  });
+  const first = await group.say("@scout one");
+  await expect.poll(() => group.requests.length).toBe(1);
+  const second = await group.say("@scout two");
+  await restart(group.host, { between: () => loseAgents(group) });
+  const taken = await group.replyTo(second.id);
   held.resolve();
-  const ended = await host.replyTo(first.id);
+  const ended = await group.replyTo(first.id);
 
   expect([taken.text, ended.text]).toEqual(["by crab", "by scout"]);
-  expect(await readFile(join(host.home, "groups", "family@scout", "mine"), "utf8")).toBe("done\n");
+  expect(await readFile(join(group.host.home, "groups", "losing@scout", "mine"), "utf8")).toBe("done\n");
   expect(
-    (await host.replies())
+    (await group.replies())
       .map(({ inReplyTo }) => inReplyTo)
       .flat()
       .toSorted(),
@@ -138,92 +170,78 @@ test("an agent that its group loses at work ends its turn in its own folder; wha
 
 test("each agent gets what people send, under its own rules, and proposes changes of its own instructions", async () => {
   const content = "# Scout\nLook twice.";
-  await using running = await startModelHost(
-    (request) => {
-      const results = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
-      if (nameOf(request) === "clerk") return { text: request.tools.join(" ") };
-      if (request.lastText.includes("propose"))
-        return { toolCalls: [{ name: "propose_instructions", input: { content } }] };
-      if (request.lastText.includes("look"))
-        return { toolCalls: [{ name: "shell", input: { command: "cat inbox/*; echo changed > inbox/*" } }] };
-      return { text: results.at(-1) ?? "" };
-    },
-    {
-      groups: { family: { ...family, agents: ["main", "scout", "clerk"], members: { default: "admin" } } },
-      config: { agents: { ...agents, clerk: { permissions: [{ tool: "shell", action: "deny" }] } } },
-    },
-  );
-  const { host } = running;
+  const group = hosts.group("proposing", (request) => {
+    const results = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
+    if (nameOf(request) === "clerk") return { text: request.tools.join(" ") };
+    if (request.lastText.includes("propose"))
+      return { toolCalls: [{ name: "propose_instructions", input: { content } }] };
+    if (request.lastText.includes("look"))
+      return { toolCalls: [{ name: "shell", input: { command: "cat inbox/*; echo changed > inbox/*" } }] };
+    return { text: results.at(-1) ?? "" };
+  });
   const attachments = [{ name: "note.txt", mimeType: "text/plain", data: Buffer.from("a note").toString("base64") }];
 
-  const seen = await host.ask("family", "@scout look", { attachments });
-  const first = await host.ask("family", "look");
-  const clerk = await host.ask("family", "@clerk what can you do?");
-  await host.say("family", "@scout propose");
-  await expect.poll(async () => (await host.replies()).filter(({ text }) => text.includes("/approve"))).toHaveLength(1);
-  const card = (await host.replies()).find(({ text }) => text.includes("/approve"));
+  const seen = await group.ask("@scout look", { attachments });
+  const first = await group.ask("look");
+  const clerk = await group.ask("@clerk what can you do?");
+  await group.say("@scout propose");
+  await expect
+    .poll(async () => (await group.replies()).filter(({ text }) => text.includes("/approve")))
+    .toHaveLength(1);
+  const card = (await group.replies()).find(({ text }) => text.includes("/approve"));
   const [, code = ""] = /\/approve (\w+)/.exec(card?.text ?? "") ?? [];
-  await host.ask("family", `/approve ${code}`);
+  await group.ask(`/approve ${code}`);
 
   expect(seen.text).toContain("a note");
   expect(first.text).toContain("a note");
   expect(clerk.text).not.toContain("shell");
   expect(clerk.text).toContain("read_file");
   expect(card).toMatchObject({ agent: "scout" });
-  await expect.poll(() => host.readGroupFile("family@scout", "AGENTS.md")).toBe(content);
-  expect(await host.readGroupFile("family", "AGENTS.md")).not.toBe(content);
+  await expect.poll(() => group.host.readGroupFile("proposing@scout", "AGENTS.md")).toBe(content);
+  expect(await group.readFile("AGENTS.md")).not.toBe(content);
 });
 
 test("what one of several agents does is stopped alone, its sub-agents with it", async () => {
   const held = Promise.withResolvers<void>();
-  await using running = await startModelHost(
-    async (request) => {
-      const { system, lastText, toolOutputs } = request;
-      if (system.includes("You are a sub-agent of") || lastText.includes("take long")) await held.promise;
-      const isAsked = nameOf(request) === "scout" && toolOutputs.length === 0;
-      if (isAsked) return { toolCalls: [{ name: "spawn_agent", input: { task: "count", background: true } }] };
-      return { text: `by ${nameOf(request)}` };
-    },
-    { groups: { family: { ...family, members: { default: "admin" } } }, config: { agents } },
-  );
-  const { host, model } = running;
-  await host.ask("family", "@scout begin");
-  const slow = await host.say("family", "@crab take long");
-  await expect.poll(() => model.requests.length, { timeout: 60_000 }).toBe(4);
+  const group = hosts.group("stopping", async (request) => {
+    const { system, lastText, toolOutputs } = request;
+    if (system.includes("You are a sub-agent of") || lastText.includes("take long")) await held.promise;
+    const isAsked = nameOf(request) === "scout" && toolOutputs.length === 0;
+    if (isAsked) return { toolCalls: [{ name: "spawn_agent", input: { task: "count", background: true } }] };
+    return { text: `by ${nameOf(request)}` };
+  });
+  await group.ask("@scout begin");
+  const slow = await group.say("@crab take long");
+  await expect.poll(() => group.requests.length).toBe(4);
 
-  const stopped = await host.ask("family", "@scout /stop");
+  const stopped = await group.ask("@scout /stop");
   held.resolve();
-  const answered = await host.replyTo(slow.id);
+  const answered = await group.replyTo(slow.id);
 
   expect(stopped.text).toContain('Stopped by "Ann".');
   expect(answered.text).toBe("by crab");
-  const sub = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
+  const sub = await group.host.control.call(listSubAgents, { group: "stopping", all: true });
   expect(sub).toMatchObject([{ task: "count", state: "cancelled" }]);
 });
 
 test("a message that two agents work on when the host is killed is answered by each of them, once", async () => {
   const held = Promise.withResolvers<void>();
-  await using running = await startModelHost(
-    async (request) => {
-      await held.promise;
-      return { text: `by ${nameOf(request)}` };
-    },
-    { groups: { family }, config: { agents } },
-  );
-  const { host, model } = running;
+  const group = hosts.group("killed", async (request) => {
+    await held.promise;
+    return { text: `by ${nameOf(request)}` };
+  });
   const id = "told-to-both";
-  await host.say("family", "@crab @scout hello", { id });
-  await expect.poll(() => model.requests.length).toBe(2);
-  await host.end("SIGKILL");
-  await host.boot();
-  const again = await host.say("family", "@crab @scout hello", { id });
+  await group.say("@crab @scout hello", { id });
+  await expect.poll(() => group.requests.length).toBe(2);
+  await restart(group.host);
+  const again = await group.say("@crab @scout hello", { id });
   held.resolve();
-  await expect.poll(async () => (await host.replies()).length).toBe(2);
-  const status = await host.ask("family", "/status");
+  await expect.poll(async () => (await group.replies()).length).toBe(2);
+  const status = await group.ask("/status");
 
   expect(again.body).toMatchObject({ duplicate: true });
   expect(status.text).toContain("idle, 0 waiting");
-  const replies = (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(id));
+  const replies = (await group.replies()).filter(({ inReplyTo }) => inReplyTo.includes(id));
   expect(replies.map(({ text, agent }) => `${agent}: ${text}`).toSorted()).toEqual([
     "crab: by crab",
     "scout: by scout",
@@ -231,7 +249,7 @@ test("a message that two agents work on when the host is killed is answered by e
 });
 
 test("each agent recalls what was said to it and what it answered, and nothing that was said to the other", async () => {
-  await using running = await startModelHost(
+  await using running = await startWithoutContainers(
     (request) => ({ text: request.lastText.includes("called") ? `${nameOf(request)} has heard it` : "ok" }),
     {
       groups: { family },
@@ -239,6 +257,7 @@ test("each agent recalls what was said to it and what it answered, and nothing t
     },
   );
   const { host, model } = running;
+  await makeFolder(host, "family");
   const kept = async (...whose: string[]): Promise<string[]> => {
     const { stdout } = await host.cli("memory", "list", "--group", "family", ...whose, "--json");
     return jsonLines(stdout)
@@ -248,9 +267,9 @@ test("each agent recalls what was said to it and what it answered, and nothing t
 
   await host.ask("family", "the dog is called Rex");
   await host.ask("family", "@scout the boat is called Wanda");
-  await expect.poll(() => kept(), { timeout: 20_000 }).toEqual(["crab has heard it", "the dog is called Rex"]);
+  await expect.poll(() => kept(), { interval: 500 }).toEqual(["crab has heard it", "the dog is called Rex"]);
   await expect
-    .poll(() => kept("--agent", "scout"), { timeout: 20_000 })
+    .poll(() => kept("--agent", "scout"), { interval: 500 })
     .toEqual(["@scout the boat is called Wanda", "scout has heard it"]);
   await host.ask("family", "/new");
   await host.ask("family", "which names have the dog and the boat?");
@@ -266,8 +285,6 @@ test("each agent recalls what was said to it and what it answered, and nothing t
   expect(recalled[0]?.[1]).not.toContain("Wanda");
   expect(recalled[1]?.[1]).not.toContain("Rex");
   expect(listed.text).toBe("scout remembers no facts yet.");
-  const events = jsonLines(
-    (await host.cli("events", "tail", "--after", "0", "--type", "memory.kept", "--json")).stdout,
-  );
-  expect(new Set(events.map(({ data }) => (data as { agent?: string }).agent))).toEqual(new Set([undefined, "scout"]));
+  const events = await eventsOf(host, "memory.kept");
+  expect(new Set(events.map(({ data }) => data["agent"]))).toEqual(new Set([undefined, "scout"]));
 });

@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { eventsOf } from "../support/host-records.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { keepRunning, restart } from "../support/restarts.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 
 /** Calls what stands as JSON between the brackets of the message, one after another, and says what came of it. */
 const calls: ModelScript = ({ messages }) => {
@@ -55,6 +57,21 @@ args = { page = "Which" }
 timeout_s = 5
 `;
 
+const open = { skills: "all" };
+
+const hosts = shareModelHost({
+  groups: {
+    family: open,
+    plain: {},
+    strict: { ...open, policy: { tools: { shell: "deny" } } },
+    picky: { ...open, policy: { tools: { speech__greet: "deny" } } },
+    asked: { ...open, members: { "http:bob": "admin" }, policy: { tools: { shell: "ask" } } },
+  },
+  config: { policy: { preset: "open" } },
+  withoutContainers: ["plain", "strict"],
+});
+keepRunning(() => hosts.running);
+
 async function installSkill(host: TestHost, manifest: string) {
   const folder = join(host.home, "sources/speech");
   await mkdir(join(folder, "scripts"), { recursive: true });
@@ -67,19 +84,17 @@ async function installSkill(host: TestHost, manifest: string) {
 }
 
 test("tools of a skill are offered to groups that have it, run in their container with exact values, and are judged as commands", async () => {
-  const groups = {
-    family: { skills: "all" },
-    plain: {},
-    strict: { skills: "all", policy: { tools: { shell: "deny" } } },
-    picky: { skills: "all", policy: { tools: { speech__greet: "deny" } } },
-  };
-  await using running = await startModelHost(calls, { groups, config: { policy: { preset: "open" } } });
-  const { host, model } = running;
+  const group = hosts.group("family", calls);
+  const [plain, strict, picky] = [
+    hosts.group("plain", calls),
+    hosts.group("strict", calls),
+    hosts.group("picky", calls),
+  ];
+  const { host } = group;
   const shown = await installSkill(host, toml);
   const evil = `$(touch /workspace/group/EVIL)'; touch /workspace/group/EVIL; echo '`;
 
-  const { text } = await host.ask(
-    "family",
+  const { text } = await group.ask(
     say(
       call("speech__greet", { who: evil }),
       call("speech__count", { text: "four" }),
@@ -88,12 +103,12 @@ test("tools of a skill are offered to groups that have it, run in their containe
       call("shell", { command: "ls /workspace/group" }),
     ),
   );
-  const offered = model.requests.at(-1)?.tools ?? [];
-  await host.ask("plain", "@crab hello");
-  const others = model.requests.at(-1)?.tools ?? [];
-  const strict = await host.ask("strict", say(call("speech__greet", { who: "x" })));
-  const strictTools = model.requests.at(-1)?.tools ?? [];
-  const picky = await host.ask("picky", say(call("speech__greet", { who: "x" }), call("speech__count", { text: "x" })));
+  const offered = group.requests.at(-1)?.tools ?? [];
+  await plain.ask("@crab hello");
+  const others = plain.requests.at(-1)?.tools ?? [];
+  const byStrict = await strict.ask(say(call("speech__greet", { who: "x" })));
+  const strictTools = strict.requests.at(-1)?.tools ?? [];
+  const byPicky = await picky.ask(say(call("speech__greet", { who: "x" }), call("speech__count", { text: "x" })));
   const listed = jsonLines((await host.cli("tools", "list", "--group", "family", "--json")).stdout);
   const outputs = text.split("\n---\n");
 
@@ -110,46 +125,39 @@ test("tools of a skill are offered to groups that have it, run in their containe
   ]);
   expect(others.filter((name) => name.startsWith("speech__"))).toEqual([]);
   expect(strictTools.filter((name) => name.startsWith("speech__"))).toEqual([]);
-  expect(strict.text).not.toContain("HELLO");
-  expect(picky.text).toContain("does not allow");
-  expect(picky.text).toContain("COUNTED 1");
+  expect(byStrict.text).not.toContain("HELLO");
+  expect(byPicky.text).toContain("does not allow");
+  expect(byPicky.text).toContain("COUNTED 1");
   expect(listed.find(({ name }) => name === "speech__count")).toMatchObject({ runs: "container", offered: true });
-  const told = jsonLines(
-    (await host.cli("events", "tail", "--after", "0", "--type", "tool.called", "--json")).stdout,
-  ) as { data: { name: string } }[];
-  expect(told.map(({ data }) => data.name)).toContain("speech__greet");
+  const told = await eventsOf(host, "tool.called", "family");
+  expect(told.map(({ data }) => data["name"])).toContain("speech__greet");
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 });
-
-async function cardsOf(host: TestHost) {
-  return (await host.replies()).filter(({ text }) => code.test(text));
-}
 
 const code = /Code ([0-9A-Z]{6})/;
 
 test("people are shown the command, and exactly that runs, though the skill is another one by then and the host was killed", async () => {
-  const groups = { family: { skills: "all", members: { "http:bob": "admin" }, policy: { tools: { shell: "ask" } } } };
-  await using running = await startModelHost(calls, { groups, config: { policy: { preset: "open" } } });
-  const { host } = running;
+  const group = hosts.group("asked", calls);
+  const { host } = group;
   await installSkill(host, toml);
+  const cards = async () => (await group.replies()).filter(({ text }) => code.test(text));
   const cardAfter = async (seen: number): Promise<string> => {
-    await expect.poll(async () => (await cardsOf(host)).length, { timeout: 60_000 }).toBeGreaterThan(seen);
-    return (await cardsOf(host)).at(-1)?.text ?? "";
+    await expect.poll(async () => (await cards()).length).toBeGreaterThan(seen);
+    return (await cards()).at(-1)?.text ?? "";
   };
   const approve = async (card: string, scope: string): Promise<void> => {
     const text = `/approve ${code.exec(card)?.[1] ?? ""} ${scope}`;
-    await host.ask("family", text, { sender: { id: "bob", name: "Bob" } });
+    await group.ask(text, { sender: { id: "bob", name: "Bob" } });
   };
 
-  const said = await host.say("family", say(call("speech__greet", { who: "Ann's" })));
+  const said = await group.say(say(call("speech__greet", { who: "Ann's" })));
   const card = await cardAfter(0);
   await installSkill(host, toml.replace("HELLO", "GOODBYE"));
-  await host.end("SIGKILL");
-  await host.boot();
+  await restart(host);
   await approve(card, "always");
-  const answer = await host.replyTo(said.id);
+  const answer = await group.replyTo(said.id);
   // What was allowed for always was another command.
-  const again = await host.say("family", say(call("speech__greet", { who: "Ann's" })));
+  const again = await group.say(say(call("speech__greet", { who: "Ann's" })));
   const other = await cardAfter(1);
   await approve(other, "once");
 
@@ -157,5 +165,5 @@ test("people are shown the command, and exactly that runs, though the skill is a
   expect(card).toContain(String.raw`printf 'HELLO %s\n' 'Ann'\\''s'`);
   expect(answer.text).toContain("HELLO Ann's");
   expect(other).toContain("GOODBYE");
-  expect((await host.replyTo(again.id)).text).toContain("GOODBYE Ann's");
+  expect((await group.replyTo(again.id)).text).toContain("GOODBYE Ann's");
 });

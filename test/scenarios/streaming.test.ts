@@ -9,7 +9,13 @@ import { openEventSource, type SentEvent } from "../support/event-source.ts";
 import type { TestHost } from "../support/host.ts";
 import { atTerminal } from "../support/pseudo-terminal.ts";
 import { ScreenEmulator } from "../support/screen-emulator.ts";
-import { modelKey, runsInOrder, startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { modelKey, runsInOrder, startModelHost } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
+
+const hosts = shareModelHost({
+  groups: { grown: {}, begun: {}, printing: {}, late: {}, tailed: {} },
+  withoutContainers: ["grown", "begun", "late", "tailed"],
+});
 
 async function subscribe(host: TestHost, query = "?deltas=1") {
   return openEventSource(`${host.url}/v1/events${query}`, host.headers);
@@ -31,13 +37,14 @@ async function watchTurn(source: Awaited<ReturnType<typeof subscribe>>) {
 
 test("whoever watches sees the answer grow to what the chat gets, and of a try that failed nothing stays", async () => {
   const text = `<internal>let me see</internal>The key is ${modelKey}, and so on: ${"words ".repeat(30)}`;
-  await using running = await startWithoutContainers(({ index }) =>
-    index === 0 ? { fault: "cut", answer: { text: "A first try that is cut off in the middle" } } : { text },
+  let tries = 0;
+  const group = hosts.group("grown", () =>
+    (tries += 1) === 1 ? { fault: "cut", answer: { text: "A first try that is cut off in the middle" } } : { text },
   );
-  const { host } = running;
+  const { host } = group;
   using source = await subscribe(host);
 
-  const asked = host.ask("family", "@crab hi");
+  const asked = group.ask("@crab hi");
   const { deltas, answer, types } = await watchTurn(source);
   const reply = await asked;
 
@@ -47,19 +54,19 @@ test("whoever watches sees the answer grow to what the chat gets, and of a try t
   expect(types.filter((type) => type === "answer").length).toBeGreaterThan(1);
   expect(JSON.stringify(deltas)).not.toContain(modelKey.slice(0, 8));
   expect(JSON.stringify(deltas)).not.toContain("let me see");
-  expect(deltas[0]).toMatchObject({ group: "family", channel: "http", chat: "family", turn: reply.turn });
+  expect(deltas[0]).toMatchObject({ group: "grown", channel: "http", chat: "grown", turn: reply.turn });
 });
 
 test("the beginning of an answer is seen while its end is not written yet", async () => {
   const seen = Promise.withResolvers<void>();
-  await using running = await startWithoutContainers(() => ({
+  const group = hosts.group("begun", () => ({
     text: "The first words, and more.",
     holds: seen.promise,
   }));
-  const { host } = running;
+  const { host } = group;
   using source = await subscribe(host);
 
-  const asked = host.ask("family", "@crab hi");
+  const asked = group.ask("@crab hi");
   const first = await source.until(({ data }) => data["type"] === "answer");
   seen.resolve();
 
@@ -93,14 +100,14 @@ test("at a terminal the answer is seen while it is written, and stands there onc
 
 test("what a command prints is seen while it runs", async () => {
   const command = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over";
-  await using running = await startModelHost(runsInOrder(command, "touch go"));
-  const { host } = running;
+  const group = hosts.group("printing", runsInOrder(command, "touch go"));
+  const { host } = group;
   using source = await subscribe(host);
 
-  const asked = host.ask("family", "@crab run it");
+  const asked = group.ask("@crab run it");
   const doing = await source.until(({ data }) => data["type"] === "doing");
   const begun = await source.until(({ data }) => data["type"] === "output");
-  await writeFile(join(host.home, "groups/family/go"), "");
+  await writeFile(join(host.home, "groups/printing/go"), "");
   const over = await source.until(({ data }) => data["type"] === "output" && String(data["text"]).includes("over"));
   const reply = await asked;
 
@@ -113,34 +120,35 @@ test("what a command prints is seen while it runs", async () => {
 test("an answer to which nobody came in time is not shown in part, and the next one is shown", async () => {
   const answering = Promise.withResolvers<void>();
   const watched = Promise.withResolvers<void>();
-  await using running = await startWithoutContainers(async ({ index }) => {
-    if (index > 0) return { text: "The second answer." };
+  let turns = 0;
+  const group = hosts.group("late", async () => {
+    if ((turns += 1) > 1) return { text: "The second answer." };
     answering.resolve();
     await watched.promise;
     return { text: "The first answer." };
   });
-  const { host } = running;
+  const { host } = group;
 
-  const first = host.ask("family", "@crab one");
+  const first = group.ask("@crab one");
   await answering.promise;
   using source = await subscribe(host);
   watched.resolve();
   await first;
-  await host.ask("family", "@crab two");
+  await group.ask("@crab two");
   const { answer } = await watchTurn(source);
 
   expect(answer).toBe("The second answer.");
 });
 
 test("crabpot events tail --follow --deltas prints what turns do among the events, as JSON lines", async () => {
-  await using running = await startWithoutContainers(() => ({ text: "Hello there." }));
-  const { host } = running;
+  const group = hosts.group("tailed", () => ({ text: "Hello there." }));
+  const { host } = group;
   const tail = startCrabpot(host, "events", "tail", "--follow", "--deltas", "--json");
   let printed = "";
   tail.stdout.on("data", (chunk) => (printed += String(chunk)));
   await expect.poll(() => printed).toContain("operation.requested");
 
-  await host.ask("family", "@crab hi");
+  await group.ask("@crab hi");
   await expect.poll(() => printed).toContain('"type":"over"');
   tail.kill("SIGINT");
   await once(tail, "close");
@@ -151,9 +159,7 @@ test("crabpot events tail --follow --deltas prints what turns do among the event
 });
 
 test("--deltas without --follow is refused with what to do", async () => {
-  await using running = await startWithoutContainers(() => ({ text: "ok" }));
-
-  const { code, stderr } = await running.host.cli("events", "tail", "--deltas");
+  const { code, stderr } = await hosts.running.host.cli("events", "tail", "--deltas");
 
   expect(code).toBe(2);
   expect(stderr).toContain("--follow");

@@ -1,60 +1,62 @@
 import { expect, test } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
-import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { groupOf, startWithoutContainers } from "../support/model-host.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-family.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
-test("a sub-agent of a guest may do no more than the guest, and what it has read counts for its parent", async () => {
-  const rules = [
-    { tool: "shell", role: "guest", action: "deny" },
-    { tool: "write_file", origin: "agent", action: "deny" },
-  ];
-  await using running = await startModelHost(
-    (request) => {
-      const results = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
-      if (isSubAgent(request)) {
-        if (results.length > 0) return { text: `child: ${results.join(" ")}` };
-        return { toolCalls: [{ name: "shell", input: { command: "echo ran" } }] };
-      }
-      if (results.length === 0) return { toolCalls: [{ name: "spawn_agent", input: { task: "run it" } }] };
-      if (results.length === 1) return { toolCalls: [{ name: "write_file", input: { path: "washed", content: "x" } }] };
-      return { text: `so: ${results.join(" ")}` };
-    },
-    {
-      groups: {
-        family: {
-          members: { default: "member", "http:gus": "guest" },
-          policy: { rules },
-        },
+const hosts = shareModelHost({
+  groups: {
+    guests: {
+      members: { default: "member", "http:gus": "guest" },
+      policy: {
+        rules: [
+          { tool: "shell", role: "guest", action: "deny" },
+          { tool: "write_file", origin: "agent", action: "deny" },
+        ],
       },
     },
-  );
-  const { host } = running;
+    asking: { policy: { tools: { shell: "ask" } } },
+  },
+  withoutContainers: ["guests"],
+});
 
-  const ofGuest = await host.ask("family", "@crab do it", { sender: { id: "gus", name: "Gus" } });
+test("a sub-agent of a guest may do no more than the guest, and what it has read counts for its parent", async () => {
+  const group = hosts.group("guests", (request) => {
+    const results = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
+    if (isSubAgent(request)) {
+      if (results.length > 0) return { text: `child: ${results.join(" ")}` };
+      return { toolCalls: [{ name: "shell", input: { command: "echo ran" } }] };
+    }
+    if (results.length === 0) return { toolCalls: [{ name: "spawn_agent", input: { task: "run it" } }] };
+    if (results.length === 1) return { toolCalls: [{ name: "write_file", input: { path: "washed", content: "x" } }] };
+    return { text: `so: ${results.join(" ")}` };
+  });
+
+  const ofGuest = await group.ask("@crab do it", { sender: { id: "gus", name: "Gus" } });
 
   expect(ofGuest.text).toMatch(/child: Error: .*does not allow .*shell/);
   expect(ofGuest.text).toMatch(/does not allow .*write_file/);
-  expect(await host.readGroupFile("family", "washed")).toBe("");
-  const agents = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
-  expect(agents).toMatchObject([{ role: "guest" }]);
+  expect(await group.readFile("washed")).toBe("");
+  expect(await group.host.control.call(listSubAgents, { group: "guests", all: true })).toMatchObject([
+    { role: "guest" },
+  ]);
 });
 
 test("a call of a sub-agent that needs an approval is asked in the chat for that sub-agent, and runs when it is allowed", async () => {
-  await using running = await startModelHost(family(spawnsAll({}), runsOnce("echo ran")), {
-    config: { limits: { turnsPerHour: 0, loopTurns: 0 }, policy: { tools: { shell: "ask" } } },
-  });
-  const { host } = running;
-  const said = await host.say("family", "@crab do it");
-  const cards = async () => (await host.replies()).filter(({ text }) => /Code [0-9A-Z]{6}/.test(text));
-  await expect.poll(async () => (await cards()).length, { timeout: 60_000 }).toBe(1);
+  const group = hosts.group("asking", family(spawnsAll({}), runsOnce("echo ran")));
+  const { host } = group;
+  const said = await group.say("@crab do it");
+  const cards = async () => (await group.replies()).filter(({ text }) => /Code [0-9A-Z]{6}/.test(text));
+  await expect.poll(async () => (await cards()).length).toBe(1);
   const [card] = await cards();
   const [, code = ""] = /Code ([0-9A-Z]{6})/.exec(card?.text ?? "") ?? [];
 
   await host.cli("approvals", "allow", code);
-  const reply = await host.replyTo(said.id);
+  const reply = await group.replyTo(said.id);
 
-  expect(card?.text).toContain('"agent-1 a sub-agent" (http:ann)');
+  const [sub] = await host.control.call(listSubAgents, { group: "asking", all: true });
+  expect(card?.text).toContain(`"${sub?.id} a sub-agent" (http:ann)`);
   expect(reply.text).toContain("child: ran");
 });
 
@@ -83,7 +85,7 @@ test("a group with 20 sub-agents gets no more than its share while another one w
   );
   const { host } = running;
   const many = await host.say("many", "@crab do it");
-  await expect.poll(() => order.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => order.length).toBeGreaterThan(0);
 
   const one = await host.ask("one", "@crab do it");
   const before = order.indexOf("one");

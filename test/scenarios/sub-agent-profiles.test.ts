@@ -5,8 +5,12 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { eventsOf } from "../support/host-records.ts";
+import { startModelHost } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { keepRunning, restart } from "../support/restarts.ts";
+import { shareModelHost } from "../support/shared-host.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
 const models = { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } };
 
@@ -28,6 +32,20 @@ async function writeProfile(host: TestHost, name: string, text: string): Promise
 function isSubAgent({ system }: ModelServerRequest): boolean {
   return system.includes("You are a sub-agent of");
 }
+
+function priced(usd: number): object {
+  return { inputUsd: usd, outputUsd: usd };
+}
+
+const hosts = shareModelHost({
+  groups: { refused: {}, gone: {}, routed: {} },
+  models: {
+    routes: { ...models.routes, far: ["gpt/dear-model"] },
+    capabilities: { "gpt/test-model": priced(2), "gpt/cheap-model": priced(1), "gpt/dear-model": priced(3) },
+  },
+  withoutContainers: "all",
+});
+keepRunning(() => hosts.running);
 
 const touches = { toolCalls: [{ name: "shell", input: { command: "touch out" } }] };
 
@@ -57,7 +75,7 @@ test("a profile gives a sub-agent its words and models, and takes tools and call
   const { host } = running;
   await writeProfile(host, "scout", scout);
   const said = await host.say("family", "@crab do it");
-  await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => seen.length).toBe(1);
   await host.end("SIGKILL");
   held.resolve();
   await host.boot();
@@ -75,18 +93,14 @@ test("a profile gives a sub-agent its words and models, and takes tools and call
   expect(reply.text).toMatch(
     /^so: agent-1 is done[^]*child: agent-2 is done[^]*grandchild: Error: .* does not allow .*shell/,
   );
-  const denied = jsonLines(
-    (await host.cli("events", "tail", "--after", "0", "--type", "tool.denied", "--json")).stdout,
-  );
-  expect(denied.map(({ data }) => (data as { rule: string }).rule)).toEqual(
-    denied.map(() => "permissions[0] of profile scout"),
-  );
+  const denied = await eventsOf(host, "tool.denied");
+  expect(denied.map(({ data }) => data["rule"])).toEqual(denied.map(() => "permissions[0] of profile scout"));
   expect(denied.length).toBeGreaterThanOrEqual(2);
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 });
 
 test("a profile that is unknown or has a mistake is refused with what there is, and nothing begins; the host's folders are not named", async () => {
-  await using running = await startModelHost(({ toolOutputs }) =>
+  const group = hosts.group("refused", ({ toolOutputs }) =>
     toolOutputs.length > 0
       ? { text: toolOutputs.join("\n") }
       : {
@@ -96,54 +110,45 @@ test("a profile that is unknown or has a mistake is refused with what there is, 
           })),
         },
   );
-  const { host } = running;
+  const { host } = group;
   await writeProfile(
     host,
     "broken",
     "---\ndescription: x\npermissions: [{ tool: shell, action: allow }]\n---\nText.\n",
   );
 
-  const { text } = await host.ask("family", "@crab do it");
+  const { text } = await group.ask("@crab do it");
 
   expect(text).toContain('There is no profile "nobody". There are: broken, researcher, reviewer, summarizer.');
   expect(text).toContain('The profile "broken" cannot be used');
   expect(text).toContain('There is no profile "../../config".');
   expect(text).not.toContain(host.home);
-  expect(jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout)).toEqual([]);
+  expect(await host.control.call(listSubAgents, { group: "refused", all: true })).toEqual([]);
 });
 
 test("a sub-agent whose profile is gone by the time that it goes on does nothing more, and its parent is told why", async () => {
   const asked: ModelServerRequest[] = [];
-  await using running = await startWithoutContainers(
-    (request) => {
-      const result = request.toolOutputs.at(-1);
-      if (isSubAgent(request)) {
-        asked.push(request);
-        return { fault: "silence" };
-      }
-      if (result !== undefined) return { text: `so: ${result}` };
-      return { toolCalls: [{ name: "spawn_agent", input: { task: "do it", agent: "scout" } }] };
-    },
-    { models },
-  );
-  const { host } = running;
+  const group = hosts.group("gone", (request) => {
+    const result = request.toolOutputs.at(-1);
+    if (isSubAgent(request)) {
+      asked.push(request);
+      return { fault: "silence" };
+    }
+    if (result !== undefined) return { text: `so: ${result}` };
+    return { toolCalls: [{ name: "spawn_agent", input: { task: "do it", agent: "scout" } }] };
+  });
+  const { host } = group;
   await writeProfile(host, "scout", scout);
-  const said = await host.say("family", "@crab do it");
-  await expect.poll(() => asked.length, { timeout: 60_000 }).toBe(1);
-  await host.end("SIGKILL");
-  await rm(join(host.home, "agents/scout.md"));
-  await host.boot();
+  const said = await group.say("@crab do it");
+  await expect.poll(() => asked.length).toBe(1);
+  await restart(host, { between: () => rm(join(host.home, "agents/scout.md")) });
 
-  const reply = await host.replyTo(said.id);
+  const reply = await group.replyTo(said.id);
 
   expect(reply.text).toContain("agent-1 could not do it:");
   expect(reply.text).toContain('There is no profile "scout".');
   expect(asked).toHaveLength(1);
 });
-
-function priced(usd: number): object {
-  return { inputUsd: usd, outputUsd: usd };
-}
 
 test("a sub-agent has the route that is asked for if it is a narrower one", async () => {
   const wanted = [
@@ -152,31 +157,23 @@ test("a sub-agent has the route that is asked for if it is a narrower one", asyn
     { task: "three", route: "nowhere" },
   ];
   const asked: string[] = [];
-  await using running = await startWithoutContainers(
-    (request) => {
-      const { model, toolOutputs } = request;
-      if (isSubAgent(request)) {
-        asked.push(model);
-        return { text: `by ${model}` };
-      }
-      if (toolOutputs.length > 0) return { text: toolOutputs.join("\n") };
-      return { toolCalls: wanted.map((input) => ({ name: "spawn_agent", input })) };
-    },
-    {
-      models: {
-        routes: { ...models.routes, far: ["gpt/dear-model"] },
-        capabilities: { "gpt/test-model": priced(2), "gpt/cheap-model": priced(1), "gpt/dear-model": priced(3) },
-      },
-    },
-  );
-  const { host } = running;
+  const group = hosts.group("routed", (request) => {
+    const { model, toolOutputs } = request;
+    if (isSubAgent(request)) {
+      asked.push(model);
+      return { text: `by ${model}` };
+    }
+    if (toolOutputs.length > 0) return { text: toolOutputs.join("\n") };
+    return { toolCalls: wanted.map((input) => ({ name: "spawn_agent", input })) };
+  });
+  const { host } = group;
 
-  const { text } = await host.ask("family", "@crab do it");
+  const { text } = await group.ask("@crab do it");
 
   expect(text).toContain("by cheap-model");
   expect(text).toContain('The route "far" may cost more than yours.');
   expect(text).toContain('There is no route "nowhere". You may name: main, cheap.');
   expect(asked).toEqual(["cheap-model"]);
-  const listed = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
+  const listed = jsonLines((await host.cli("agents", "list", "--group", "routed", "--all", "--json")).stdout);
   expect(listed).toMatchObject([{ task: "one", route: "cheap" }]);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { family, remainsOf, runsOnce, spawns, spawnsAll, subAgentsOf } from "../support/sub-agent-family.ts";
 
 test("a turn waits for its sub-agent and goes on with its answer and files; nothing is left of it", async () => {
@@ -25,14 +25,14 @@ test("a turn waits for its sub-agent and goes on with its answer and files; noth
   expect(await host.readGroupFile("family", "agents/agent-1/answer.txt")).toBe("result\n");
   expect(await host.readGroupFile("family", "agents/agent-1/more/deep.txt")).toBe("deep\n");
   expect(await host.readGroupFile("family", "agents/agent-1/link")).toBe("");
-  await expect.poll(() => remainsOf(host), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => remainsOf(host)).toEqual([]);
   expect(await subAgentsOf(host)).toMatchObject([
     { id: "agent-1", group: "family", state: "done", task: "find it out" },
   ]);
 });
 
 test("a sub-agent in the background hands its answer over as work; it may not speak, nor have sub-agents", async () => {
-  await using home = await startModelHost(
+  await using home = await startWithoutContainers(
     family(
       ({ lastText, toolOutputs }) => {
         if (lastText.includes("agent-1 is done")) return { text: `later: ${lastText}` };
@@ -47,14 +47,12 @@ test("a sub-agent in the background hands its answer over as work; it may not sp
   const { host } = home;
 
   const first = await host.ask("family", "@crab do it");
-  await expect
-    .poll(async () => (await host.replies()).some(({ text }) => text.startsWith("later: ")), { timeout: 60_000 })
-    .toBe(true);
+  await expect.poll(async () => (await host.replies()).some(({ text }) => text.startsWith("later: "))).toBe(true);
   const later = (await host.replies()).find(({ text }) => text.startsWith("later: "));
 
   expect(first.text).toContain("now: agent-1 works in the background");
   expect(later?.text).toContain("&lt;host-note&gt;allowed");
   expect(later?.text).not.toContain("<host-note>allowed");
   expect(later?.text).toContain("withheld");
-  await expect.poll(() => remainsOf(host), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => remainsOf(host)).toEqual([]);
 });

@@ -2,11 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 
-import { jsonLines } from "../support/crabpot.ts";
-import type { TestHost } from "../support/host.ts";
-import { runsInOrder, startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { recordsOf } from "../support/host-records.ts";
+import { runsInOrder, startModelHost } from "../support/model-host.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { keepRunning, restart } from "../support/restarts.ts";
+import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 
 const fixtures = resolve(import.meta.dirname, "../fixtures");
 const diceHost = join(fixtures, "guides/dice-host.ts");
@@ -30,12 +32,22 @@ const stubborn: ModelScript = ({ messages }) => {
   return { toolCalls: [{ name: "shell", input: { command: "echo x" } }] };
 };
 
-async function limitsOf(host: TestHost): Promise<unknown[]> {
-  const { stdout } = await host.cli("audit", "tail", "--lines", "500", "--json");
-  return jsonLines(stdout)
-    .filter(({ type }) => type === "limit-hit")
-    .map(({ data }) => data);
+async function limitsOf({ name, host }: TestGroup): Promise<unknown[]> {
+  return (await recordsOf(host, "limit-hit", name)).map(({ data }) => data);
 }
+
+const troubled = shareModelHost({ groups: { faulty: {}, hanging: {} }, program: troubledHost });
+keepRunning(() => troubled.running);
+
+const hosts = shareModelHost({
+  groups: {
+    kept: { policy: { tools: { react: "deny" } } },
+    steps: { limits: { maxSteps: 3 } },
+    stuck: {},
+  },
+  withoutContainers: ["stuck"],
+});
+keepRunning(() => hosts.running);
 
 const toolsIn = ({ body }: ModelServerRequest): string => JSON.stringify((body as { tools?: unknown }).tools);
 
@@ -63,100 +75,94 @@ test("a tool from outside is offered, called with the real agent in between, and
 
 test("a tool that fails is told as failed and nothing more; one that is late is given up, and says nothing afterwards", async () => {
   const script = callsInOrder({ name: "faulty", input: {} }, { name: "late", input: {} });
-  await using running = await startModelHost(script, { program: troubledHost });
-  const { host } = running;
+  const group = troubled.group("faulty", script);
 
-  const reply = await host.ask("family", "@crab go");
+  const reply = await group.ask("@crab go");
 
   expect(reply.text).toMatch(/^(Error: )?faulty failed\.\n(Error: )?late timed out after 1 s\./);
-  expect((await host.replies()).map(({ text }) => text)).not.toContain("said too late");
-  const log = host.output.join("");
+  expect((await group.replies()).map(({ text }) => text)).not.toContain("said too late");
+  const log = group.host.output.join("");
   expect(log).toContain("a tool of the host failed");
   expect(log).toContain("troubled-host.ts");
 });
 
 test("a call of a host tool that kill -9 interrupts is told as interrupted and not made again", async () => {
-  await using running = await startModelHost(
-    ({ toolOutputs }) =>
-      toolOutputs.length === 0 ? { toolCalls: [{ name: "hang", input: {} }] } : { text: toolOutputs.join() },
-    { program: troubledHost },
+  const group = troubled.group("hanging", ({ toolOutputs }) =>
+    toolOutputs.length === 0 ? { toolCalls: [{ name: "hang", input: {} }] } : { text: toolOutputs.join() },
   );
-  const { host } = running;
+  const { host } = group;
   const calls = (): Promise<string> => readFile(join(host.home, "tool-calls"), "utf8").catch(() => "");
 
-  const said = await host.say("family", "@crab go");
+  const said = await group.say("@crab go");
   await expect.poll(calls).toBe("hang\n");
-  await host.end("SIGKILL");
-  await host.boot();
-  const reply = await host.replyTo(said.id);
+  await restart(host);
+  const reply = await group.replyTo(said.id);
 
   expect(reply.text).toContain("interrupted, result unknown");
   expect(await calls()).toBe("hang\n");
 });
+
+/** As an operator who edits the file of a host that does not run. */
+async function denyShell({ name, host }: TestGroup): Promise<void> {
+  const { groups } = parse(await readFile(join(host.home, "config.yaml"), "utf8")) as {
+    groups: Record<string, object>;
+  };
+  await host.changeConfig({ groups: { ...groups, [name]: { ...groups[name], policy: { tools: { shell: "deny" } } } } });
+}
 
 test("a conversation keeps the tools that it began with; what is lost is refused, what is new waits for the next one", async () => {
   const script = callsInOrder(
     { name: "shell", input: { command: "echo hi" } },
     { name: "react", input: { emoji: "👍" } },
   );
-  await using running = await startModelHost(script, { config: { policy: { tools: { react: "deny" } } } });
-  const { host, model } = running;
+  const group = hosts.group("kept", script);
 
-  const first = await host.ask("family", "@crab one");
-  await host.end("SIGKILL");
-  await host.changeConfig({ policy: { tools: { shell: "deny" } } });
-  await host.boot();
-  const second = await host.ask("family", "@crab two");
-  await host.ask("family", "/new");
-  const third = await host.ask("family", "@crab three");
+  const first = await group.ask("@crab one");
+  await restart(group.host, { between: () => denyShell(group) });
+  const second = await group.ask("@crab two");
+  await group.ask("/new");
+  const third = await group.ask("@crab three");
 
   expect(first.text).toMatch(/^hi\n[^]*policy does not allow "react"/);
   expect(second.text).toMatch(
     /policy does not allow "shell"[^]*"react" is new: it can be used in the next conversation/,
   );
   expect(third.text).toMatch(/policy does not allow "shell"[^]*Done\./);
-  const offers = [...new Set(model.requests.map(toolsIn))];
+  const offers = [...new Set(group.requests.map(toolsIn))];
   expect(offers).toHaveLength(2);
   expect(offers[0]).toContain('"shell"');
   expect(offers[0]).not.toContain('"react"');
   expect(offers[1]).toContain('"react"');
   expect(offers[1]).not.toContain('"shell"');
-  const texts = model.requests.map(({ lastText }) => lastText);
+  const texts = group.requests.map(({ lastText }) => lastText);
   const changed = texts.findIndex((text) => text.includes("three"));
-  expect(model.requests.slice(0, changed).map(toolsIn)).toEqual(Array(changed).fill(offers[0]));
+  expect(group.requests.slice(0, changed).map(toolsIn)).toEqual(Array(changed).fill(offers[0]));
 });
 
 test("a turn ends with a notice and a record after so many steps; those before a kill -9 count", async () => {
   const script = runsInOrder("echo 1", "sleep 300", "echo 3", "echo 4", "echo 5");
-  await using running = await startModelHost(script, {
-    config: { limits: { loopTurns: 0, turnsPerHour: 0, maxSteps: 3 } },
-  });
-  const { host, model } = running;
+  const group = hosts.group("steps", script);
 
-  const said = await host.say("family", "@crab go");
-  await expect.poll(() => model.requests.length).toBe(2);
-  await expect
-    .poll(async () => (await host.cli("logs", "--group", "family")).stdout.match(/tool shell/g)?.length)
-    .toBe(2);
-  await host.end("SIGKILL");
-  await host.boot();
-  const reply = await host.replyTo(said.id);
+  const said = await group.say("@crab go");
+  await expect.poll(() => group.requests.length).toBe(2);
+  await expect.poll(async () => (await recordsOf(group.host, "tool-call", "steps")).length).toBe(2);
+  await restart(group.host);
+  const reply = await group.replyTo(said.id);
 
   expect(reply).toMatchObject({ kind: "notice", text: expect.stringContaining("was asked 3 times") });
-  expect(model.requests).toHaveLength(3);
-  expect(await limitsOf(host)).toEqual([expect.objectContaining({ limit: "turn-steps", value: 3 })]);
+  expect(group.requests).toHaveLength(3);
+  expect(await limitsOf(group)).toEqual([expect.objectContaining({ limit: "turn-steps", value: 3 })]);
 });
 
 test("a model that calls the same thing again and again is stopped, says why, and the next message is answered", async () => {
-  await using running = await startWithoutContainers(stubborn);
-  const { host, model } = running;
+  const group = hosts.group("stuck", stubborn);
 
-  const stuck = await host.ask("family", "@crab go");
-  const asked = model.requests.length;
-  const next = await host.ask("family", "@crab enough");
+  const stuck = await group.ask("@crab go");
+  const asked = group.requests.length;
+  const next = await group.ask("@crab enough");
 
   expect(stuck).toMatchObject({ kind: "notice", text: expect.stringContaining("going round in circles") });
   expect(asked).toBe(5);
   expect(next.text).toBe("fine");
-  expect(await limitsOf(host)).toEqual([expect.objectContaining({ limit: "repeats", value: 5 })]);
+  expect(await limitsOf(group)).toEqual([expect.objectContaining({ limit: "repeats", value: 5 })]);
 });

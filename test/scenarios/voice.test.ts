@@ -5,12 +5,12 @@ import { afterAll, expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import { engineWithAgentImage } from "../support/engine.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { removeImagesWith } from "../support/package-mirror.ts";
+import { shareModelHost } from "../support/shared-host.ts";
 import { startSpeechServer } from "../support/speech-server.ts";
 import { startTranscriptionServer } from "../support/transcription-server.ts";
-import { AppRig } from "../support/whatsapp/app-rig.ts";
 
 /** Packages of Debian: 7 MB. */
 const buildMs = 240_000;
@@ -19,24 +19,39 @@ afterAll(async () => removeImagesWith("opus-tools", (await engineWithAgentImage(
 
 const voice = await readFile(join(import.meta.dirname, "../../assets/hello.opus"));
 const attachments = [{ mimeType: "audio/ogg", data: voice.toString("base64") }];
-const message = { group: "family", sender: { id: "ann", name: "Ann" }, text: "", attachments };
+
+const servers = new AsyncDisposableStack();
+afterAll(() => servers.disposeAsync());
+const ears = servers.use(await startTranscriptionServer("Hey crab, buy <b>milk</b> & bread."));
+const refusal = { status: 500, body: "the provider's own words" };
+const mouth = servers.use(await startSpeechServer((text) => (text === "Fail." ? refusal : voice)));
+
+const hosts = shareModelHost({
+  groups: { hearing: {}, refused: {} },
+  withoutContainers: "all",
+  providers: {
+    ears: { kind: "openai", apiKey: "sk-ears", baseUrl: ears.url },
+    mouth: { kind: "openai", apiKey: "sk-mouth", baseUrl: mouth.url },
+  },
+  config: {
+    media: {
+      speech: { provider: "mouth", model: "tts-1" },
+      transcription: { provider: "ears", model: "whisper-1" },
+    },
+  },
+});
 
 test("what is said in a voice message wakes the agent, which reads it as what it is", async () => {
-  await using server = await startTranscriptionServer("Hey crab, buy <b>milk</b> & bread.");
-  const providers = { ears: { kind: "openai", apiKey: "sk-ears", baseUrl: server.url } };
-  const config = { media: { transcription: { provider: "ears", model: "whisper-1" } } };
-  await using running = await startModelHost(() => ({ text: "heard" }), { config, providers });
-  const { host, model } = running;
+  const group = hosts.group("hearing", () => ({ text: "heard" }));
 
-  await host.post({ ...message, id: "spoken" });
-  const reply = await host.replyTo("spoken");
+  const reply = await group.ask("", { attachments });
 
   expect(reply.text).toBe("heard");
-  const prompt = model.requests[0]?.lastText ?? "";
+  const prompt = group.requests[0]?.lastText ?? "";
   expect(prompt).toMatch(
     /<attachment kind="audio" seconds="[1-4]\.?\d?" transcribed="yes">\/workspace\/group\/inbox\//,
   );
-  expect(JSON.stringify(model.requests[0]?.body)).not.toMatch(/input_audio|T2dnUw/);
+  expect(JSON.stringify(group.requests[0]?.body)).not.toMatch(/input_audio|T2dnUw/);
   expect(prompt).toContain("Hey crab, buy &lt;b&gt;milk&lt;/b&gt; &amp; bread.");
 });
 
@@ -50,23 +65,17 @@ const helloOnce: ModelScript = ({ toolOutputs }) =>
         ],
       };
 
-/** What a host with a provider that speaks is started with. */
-function speaking({ url }: { readonly url: string }) {
-  return {
-    providers: { mouth: { kind: "openai", apiKey: "sk-mouth", baseUrl: url } },
-    config: { media: { speech: { provider: "mouth", model: "tts-1" } } },
-  };
-}
-
 test("what the agent says aloud reaches the chat once, with its words, also when the host is killed before it tells its agent", async () => {
   await using server = await startSpeechServer(() => voice);
-  const { providers, config } = speaking(server);
-  const secret = { mouth: { ...providers.mouth, apiKey: "sk-mouth-77d0c41ab9e35f2608" } };
-  await using running = await startModelHost(helloOnce, { providers: secret, config, prepared: true });
+  await using running = await startWithoutContainers(helloOnce, {
+    providers: { mouth: { kind: "openai", apiKey: "sk-mouth-77d0c41ab9e35f2608", baseUrl: server.url } },
+    config: { media: { speech: { provider: "mouth", model: "tts-1" } } },
+    prepared: true,
+  });
   const { host } = running;
 
   const crashing = host.launch({ CRABPOT_CRASH_AT: "after:outbox.add" });
-  await host.isReadyWithin(60_000);
+  await host.isReadyWithin(120_000);
   await host.say("family", "@crab say hello", { id: "ask" });
   await expect.poll(() => crashing.signalCode).toBe("SIGKILL");
   await host.boot();
@@ -95,59 +104,25 @@ test("what the agent says aloud reaches the chat once, with its words, also when
 });
 
 test("why a voice message was not sent is told to the agent, and nothing reaches the chat", async () => {
-  const refusal = { status: 500, body: "the provider's own words" };
-  await using server = await startSpeechServer((text) => (text === "Fail." ? refusal : voice));
   const texts = ["Fail.", "x".repeat(4_001), " ", "Good."];
-  await using running = await startModelHost(({ messages }) => {
+  const group = hosts.group("refused", ({ messages }) => {
     const done = messages.filter(({ role }) => role === "tool");
     const text = texts[done.length];
     if (text !== undefined) return { toolCalls: [{ name: "send_voice", input: { text } }] };
     return { text: done.map((result) => result.text).join("\n") };
-  }, speaking(server));
-  const { host } = running;
+  });
 
-  const { text: told } = await host.ask("family", "@crab say it");
+  const { text: told } = await group.ask("@crab say it");
 
   expect(told).toContain("The voice message was not sent: mouth (tts-1) answered 500.");
   expect(told).toContain("is too long: at most 4000 characters are said in one voice message");
   expect(told).not.toContain("own words");
   expect(told).toMatch(/Sent a voice message of [1-4]\.?\d? seconds\.$/);
-  expect((await host.replies()).map(({ text }) => text)).toEqual(["Good.", told]);
-  expect(server.requests.map(({ input }) => input)).toEqual(["Fail.", "Good."]);
-  const metrics = await (await host.get("/metrics")).text();
+  expect((await group.replies()).map(({ text }) => text)).toEqual(["Good.", told]);
+  expect(mouth.requests.map(({ input }) => input)).toEqual(["Fail.", "Good."]);
+  const metrics = await (await group.host.get("/metrics")).text();
   expect(metrics).toContain('crabpot_voice_messages_total{outcome="refused"} 1');
   expect(metrics).toContain('crabpot_voice_messages_total{outcome="made"} 1');
-});
-
-test("on WhatsApp a voice message that names the agent is answered with a voice message", async () => {
-  await using ears = await startTranscriptionServer("Hey crab, how are you?");
-  await using mouth = await startSpeechServer(() => voice);
-  const { providers, config } = speaking(mouth);
-  await using rig = await AppRig.start(
-    ({ messages, toolOutputs }) => {
-      if (toolOutputs.length > 0) return { text: "NO_REPLY" };
-      if (!messages.at(-1)?.text.includes('transcribed="yes"')) return { text: "not heard" };
-      return { toolCalls: [{ name: "send_voice", input: { text: "I am fine, *thank you*." } }] };
-    },
-    {
-      providers: { ...providers, ears: { kind: "openai", apiKey: "sk-ears", baseUrl: ears.url } },
-      config: { media: { ...config.media, transcription: { provider: "ears", model: "whisper-1" } } },
-    },
-  );
-  const { ann, bob, family, whatsapp, model } = rig;
-
-  await ann.say(family, "", { voice: { base64: voice.toString("base64"), mimeType: "audio/ogg; codecs=opus" } });
-  await expect.poll(async () => (await bob.inbox()).at(-1)?.content.kind).toBe("voice");
-  await expect.poll(() => model.requests.length).toBe(2);
-
-  const heard = (await bob.inbox()).at(-1);
-  expect(heard?.content).toMatchObject({ text: "", file: { mimeType: "audio/ogg; codecs=opus", seconds: 4 } });
-  expect(heard?.content.file?.waveform).toHaveLength(64);
-  expect(Math.max(...(heard?.content.file?.waveform ?? []))).toBe(100);
-  expect(await whatsapp.file(heard?.id ?? "")).toEqual(voice);
-  expect(ears.requests[0]?.bytes).toEqual(voice);
-  expect(model.requests[0]?.lastText).toContain("Hey crab, how are you?");
-  expect((await bob.inbox()).map(({ content }) => content.kind)).toEqual(["voice"]);
 });
 
 test(

@@ -1,7 +1,11 @@
+import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
+import { readAudit } from "../../src/records/audit/read.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
+import { newestTurn } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { openWebSite, page, redirect } from "../support/web-site.ts";
@@ -23,12 +27,6 @@ async function run(host: TestHost, calls: readonly Call[]): Promise<string[]> {
   const plan = Buffer.from(JSON.stringify(calls)).toString("base64");
   const { text } = await host.ask("family", `@crab do:${plan}`);
   return text.split("\n=====\n");
-}
-
-async function newestTurn(host: TestHost): Promise<Record<string, unknown>> {
-  const [turn] = jsonLines((await host.cli("turns", "list", "--json", "--limit", "1")).stdout);
-  const { stdout } = await host.cli("turns", "show", String(turn?.["id"]), "--json");
-  return JSON.parse(stdout) as Record<string, unknown>;
 }
 
 const article = `<!doctype html><html><head><title>Of crabs</title>
@@ -72,7 +70,7 @@ test("an agent reads a page as people see it: the host fetches it, the container
     ["shell", { command: "head -c 15 /mail/to-agent/files/1.html; touch /mail/to-agent/files/x" }],
     say,
   ]);
-  const turn = await newestTurn(host);
+  const turn = await newestTurn(host, "family");
   const [pdf, image, lie, missing, inside, elsewhere] = await run(host, [
     fetched(`${site.url}/report.pdf`),
     fetched(`${site.url}/pixel.png`),
@@ -105,8 +103,8 @@ test("an agent reads a page as people see it: the host fetches it, the container
   expect(inside).toContain("127.0.0.1:1");
   expect(elsewhere).toContain("https://example.org/ is not one of those that are allowed");
   expect(after).not.toContain("files");
-  const records = jsonLines((await host.cli("audit", "export", "--json")).stdout);
-  const web = records.filter(({ type }) => String(type).startsWith("web-"));
+  const records = await Array.fromAsync(readAudit({ folder: join(host.home, "audit") }));
+  const web = records.filter(({ type }) => type.startsWith("web-"));
   expect(web.slice(0, 2)).toMatchObject([
     { type: "web-asked", group: "family", data: { use: "fetch", address: `${site.url}/old`, queryChars: 11 } },
     { type: "web-answered", data: { address: `${site.url}/article`, status: 200, mimeType: "text/html" } },
@@ -175,11 +173,11 @@ test("an agent searches by whom the operator names, with a key that stays on the
   expect(changed.code).toBe(0);
   expect(read).toContain("1. Of crabs\n   https://crabs.example/");
   expect(seen).not.toContain("canary-of");
-  const { stdout } = await host.cli("audit", "export", "--json");
-  expect(stdout).not.toContain(key);
-  expect(jsonLines(stdout).filter(({ type }) => type === "web-answered")).toMatchObject([
+  const records = await Array.fromAsync(readAudit({ folder: join(host.home, "audit") }));
+  expect(JSON.stringify(records)).not.toContain(key);
+  expect(records.filter(({ type }) => type === "web-answered")).toMatchObject([
     { data: { use: "search", results: 1 } },
     { data: { use: "search" } },
   ]);
-  expect(JSON.stringify(await newestTurn(host))).not.toContain(key);
+  expect(JSON.stringify(await newestTurn(host, "family"))).not.toContain(key);
 });

@@ -1,9 +1,11 @@
 import { expect, test, vi } from "vitest";
 
-import { jsonLines } from "../support/crabpot.ts";
+import { eventsOf } from "../support/host-records.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { AppRig } from "../support/whatsapp/app-rig.ts";
+import { restart } from "../support/restarts.ts";
 import type { FakeUser } from "../support/whatsapp/fake-whatsapp.ts";
+import { shareAppRig } from "../support/whatsapp/shared-app-rig.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 // Several starts of the host in one test.
 vi.setConfig({ testTimeout: 600_000 });
@@ -14,6 +16,8 @@ const config = {
   progress: { afterSeconds: 0, reactions: false },
   people: { bob: { ids: ["whatsapp:90000000000012@lid"], role: "admin" } },
 };
+
+const rigs = shareAppRig({ groups: { answered: {}, withheld: {} }, config });
 
 /** Each message is a command to run. */
 const model: ModelScript = ({ messages, toolOutputs }) => {
@@ -33,17 +37,17 @@ const once: ModelScript = ({ toolOutputs: [result] }) =>
 async function cardOf(reader: FakeUser, command: string): Promise<{ readonly id: string; readonly code: string }> {
   const find = async () =>
     (await reader.inbox()).filter(({ content: { text } }) => code.test(text) && text.includes(command));
-  await expect.poll(async () => (await find()).length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(async () => (await find()).length).toBe(1);
   const [found] = await find();
   return { id: found?.id ?? "", code: code.exec(found?.content.text ?? "")?.[1] ?? "" };
 }
 
 test("on WhatsApp a thumb on the card, or a word that quotes it, of somebody who may, is an answer to this very card", async () => {
-  await using rig = await AppRig.start(model, { config });
-  const { ann, bob, family, host } = rig;
+  const { ann, bob, host } = rigs.running;
+  const family = rigs.group("answered", model);
   const states = async () => {
-    const { stdout } = await host.cli("approvals", "list", "--all", "--json");
-    return new Map(jsonLines(stdout).map((row) => [String(row["code"]), String(row["state"])]));
+    const rows = await host.control.call(listApprovals, { group: "answered", all: true });
+    return new Map(rows.flatMap((row) => ("code" in row ? [[row.code, row.state] as const] : [])));
   };
   const said = async (reader: FakeUser, text: string) => (await reader.texts(family)).filter((heard) => heard === text);
 
@@ -76,28 +80,25 @@ test("on WhatsApp a thumb on the card, or a word that quotes it, of somebody who
 
   const ended = await states();
   expect([one, two, three].map(({ code: asked }) => ended.get(asked))).toEqual(["allowed", "allowed", "denied"]);
-  const events = await host.cli("events", "tail", "--after", "0", "--type", "approval.answered", "--json");
-  expect(jsonLines(events.stdout).map(({ data }) => (data as { way: string }).way)).toEqual([
+  expect((await eventsOf(host, "approval.answered", "answered")).map(({ data }) => data["way"])).toEqual([
     "reaction",
     "reply",
     "reaction",
   ]);
-  expect(rig.model.requests.some(({ lastText }) => lastText.includes("reacted"))).toBe(false);
+  expect(family.requests.some(({ lastText }) => lastText.includes("reacted"))).toBe(false);
 });
 
 test("killed while nobody knows whether the card was sent, the host knows its card when somebody has answered it meanwhile", async () => {
-  await using rig = await AppRig.start(once, { config });
-  const { ann, bob, family, host, whatsapp } = rig;
+  const { ann, bob, host, whatsapp } = rigs.running;
+  const family = rigs.group("withheld", once);
+  const heard = async () => (await bob.inbox()).filter(({ chat }) => chat === family.id);
   await whatsapp.fault({ message: "withhold", messageCount: 1 });
   await ann.say(family, "@crab do it");
   const card = await cardOf(bob, "echo done");
-  await host.end("SIGKILL");
-  await bob.say(family, "👍", { reactTo: card.id });
+  await restart(host, { between: () => bob.say(family, "👍", { reactTo: card.id }) });
 
-  await host.boot();
-
-  await expect.poll(async () => (await ann.texts(family)).join("\n"), { timeout: 60_000 }).toContain("so: done");
-  expect((await bob.inbox()).filter(({ content }) => code.test(content.text))).toHaveLength(1);
+  await expect.poll(async () => (await ann.texts(family)).join("\n")).toContain("so: done");
+  expect((await heard()).filter(({ content }) => code.test(content.text))).toHaveLength(1);
   const texts = await bob.texts(family);
   expect(texts.filter((text) => text === `"Bob" has allowed shell (${card.code}) once.`)).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
+import { eventsOf } from "../support/host-records.ts";
 import { AppRig } from "../support/whatsapp/app-rig.ts";
 
 // Several starts of the host in one test.
@@ -8,7 +9,8 @@ vi.setConfig({ testTimeout: 600_000 });
 
 test("what the configuration says of phone numbers holds for messages that come by LID, also after a kill and when WhatsApp does not say any more who is who", async () => {
   await using rig = await AppRig.start(() => ({ text: "answered" }), {
-    oneName: true,
+    groups: { family: { oneName: true } },
+    withoutContainers: "all",
     config: {
       people: { ann: { ids: ["whatsapp:+15550000011"], role: "owner" } },
       access: { deny: ["whatsapp:+15550000012"] },
@@ -18,14 +20,13 @@ test("what the configuration says of phone numbers holds for messages that come 
   const { ann, bob, family, host, model, whatsapp } = rig;
   const heardBy = async (text: RegExp) => (await bob.texts(family)).filter((said) => text.test(said)).length;
   const rulesFor = async (wanted: string) => {
-    const { stdout } = await host.cli("events", "tail", "--after", "0", "--type", "message.received", "--json");
-    const received = jsonLines(stdout).filter(({ actor }) => actor === `member:${wanted}`);
-    return received.map(({ data }) => (data as { rule: string }).rule);
+    const received = (await eventsOf(host, "message.received")).filter(({ actor }) => actor === `member:${wanted}`);
+    return received.map(({ data }) => data["rule"]);
   };
 
   await bob.say(family, "@crab from bob");
   await ann.say(family, "/whoami");
-  await expect.poll(() => heardBy(/whom I know as ann\.\nHere you are an owner/), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => heardBy(/whom I know as ann\.\nHere you are an owner/)).toBe(1);
   const people = jsonLines((await host.cli("people", "list", "--json")).stdout);
   const doctor = jsonLines((await host.cli("doctor", "--json")).stdout).find(({ check }) => check === "people");
 
@@ -35,7 +36,7 @@ test("what the configuration says of phone numbers holds for messages that come 
   await host.boot();
   await bob.say(family, "@crab from bob again");
   await ann.say(family, "@crab from ann");
-  await expect.poll(() => heardBy(/^answered$/), { timeout: 120_000 }).toBe(1);
+  await expect.poll(() => heardBy(/^answered$/)).toBe(1);
 
   expect(await rulesFor(`${bob.lid}@lid`)).toEqual(["access-deny", "access-deny"]);
   expect(JSON.stringify(model.requests)).not.toContain("from bob");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { StandardLoop } from "../../container/agent/loops/standard.ts";
 import { AgentMailbox } from "../../container/agent/mailbox.ts";
 import { Toolbox } from "../../container/agent/tools/toolbox.ts";
-import type { ContainerPlace } from "../../container/agent/tools/tool.ts";
+import type { ContainerPlace, ContainerTool } from "../../container/agent/tools/tool.ts";
 import { TurnDispatcher } from "../../container/agent/turn-dispatcher.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
 import { mailboxFolders } from "../../src/protocol/paths.ts";
@@ -26,12 +26,12 @@ const probe: ProbeReport = {
   attempts: [],
 };
 
-/** Agents without tools of their own cannot reach any of it. */
+/** Their tools cannot reach any of it. */
 const nowhere = {} as ContainerPlace;
 
 /**
  * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real mailbox, in the
- * test's own process. It has the tools of the host and none of its own.
+ * test's own process. It has the tools of the host, and none of its own but those that it is given.
  */
 export class AgentsInProcess implements Launcher {
   /** How many there have been, and how many at once at most. */
@@ -39,6 +39,12 @@ export class AgentsInProcess implements Launcher {
   most = 0;
   #running = 0;
   readonly #uid = process.getuid?.() ?? 0;
+  readonly #toolsOf: (group: string) => readonly ContainerTool[];
+
+  /** `toolsOf`: what the agents of a group have nevertheless. */
+  constructor(toolsOf: (group: string) => readonly ContainerTool[] = () => []) {
+    this.#toolsOf = toolsOf;
+  }
 
   get running(): number {
     return this.#running;
@@ -52,15 +58,15 @@ export class AgentsInProcess implements Launcher {
     return [];
   }
 
-  async plan() {
+  async plan({ name }: { readonly name: string }) {
     return {
       uid: this.#uid,
       warnings: [],
-      start: (generation: number, mailFolder: string) => this.#start(generation, mailFolder),
+      start: (generation: number, mailFolder: string) => this.#start(name, generation, mailFolder),
     };
   }
 
-  async #start(generation: number, mailFolder: string): Promise<RunningContainer> {
+  async #start(group: string, generation: number, mailFolder: string): Promise<RunningContainer> {
     this.started += 1;
     this.#running += 1;
     this.most = Math.max(this.most, this.#running);
@@ -85,14 +91,17 @@ export class AgentsInProcess implements Launcher {
     });
     const dispatcher = new TurnDispatcher({
       loop: new StandardLoop(
-        new Toolbox({ tools: [], place: nowhere, readPage: async () => "", log: () => undefined }),
+        new Toolbox({ tools: this.#toolsOf(group), place: nowhere, readPage: async () => "", log: () => undefined }),
       ),
       send: (payload) => mailbox.send(payload),
       onFailure: end,
       onShutdown: end,
     });
     mailbox.listen();
-    await mailbox.send({ type: "ready", probe });
+    await mailbox.send({ type: "ready", probe }).catch((error: unknown) => {
+      end();
+      throw error;
+    });
     return runningContainer({
       id: `agent-${this.started}`,
       name: `agent-${this.started}`,

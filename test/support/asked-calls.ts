@@ -1,15 +1,16 @@
 import { expect } from "vitest";
 
-import { jsonLines } from "./crabpot.ts";
-import type { Reply, TestHost } from "./host.ts";
+import type { Reply } from "./host.ts";
 import type { ModelScript } from "./model-servers/model-server.ts";
+import type { TestGroup } from "./shared-host.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** People are asked about each command. */
 export const asks = { policy: { tools: { shell: "ask" } } };
 
 /** Who may answer. */
 export const bob = { sender: { id: "bob", name: "Bob" } };
-export const withBob = { groups: { family: { members: { "http:bob": "admin" } }, other: {} }, config: asks };
+export const admins = { members: { "http:bob": "admin" } };
 
 /** The code of a card. */
 export const code = /Code ([0-9A-Z]{6})/;
@@ -23,16 +24,15 @@ export function running(command: string): ModelScript {
 }
 
 /** The card that asks, as soon as it is in the chat. */
-export async function card(host: TestHost, after = 0): Promise<Reply & { readonly code: string }> {
-  await expect
-    .poll(async () => (await host.replies(after)).some(({ text }) => code.test(text)), { timeout: 60_000 })
-    .toBe(true);
-  const found = (await host.replies(after)).find(({ text }) => code.test(text));
+export async function card(chat: Pick<TestGroup, "replies">, after = 0): Promise<Reply & { readonly code: string }> {
+  const cards = async () => (await chat.replies(after)).filter(({ text }) => code.test(text));
+  await expect.poll(async () => (await cards()).length).toBeGreaterThan(0);
+  const [found] = await cards();
   if (!found) throw new Error("there is no card");
   return { ...found, code: code.exec(found.text)?.[1] ?? "" };
 }
 
-/** What the operator sees of them, decided ones included. */
-export async function approvals(host: TestHost, ...args: string[]): Promise<Record<string, unknown>[]> {
-  return jsonLines((await host.cli("approvals", "list", "--all", ...args, "--json")).stdout);
+/** What the operator sees of a group's questions, decided ones included. */
+export async function approvals({ host, name }: TestGroup) {
+  return host.control.call(listApprovals, { group: name, all: true });
 }

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import { bundle, workers } from "../../scripts/steps/bundle.ts";
 import { oldestStartFrom, removeOldBuilds } from "../../scripts/steps/old-builds.ts";
-import { checkoutFolder } from "./engine.ts";
 import { programs, programsFolder } from "./programs.ts";
 
+const checkoutFolder = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const isProgramBuilt = 'checkout=$0; . "$checkout/scripts/find-program"; find_program';
 const areTestsBuilt =

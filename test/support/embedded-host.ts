@@ -8,7 +8,7 @@ import type { Channel } from "../../src/channels/channel.ts";
 import type { OpenStdio } from "../../src/sandbox/servers/server-streams.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
 import { type Host, startHost } from "../../src/host/host.ts";
-import { noInterception } from "../../src/host/interception.ts";
+import { type Interception, noInterception } from "../../src/host/interception.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";
@@ -32,14 +32,18 @@ export interface InProcess {
   readonly servers?: OpenStdio;
   /** Lines of its log; left out: nobody reads it. */
   readonly log?: string[];
+  /** More variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** What else the test puts itself between. */
+  readonly intercept?: Partial<Interception>;
 }
 
 /** The host of a home with a configuration, in the test's own process. */
 export async function startInProcess(
   folder: string,
-  { channel, clock = systemClock, agents, servers, log }: InProcess,
+  { channel, clock = systemClock, agents, servers, log, variables, intercept }: InProcess,
 ): Promise<Host> {
-  const environment = readEnvironment({ ...process.env, CRABPOT_HOME: folder });
+  const environment = readEnvironment({ ...process.env, ...variables, CRABPOT_HOME: folder });
   const home = await prepareHome(environment.crabpotHome);
   const definition = defineChannel({
     name: channel.name,
@@ -61,6 +65,7 @@ export async function startInProcess(
       ...noInterception,
       ...(agents && { launcher: () => agents }),
       ...(servers && { servers: () => servers }),
+      ...intercept,
     },
   });
 }

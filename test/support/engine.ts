@@ -49,7 +49,7 @@ export async function runInImage(
   const { engine, image } = await engineWithAgentImage();
   await using container = await testContainer(engine, image, command, options);
   const output = text(await engine.attach(container.id));
-  const exit = engine.waitForExit(container.id, AbortSignal.timeout(60_000));
+  const exit = engine.waitForExit(container.id, AbortSignal.timeout(120_000));
   await engine.start(container.id);
   return { ...(await exit), output: await output };
 }

@@ -32,6 +32,8 @@ export interface ErasableHome extends AsyncDisposable {
   ): Promise<string>;
   /** Files of the home that hold this as bytes. */
   find(text: string): Promise<string[]>;
+  /** The same for each of many texts, each file read once. */
+  findEach(texts: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 export interface SaidInTest {
@@ -88,7 +90,8 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
     aliases,
     hear,
     answer: (seqs, agent) => answer(store, { seqs, agent, turn: `turn-${(count += 1)}` }),
-    find: (text) => find(paths.root, Buffer.from(text)),
+    find: async (text) => (await findEach(paths.root, [text])).get(text) ?? [],
+    findEach: (texts) => findEach(paths.root, texts),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -158,11 +161,13 @@ async function answer(
   return turn;
 }
 
-async function find(folder: string, needle: Buffer): Promise<string[]> {
-  const found: string[] = [];
+async function findEach(folder: string, texts: readonly string[]): Promise<Map<string, string[]>> {
+  const found = new Map(texts.map((text): [string, string[]] => [text, []]));
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && (await readFile(path)).includes(needle)) found.push(path);
+    const bytes = await readFile(path);
+    for (const [text, paths] of found) if (bytes.includes(text)) paths.push(path);
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -12,7 +13,8 @@ import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
-import { crabpot, startCrabpot } from "./crabpot.ts";
+import { HostProcess } from "../../redteam/suite/host-process.ts";
+import { commandOf, crabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { crashAtFile, crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
@@ -62,14 +64,14 @@ export interface SayOptions {
 export class TestHost implements AsyncDisposable {
   readonly home: string;
   readonly output: string[] = [];
-  /** Where the process listens; 0 until it says so. */
-  #port = 0;
-  #process: ChildProcess | undefined;
+  #process: HostProcess | undefined;
   readonly #program: string | undefined;
   readonly #folder: AsyncDisposable;
   readonly #variables: Readonly<Record<string, string>>;
+  /** Whichever test starts it again, its process is of what it was made for: one test, or all of a file. */
+  readonly #whereMade = AsyncLocalStorage.snapshot();
 
-  private constructor(
+  protected constructor(
     home: string,
     owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
   ) {
@@ -121,7 +123,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Where the process listens that runs now; where nobody does, as long as it does not. */
   get url(): string {
-    return `http://127.0.0.1:${this.isRunning ? this.#port : 0}`;
+    return this.#process?.url ?? "http://127.0.0.1:0";
   }
 
   get pid(): number {
@@ -131,7 +133,7 @@ export class TestHost implements AsyncDisposable {
   /** Starts the process (again) and waits until it is ready. */
   async boot(variables: Readonly<Record<string, string>> = {}): Promise<void> {
     const child = this.launch(variables);
-    if (await this.isReadyWithin(120_000)) return;
+    if ((await this.#process?.becomesReady()) === true) return;
     const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
     throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
@@ -148,18 +150,16 @@ export class TestHost implements AsyncDisposable {
       program: this.#program ?? (isSpecial ? crashingHost : undefined),
     };
     noteEngine();
-    const child = startCrabpot(options, "start");
-    this.#process = child;
-    this.#port = 0;
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => this.output.push(chunk));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-      this.output.push(chunk);
-      if (this.#process !== child || this.#port !== 0) return;
-      said += chunk;
-      this.#port = Number(/"port":(\d+),"msg":"the gateway listens"/.exec(said)?.[1] ?? 0);
-    });
-    return child;
+    this.#process = this.#whereMade(
+      () =>
+        new HostProcess({
+          ...commandOf(options, "start"),
+          onOutput: (text) => void this.output.push(text),
+          // In good order, so that it leaves no containers.
+          lastSignal: "SIGTERM",
+        }),
+    );
+    return this.#process.child;
   }
 
   /**
@@ -170,7 +170,7 @@ export class TestHost implements AsyncDisposable {
     const file = join(this.home, crashAtFile);
     await writeFile(`${file}.new`, point);
     await rename(`${file}.new`, file);
-    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(120_000) });
+    const died = once(this.#process?.child ?? this.launch(), "exit", { signal: AbortSignal.timeout(120_000) });
     // The answer may die with the host.
     await doing().catch(() => undefined);
     const isDead = await died.then(
@@ -194,20 +194,12 @@ export class TestHost implements AsyncDisposable {
   }
 
   get isRunning(): boolean {
-    const child = this.#process;
-    return child !== undefined && child.exitCode === null && child.signalCode === null;
+    return this.#process?.isRunning ?? false;
   }
 
   /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#process;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const exited = once(child, "exit");
-    child.kill(signal);
-    // One that a test has frozen would not notice.
-    child.kill("SIGCONT");
-    await exited;
-    return child.exitCode;
+    return this.#process?.end(signal) ?? null;
   }
 
   async say(group: string, text: string, options: SayOptions = {}): Promise<Said> {

@@ -1,5 +1,7 @@
 import { stringify } from "yaml";
 
+import { homePaths } from "../../src/config/home/home.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import type { Host } from "../../src/host/host.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
@@ -21,6 +23,8 @@ export interface McpHost extends AsyncDisposable {
   /** Says something, and returns the answer. */
   ask(text: string): Promise<string>;
   cli(...args: string[]): Promise<CommandResult>;
+  /** Asks the host what the command line asks it, without a process for each look. */
+  readonly control: HostClient;
   restart(): Promise<void>;
 }
 
@@ -72,6 +76,7 @@ export async function startMcpHost(
       return channel.heard("family").slice(before).join("\n");
     },
     cli: (...args) => crabpot(place, ...args),
+    control: new HostClient(homePaths(place.home).controlSocket),
     restart: async () => {
       await host[Symbol.asyncDispose]();
       host = await start();

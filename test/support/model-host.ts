@@ -27,16 +27,21 @@ export function startWithoutContainers(script: ModelScript, options: ModelHostOp
 export async function startModelHost(script: ModelScript, options: ModelHostOptions = {}): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
-  const models = {
-    routes: { main: ["gpt/test-model"] },
-    providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url }, ...options.providers },
-    attempts: 2,
-    ...options.models,
-  };
+  const models = modelsAt(model.url, options);
   const host = stack.use(await TestHost.prepare({ ...options, config: { models, ...options.config } }));
   if (!options.prepared) await host.boot();
   const owned = stack.move();
   return { host, model, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The part of the configuration that leads to the server. */
+export function modelsAt(baseUrl: string, { providers, models }: ModelHostOptions): object {
+  return {
+    routes: { main: ["gpt/test-model"] },
+    providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl }, ...providers },
+    attempts: 2,
+    ...models,
+  };
 }
 
 /** Which group the request is about, as the system prompt says. */

@@ -1,11 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { createHook } from "node:async_hooks";
-import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 
 import { aroundAll, aroundEach } from "vitest";
 
 import { byTest, forgetWhatWasMade, made, runningTest } from "./made-by-tests.ts";
+import { openFiles } from "./open-files.ts";
 
 /**
  * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything behind
@@ -106,19 +107,6 @@ function countHandles(): Map<string, number> {
   const { collectedFiles } = made;
   if (collectedFiles > 0) counts.set("file that was closed only by the garbage collector", collectedFiles);
   return counts;
-}
-
-/** Paths of the files and folders that this process has open. Node does not count them: they keep no process running. */
-function openFiles(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-    try {
-      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
-      return /^\/(?!dev\/|proc\/)/.test(target) ? [target] : [];
-    } catch {
-      // The one that has just listed the others.
-      return [];
-    }
-  });
 }
 
 /** By how many there are more now. */

@@ -10,7 +10,7 @@ import { crc32, gzipSync } from "node:zlib";
 import { pack } from "tar-fs";
 
 import { openEngine, openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
-import { packageLabels } from "../../src/sandbox/images/package-recipe.ts";
+import { packageLabels, tagOfUser } from "../../src/sandbox/images/package-recipe.ts";
 import { askEngine } from "./engine-api.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -164,9 +164,12 @@ function digest(bytes: Buffer, algorithm: string, encoding: "base64"): string {
 /** Removes the images that have a package with this text in its name; `keep`: not the one on this agent image, for the next run. */
 export async function removeImagesWith(text: string, keep?: string): Promise<void> {
   const builder = await openImageBuilder(surroundings);
-  for (const { labels, tags } of await builder.list(packageLabels.hash)) {
+  for (const { id, labels, tags } of await builder.list(packageLabels.hash)) {
     if (!labels[packageLabels.lists]?.includes(text)) continue;
     const isKept = labels[packageLabels.base] === keep;
-    for (const tag of tags) if (!isKept || tag.includes(":used-")) await builder.remove(tag);
+    // What nobody uses is pruned by other tests.
+    const kept = tagOfUser("tests", (labels[packageLabels.hash] ?? "").slice(0, 16));
+    if (isKept) await builder.tag(id, kept);
+    for (const tag of tags) if (!isKept || (tag.includes(":used-") && tag !== kept)) await builder.remove(tag);
   }
 }

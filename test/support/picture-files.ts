@@ -41,3 +41,22 @@ export async function pixelsOf(
   const [width = 0, height = 0] = size.split(" ").map(Number);
   return { width, height, colours: await readFile(raw) };
 }
+
+/** How far colours are from each other on average, of 255, and in the worst place. */
+export function difference(one: Buffer, other: Buffer): { readonly mean: number; readonly worst: number } {
+  let [sum, worst] = [0, 0];
+  for (let at = 0; at < one.length; at += 1) {
+    const away = Math.abs((one[at] ?? 0) - (other[at] ?? 0));
+    sum += away;
+    worst = Math.max(worst, away);
+  }
+  return { mean: sum / one.length, worst };
+}
+
+/** A GIF that is known to have three frames with many times as many: what is between its head and its last byte is there again and again. */
+export function deepGif(three: Buffer, times: number): Buffer {
+  const colours = 3 * 2 ** (((three[10] ?? 0) & 7) + 1);
+  const head = three.subarray(0, 13 + ((three[10] ?? 0) & 0x80 ? colours : 0));
+  const body = three.subarray(head.length, -1);
+  return Buffer.concat([head, ...Array.from({ length: times }, () => body), three.subarray(-1)]);
+}

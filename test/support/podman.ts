@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 
-import { ping } from "../../src/sandbox/engine/docker/engine-client.ts";
+import { askVersion } from "../../src/sandbox/engine/docker/ask-version.ts";
 import { openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -91,7 +91,7 @@ async function giveTo(folder: string, uid: number): Promise<void> {
 
 async function untilAnswers(url: string, service: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 2_000 && service.exitCode === null; tries += 1) {
-    const answers = await ping({ url, namedBy: undefined }).then(
+    const answers = await askVersion({ url, namedBy: undefined }).then(
       () => true,
       () => false,
     );

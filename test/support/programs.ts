@@ -1,12 +1,13 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
-import { checkoutFolder } from "./engine.ts";
+const checkoutFolder = resolve(import.meta.dirname, "../..");
 
 /** Programs of the tests, and the source of each. */
 export const programs = {
   "crashing-host": "test/fixtures/crashing-host.ts",
   "egress-host": "test/fixtures/egress-host.ts",
   "crashing-memory": "test/fixtures/memory/crashing-memory.ts",
+  "audit-writer": "test/fixtures/audit/audit-writer.ts",
   "erasing-process": "test/fixtures/erasing-process.ts",
   "fake-whatsapp": "test/support/whatsapp/main.ts",
   "agent-process": "container/agent/main.ts",

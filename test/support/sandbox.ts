@@ -93,7 +93,7 @@ export class Sandbox implements AsyncDisposable {
     const { id, output } = await this.#create(change(this.body(command)));
     const said = text(output);
     await this.engine.start(id);
-    const exit = await this.engine.waitForExit(id, AbortSignal.timeout(60_000));
+    const exit = await this.engine.waitForExit(id, AbortSignal.timeout(120_000));
     return { ...exit, output: await said };
   }
 

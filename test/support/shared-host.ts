@@ -1,8 +1,13 @@
 import { afterAll, beforeAll } from "vitest";
 
-import type { Reply, Said, SayOptions, TestHost } from "./host.ts";
+import type { HostEvent } from "../../src/domain/events/event.ts";
+import type { ToldDelta } from "../../src/operations/events/operations.ts";
+import { type Reply, type Said, type SayOptions, TestHost } from "./host.ts";
+import type { HostOptions } from "./host-options.ts";
 import { groupOf, type ModelHost, type ModelHostOptions, startModelHost } from "./model-host.ts";
 import type { ModelScript, ModelServerRequest } from "./model-servers/model-server.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { editSettings, getSetting } from "../../src/operations/settings/operations.ts";
 
 /** A group that one test has for itself on a host that it shares: its own model, and only what concerns it. */
 export class TestGroup {
@@ -10,10 +15,11 @@ export class TestGroup {
   readonly host: TestHost;
   readonly #requests: readonly ModelServerRequest[];
 
-  constructor(name: string, { host, model }: ModelHost) {
+  /** Without a model of the test's, the built-in one answers. */
+  constructor(name: string, { host, model }: Pick<ModelHost, "host"> & Partial<ModelHost>) {
     this.name = name;
     this.host = host;
-    this.#requests = model.requests;
+    this.#requests = model?.requests ?? [];
   }
 
   /** What its model was asked, in order. */
@@ -36,16 +42,28 @@ export class TestGroup {
     return this.host.replyTo(id, { group: this.name });
   }
 
-  /** All that was said to its chat. */
-  async replies(): Promise<Reply[]> {
+  /** All that was said to its chat, since a reply or from the beginning. */
+  async replies(after = 0): Promise<Reply[]> {
     const found: Reply[] = [];
-    for (let after = 0; ;) {
-      const replies = await this.host.replies(after);
-      const last = replies.at(-1);
-      if (last === undefined) return found;
+    for (let last: number | undefined = after; last !== undefined;) {
+      const replies: Reply[] = await this.host.replies(last);
       found.push(...replies.filter(({ group }) => group === this.name));
-      after = last.seq;
+      last = replies.at(-1)?.seq;
     }
+    return found;
+  }
+
+  /** What was published about it of a type, such as `turn.*`, oldest first. */
+  async events(type: string): Promise<(HostEvent | ToldDelta)[]> {
+    const query = { after: 0, last: 0, type, group: this.name };
+    return Array.fromAsync(this.host.control.follow(tailEvents, query));
+  }
+
+  /** Ids of its containers, running or not. */
+  async containers(): Promise<string[]> {
+    await using engine = await this.host.openEngine();
+    const labels = { "crabpot.instance": await this.host.instance(), "crabpot.group": this.name };
+    return (await engine.list(labels)).map(({ id }) => id).toSorted();
   }
 
   /** A file of its folder; empty when it is not there. */
@@ -62,27 +80,48 @@ export interface SharedHost<Name extends string> {
   readonly running: ModelHost;
 }
 
-/** Starts a host before the first test of a file, with a group for each test that names one, and ends it after the last. */
-export function shareModelHost<Name extends string>(
-  options: ModelHostOptions & {
-    readonly groups: Readonly<Record<Name, object>>;
-    readonly withoutContainers?: "all" | readonly NoInfer<Name>[];
-  },
-): SharedHost<Name> {
-  const scripts = new Map<string, ModelScript>();
-  let running: ModelHost | undefined;
-  const started = (): ModelHost => {
-    if (running === undefined) throw new Error("A shared host is there from the first test on.");
-    return running;
-  };
+/** Groups with certain agents. */
+interface SharedOptions<Name extends string> {
+  readonly groups: Readonly<Record<Name, object>>;
+  readonly withoutContainers?: "all" | readonly NoInfer<Name>[];
+}
+
+/** Has something before the first test of a file, and ends it after the last. */
+function share<Owned extends AsyncDisposable>(start: () => Promise<Owned>): () => Owned {
+  let owned: Owned | undefined;
   beforeAll(async () => {
-    running = await startModelHost((request) => {
+    owned = await start();
+  });
+  afterAll(() => owned?.[Symbol.asyncDispose]());
+  return () => {
+    if (owned === undefined) throw new Error("A shared host is there from the first test on.");
+    return owned;
+  };
+}
+
+/** Starts a host whose model is the built-in one, with a group for each test that names one. */
+export function shareHost<Name extends string>(
+  options: HostOptions & SharedOptions<Name>,
+): { group(name: Name): TestGroup; readonly host: TestHost } {
+  const started = share(() => TestHost.start(options));
+  return {
+    group: (name) => new TestGroup(name, { host: started() }),
+    get host() {
+      return started();
+    },
+  };
+}
+
+/** Starts a host before the first test of a file, with a group for each test that names one, and ends it after the last. */
+export function shareModelHost<Name extends string>(options: ModelHostOptions & SharedOptions<Name>): SharedHost<Name> {
+  const scripts = new Map<string, ModelScript>();
+  const started = share(() =>
+    startModelHost((request) => {
       const script = scripts.get(groupOf(request));
       if (script === undefined) throw new Error(`No test has the group "${groupOf(request)}".`);
       return script(request);
-    }, options);
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+    }, options),
+  );
   return {
     group: (name, script) => {
       scripts.set(name, script);
@@ -90,6 +129,18 @@ export function shareModelHost<Name extends string>(
     },
     get running() {
       return started();
+    },
+  };
+}
+
+/** Gives a setting of a shared host another value until it is disposed of. */
+export async function setForTest({ control }: TestHost, setting: string, value: unknown): Promise<AsyncDisposable> {
+  const path = setting.split(".");
+  const before = await control.call(getSetting, { path: setting });
+  await control.call(editSettings, { edits: [{ path, value }] });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await control.call(editSettings, { edits: [{ path, value: before.value }] });
     },
   };
 }

@@ -83,7 +83,7 @@ export async function cleared(host: TestHost): Promise<void> {
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
     return found.filter((name) => name.endsWith("/scratch"));
   };
-  await vi.waitFor(async () => expect(await folders()).toEqual([]), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(async () => expect(await folders()).toEqual([]), { timeout: 120_000, interval: 20 });
 }
 
 /** What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their sessions, sessions. */

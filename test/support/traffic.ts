@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ListedTurn, ReceivedReply, SentMessage } from "./checker.ts";
-import { jsonLines } from "./crabpot.ts";
 import type { TestHost } from "./host.ts";
 import type { Random } from "./random.ts";
+import { listTurns as listSome } from "../../src/operations/turns/operations.ts";
 
 const requestLimitMs = 8_000;
 const retryMs = 50;
@@ -141,8 +141,7 @@ function bodyOf({ group, id, text }: NewMessage): object {
 export async function listTurns(host: TestHost, groups: readonly string[]): Promise<ListedTurn[]> {
   const turns: ListedTurn[] = [];
   for (const group of groups) {
-    const { stdout } = await host.cli("turns", "list", "--group", group, "--limit", "1000", "--json");
-    turns.push(...(jsonLines(stdout) as unknown as ListedTurn[]));
+    turns.push(...(await host.control.call(listSome, { group, limit: 1_000 })));
   }
   return turns;
 }

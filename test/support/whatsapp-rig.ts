@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
+import { vi } from "vitest";
+
 import type {
   AcceptMessage,
   ChannelState,
@@ -20,7 +22,7 @@ import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../s
 import { Aliases } from "../../src/rights/people/aliases.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
-import { sleep } from "../../src/lib/time/sleep.ts";
+import { sleep, type Sleep } from "../../src/lib/time/sleep.ts";
 import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
@@ -30,6 +32,8 @@ const { NODE_COMPILE_CACHE } = process.env;
 export interface WhatsAppRigOptions {
   readonly settings?: Partial<WhatsAppSettings>;
   readonly supervisor?: Partial<SupervisorLimits>;
+  /** How the supervisor waits. */
+  readonly wait?: Sleep;
   readonly worker?: WhatsAppOptions["limits"];
   readonly accept?: AcceptMessage;
   /** What the host says to reactions. */
@@ -76,22 +80,31 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** The channel runs; nothing is linked yet. */
   static async open(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
-    await using stack = new AsyncDisposableStack();
-    const whatsapp = stack.use(await openFakeWhatsApp());
-    setDefaultCACertificates([...getCACertificates(), await readFile(whatsapp.caFile, "utf8")]);
-    const { store } = stack.use(await openTestStore());
-    const rig = new WhatsAppRig(whatsapp, store, { options, owned: stack.move() });
+    const rig = await WhatsAppRig.#prepare(options);
     await rig.start();
     return rig;
   }
 
-  /** The same, linked and open. */
+  static async #prepare(options: WhatsAppRigOptions): Promise<WhatsAppRig> {
+    await using stack = new AsyncDisposableStack();
+    const whatsapp = stack.use(await openFakeWhatsApp());
+    setDefaultCACertificates([...getCACertificates(), await readFile(whatsapp.caFile, "utf8")]);
+    const { store } = stack.use(await openTestStore());
+    return new WhatsAppRig(whatsapp, store, { options, owned: stack.move() });
+  }
+
+  /** The channel of an account that was linked before, open. */
   static async linked(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
-    const rig = await WhatsAppRig.open(options);
-    const events = await rig.link();
-    if (events.at(-1) !== undefined && rig.channel.state().state === "open") return rig;
-    await rig[Symbol.asyncDispose]();
-    throw new Error(`not linked: ${JSON.stringify(events)}\n${rig.log}`);
+    const rig = await WhatsAppRig.#prepare(options);
+    await rig.store.channelState.apply("whatsapp", new Map([["credentials", await rig.whatsapp.link()]]));
+    await rig.start();
+    try {
+      await vi.waitUntil(() => rig.channel.state().state === "open", { timeout: 120_000, interval: 20 });
+      return rig;
+    } catch (cause) {
+      await rig[Symbol.asyncDispose]();
+      throw new Error(`not open:\n${rig.log}`, { cause });
+    }
   }
 
   /** Makes the channel (again), as a host does that starts. */
@@ -121,7 +134,7 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** A channel for this account that nobody has started. Whoever asks for it disposes it. */
   create(more: WhatsAppRigOptions = {}): SupervisedChannel {
-    const { settings, supervisor, worker, around = unchanged } = { ...this.#options, ...more };
+    const { settings, supervisor, worker, wait = sleep, around = unchanged } = { ...this.#options, ...more };
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         this.log += chunk.toString();
@@ -130,7 +143,7 @@ export class WhatsAppRig implements AsyncDisposable {
     });
     const common = {
       clock: systemClock,
-      wait: sleep,
+      wait,
       random: () => 0.5,
       logger: createLogger({ level: "debug", output: sink, format: "json", redact: (text) => text }),
     };
@@ -182,7 +195,7 @@ export class WhatsAppRig implements AsyncDisposable {
   }
 
   async send(message: OutgoingMessage): Promise<void> {
-    await this.channel.send(message, AbortSignal.timeout(90_000));
+    await this.channel.send(message, AbortSignal.timeout(120_000));
   }
 
   /** Forgets what is not on disk of ids of the same person. */

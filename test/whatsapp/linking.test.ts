@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 
+import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 test("an account is linked by scanning a code, and is still linked after a restart", async () => {
   await using rig = await WhatsAppRig.open();

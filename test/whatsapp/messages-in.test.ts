@@ -6,7 +6,10 @@ import { expect, test } from "vitest";
 import type { Receipt } from "../../src/channels/channel.ts";
 import type { IncomingMessage } from "../../src/domain/message.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 async function next(rig: WhatsAppRig, id: string): Promise<IncomingMessage> {
   await expect.poll(() => rig.accepted.map((message) => message.id)).toContain(id);
@@ -113,13 +116,13 @@ test("files are fetched from the server that WhatsApp names, opened, and refused
     await ann.say(group, "", { document: { base64, mimeType: "text/plain", name: "a/b.txt" } }),
   );
   const path = join(folder.path, "image");
-  await image.attachments?.[0]?.fetch(path, content.length, AbortSignal.timeout(60_000));
+  await image.attachments?.[0]?.fetch(path, content.length, AbortSignal.timeout(120_000));
   expect(image).toMatchObject({
     text: "look",
     attachments: [{ kind: "image", mimeType: "image/png", bytes: content.length }],
   });
   expect((await readFile(path)).equals(content)).toBe(true);
-  const smaller = [join(folder.path, "voice"), content.length - 1, AbortSignal.timeout(60_000)] as const;
+  const smaller = [join(folder.path, "voice"), content.length - 1, AbortSignal.timeout(120_000)] as const;
   await expect(voice.attachments?.[0]?.fetch(...smaller)).rejects.toThrow(/larger/);
   expect(voice.attachments).toMatchObject([{ kind: "audio" }]);
   expect(document).toMatchObject({ text: "", attachments: [{ kind: "document", name: "a/b.txt" }] });

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 
+import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 /** Ann and Bob and a group of which the server says only one of their names. */
 async function oneNamed(rig: WhatsAppRig, addressing: "lid" | "pn") {
@@ -88,7 +91,7 @@ test.for(["refuse", "mute"] as const)(
     rig.named = ["+15550000012"];
 
     await bob.say(group, "hello");
-    await expect.poll(() => rig.accepted.length, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => rig.accepted.length, { timeout: 120_000 }).toBe(1);
 
     expect(known(rig, "90000000000012@lid")).toEqual([]);
     expect(rig.log).toMatch(/"numbers":\["\+15550000012"\].*does not say which LIDs/);

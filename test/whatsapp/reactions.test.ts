@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../src/domain/message.ts";
-import type { FakeGroup, FakeUser } from "../support/whatsapp/fake-whatsapp.ts";
+import { type FakeGroup, type FakeUser, shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";
+
+shareServerProcess();
 
 /** Sends a text of the outbox and returns what WhatsApp calls it, part by part. */
 async function sent(rig: WhatsAppRig, to: { group: FakeGroup; seq: number; reader: FakeUser }, text: string) {

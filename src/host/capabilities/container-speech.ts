@@ -33,8 +33,8 @@ export function createContainerSpeech({
     const words = Buffer.from(text.toWellFormed());
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      await using streams = await servers.open(serverOf(voice, words.length), group, limit);
-      streams.input.write(words);
+      await using streams = await servers.open(serverOf(voice), group, limit);
+      streams.input.end(words);
       const sound = await readBytes(addAbortSignal(limit, streams.output), mostVoiceBytes);
       const { exitCode, reason, lastLine } = await streams.ended;
       if (exitCode === 0) return sound;
@@ -49,14 +49,14 @@ export function createContainerSpeech({
   };
 }
 
-/** The words come by standard input: nothing in them is an option or a command. It stays open: over TLS the connection ends with it. */
-function serverOf(voice: string, bytes: number): StdioServer {
-  const script = `set -o pipefail; head -c "$1" | espeak-ng --stdin --stdout -v "$0" | opusenc --quiet --ignorelength --bitrate 24 - -`;
+/** The words come by standard input: nothing in them is an option or a command. */
+function serverOf(voice: string): StdioServer {
+  const script = `set -o pipefail; espeak-ng --stdin --stdout -v "$0" | opusenc --quiet --ignorelength --bitrate 24 - -`;
   return {
     kind: "stdio",
     name: speechServer,
     command: "bash",
-    args: ["-c", script, voice, String(bytes)],
+    args: ["-c", script, voice],
     env: {},
     image: undefined,
     network: { allow: [], allowPrivate: [], reflects: [], secrets: [] },

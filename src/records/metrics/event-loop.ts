@@ -1,12 +1,10 @@
-import { closeSync, openSync, readSync } from "node:fs";
-
 import { Gauge, type Registry } from "prom-client";
 
 /** How often the event loop is looked at; what is beyond that is lag. */
 const resolutionMs = 20;
 
 interface Pauses {
-  /** Longest time that nothing could be done, and the longest without what the machine kept the host waiting for a processor; in seconds. */
+  /** Longest time that nothing could be done, and the longest of what the host computed meanwhile; in seconds. */
   take(): { readonly longest: number; readonly own: number };
   end(): void;
 }
@@ -29,7 +27,7 @@ export function measureEventLoop(registry: Registry): Disposable {
   });
   const own = new Gauge({
     name: "crabpot_event_loop_own_lag_seconds",
-    help: "Longest pause of the host process since the last scrape, without the time that it waited for a processor; where the system does not tell that time, as crabpot_event_loop_lag_seconds",
+    help: "Longest pause of the host process since the last scrape, without the time that it waited for a processor or a disk",
     registers: [registry],
   });
   return {
@@ -41,19 +39,17 @@ export function measureEventLoop(registry: Registry): Disposable {
 }
 
 function watchPauses(): Pauses {
-  const waits = waitsForProcessor();
   let longestMs = 0;
   let ownMs = 0;
   let last = performance.now();
-  let waited = waits.readMs();
+  let computed = computedMs();
   const look = (): void => {
-    const now = performance.now();
-    const waitedNow = waits.readMs();
+    const [now, computedNow] = [performance.now(), computedMs()];
     const lagMs = Math.max(0, now - last - resolutionMs);
     longestMs = Math.max(longestMs, lagMs);
-    ownMs = Math.max(ownMs, lagMs - (waitedNow - waited));
+    ownMs = Math.max(ownMs, Math.min(lagMs, computedNow - computed));
     last = now;
-    waited = waitedNow;
+    computed = computedNow;
   };
   const timer = setInterval(look, resolutionMs).unref();
   return {
@@ -63,31 +59,12 @@ function watchPauses(): Pauses {
       ownMs = 0;
       return taken;
     },
-    end: () => {
-      clearInterval(timer);
-      waits.close();
-    },
+    end: () => clearInterval(timer),
   };
 }
 
-/**
- * How long this thread has been ready to run and was not let: the second number of `schedstat` (Linux, Documentation/scheduler/sched-stats.rst), in
- * nanoseconds. Without such a file: 0.
- */
-function waitsForProcessor(): { readMs(): number; close(): void } {
-  const file = openQuietly(`/proc/self/task/${process.pid}/schedstat`);
-  if (file === undefined) return { readMs: () => 0, close: () => undefined };
-  const text = Buffer.alloc(96);
-  return {
-    readMs: () => Number(text.toString("latin1", 0, readSync(file, text, 0, text.length, 0)).split(" ")[1]) / 1e6,
-    close: () => closeSync(file),
-  };
-}
-
-function openQuietly(path: string): number | undefined {
-  try {
-    return openSync(path, "r");
-  } catch {
-    return undefined;
-  }
+/** How long this thread has had a processor. */
+function computedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

@@ -5,8 +5,13 @@ import type { Surroundings } from "./surroundings.ts";
 /** A kind of container engine. It has no settings of its own: the environment says where it is. */
 export interface EngineDefinition {
   readonly kind: string;
-  /** Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named does not. */
+  /**
+   * Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named does not;
+   * with `setup_required` when the one that is named can never be used.
+   */
   open(surroundings: Surroundings): Promise<ContainerEngine>;
+  /** Kind and version of the same engine. Rejects like `open`. */
+  readVersion(surroundings: Surroundings): Promise<string>;
   /** The same engine, for making images. Rejects like `open`. */
   openImageBuilder(surroundings: Surroundings): Promise<ImageBuilder>;
 }

@@ -40,7 +40,7 @@ export interface ContainerExit {
 
 /** The streams of a container that reads what we write. Both end when it does, or the engine goes away; destroy one to detach. */
 export interface Conversation {
-  /** Ending it ends what the container can read, and over TLS what it says as well. Nobody has to listen to its errors. */
+  /** Ending it ends what the container can read, not what it says. Nobody has to listen to its errors. */
   readonly input: Writable;
   readonly output: Readable;
 }

@@ -273,6 +273,11 @@ export class HotContainer {
         void this.close(`mailbox violation: ${reason}`);
       },
     });
+    if (this.#state !== "closing") return;
+    // It was opened too late to be closed with the rest.
+    await this.#mailbox[Symbol.asyncDispose]();
+    await this.#mailbox.removeFiles();
+    await this.#ready.promise;
   }
 
   async #watch(running: RunningContainer): Promise<void> {

@@ -202,10 +202,11 @@ export class SessionPool implements AsyncDisposable {
     this.#starting.set(session.id, generation);
     const options = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#options.mailFolder(session.id, generation);
+    let hot: HotContainer | undefined;
     try {
       const launch = async (): Promise<RunningContainer> =>
         this.#watchMounts(options, await plan.start(generation, folder));
-      const hot = await HotContainer.start(options, launch, limits.readyTimeoutMs);
+      hot = await HotContainer.start(options, launch, limits.readyTimeoutMs);
       // What its agent does is measured by what was there before it was spoken to.
       const refusal = await this.#options.mounts.refusalOf(session.id);
       if (refusal !== undefined) await hot.close(refusal);
@@ -216,8 +217,10 @@ export class SessionPool implements AsyncDisposable {
       await publish({ type: "container.attested", ...placeOf(hot.view()), actor: "host", data });
       return hot;
     } catch (error) {
+      const { message } = toError(error);
+      await hot?.close(message);
       this.#leftovers.suspect();
-      const data = { reason: toError(error).message };
+      const data = { reason: message };
       await publish({ type: "container.refused", group: group.name, session: session.id, actor: "host", data });
       throw error;
     }

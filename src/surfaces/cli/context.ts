@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 import type { Command } from "commander";
 import type * as z from "zod";
@@ -19,8 +19,9 @@ import type { HostFunctions } from "./host-functions.ts";
 import { invokeHere } from "./invoke-here.ts";
 import { Output } from "./output.ts";
 
-/** Where a command's words go. */
+/** Where a command's words go, and where it reads what somebody types or pipes to it. */
 export interface CommandStreams {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }

@@ -1,6 +1,6 @@
 import type { Session } from "../../domain/session.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
-import { collectIntake, workStep } from "./turn-intake.ts";
+import { collectIntake, unlessGone, workStep } from "./turn-intake.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
 /**
@@ -17,7 +17,8 @@ export async function steer(scope: TurnScope, options: TurnOptions, steps: TurnS
   const { sessions } = options.store;
   const openSession = (): Promise<Session> => sessions.open(session.key, group.name);
   const intake = await collectIntake(options, settings, { group, hears, openSession });
-  if (intake) await steps.add(intake.step);
+  // What of it still waits comes at the next step.
+  if (intake) await unlessGone(steps.add(intake.step));
 }
 
 /** Of jobs that this turn has started it is told now; of others, the session is told by a turn of its own. */
@@ -27,7 +28,7 @@ async function tellEndedJobs(scope: TurnScope, options: TurnOptions, steps: Turn
     const work = await options.store.work.get(id);
     // Somebody may have dropped it.
     if (work?.state !== "due") continue;
-    await steps.add(workStep(options, work, settings.writersOfShared(group)));
+    await unlessGone(steps.add(workStep(options, work, settings.writersOfShared(group))));
   }
 }
 
@@ -42,6 +43,6 @@ async function takeMore(
   for (let taken = 0; taken < moreAtOnce; taken += 1) {
     const more = await options.store.work.due(session.id, options.clock.now());
     if (!more) return;
-    await steps.add(workStep(options, more, settings.writersOfShared(group)));
+    await unlessGone(steps.add(workStep(options, more, settings.writersOfShared(group))));
   }
 }

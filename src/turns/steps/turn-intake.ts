@@ -2,6 +2,7 @@ import { renderWork } from "../context/render-work.ts";
 import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { sortOrigins } from "../../domain/origin.ts";
+import { errorCode } from "../../lib/app-error.ts";
 import { type Part, toUserContent } from "../../domain/part.ts";
 import { type Addressee, isAddressee, type Session } from "../../domain/session.ts";
 import type { Work } from "../../domain/work.ts";
@@ -68,6 +69,16 @@ export async function collectIntake(
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };
+}
+
+/** What takes something that is due: undefined when somebody has dropped that meanwhile. */
+export async function unlessGone<Taken>(taking: Promise<Taken>): Promise<Taken | undefined> {
+  try {
+    return await taking;
+  } catch (error) {
+    if (errorCode(error) === "conflict") return undefined;
+    throw error;
+  }
 }
 
 /** Work other than messages, as a turn begins with it or is told of it on its way. */

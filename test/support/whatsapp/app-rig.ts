@@ -4,37 +4,42 @@ import { createInterface } from "node:readline";
 
 import SQLite from "better-sqlite3";
 
-import { jsonLines, startCrabpot } from "../crabpot.ts";
+import { startCrabpot } from "../crabpot.ts";
 import type { TestHost } from "../host.ts";
+import type { HostOptions } from "../host-options.ts";
 import { startModelHost } from "../model-host.ts";
 import type { ModelScript, ModelServer } from "../model-servers/model-server.ts";
 import { openFakeWhatsApp } from "./fake-whatsapp.ts";
 import type { FakeGroup, FakeUser, FakeWhatsApp } from "./fake-whatsapp.ts";
+import type { Addressing } from "./stanza.ts";
+import { listChannels } from "../../../src/operations/channels/operations.ts";
+
+/** A group on the server, and what the configuration says of it. */
+export interface AppGroup {
+  readonly addressing?: Addressing;
+  /** Of the members the server says only one name. */
+  readonly oneName?: boolean;
+  readonly settings?: object;
+}
 
 /** What a scenario starts with. */
 export interface AppRigOptions {
-  /** A second group whose members are known by their numbers. */
-  readonly pnGroup?: boolean;
+  /** By name; left out: `family`. */
+  readonly groups?: Readonly<Record<string, AppGroup>>;
   /** A group on the HTTP channel, `elsewhere`. */
   readonly httpGroup?: boolean;
-  /** Of the members of `family` the server says only the LID. */
-  readonly oneName?: boolean;
   /** The owner's chat with oneself is the main group, `main`. */
   readonly main?: boolean;
-  /** So many more groups. */
-  readonly moreGroups?: number;
-  readonly whatsapp?: object;
   readonly config?: object;
   readonly models?: object;
   /** More of `models.providers`. */
   readonly providers?: object;
-  /** Somebody still has to link the account. */
-  readonly unlinked?: boolean;
+  readonly withoutContainers?: HostOptions["withoutContainers"];
 }
 
 const mainGroup = { channel: "whatsapp", main: true, trigger: "always" };
 
-/** The whole app with real containers, a scripted model, and groups on a WhatsApp server of the test's own. */
+/** The whole app with a scripted model, and groups on a WhatsApp server of the test's own. */
 export class AppRig implements AsyncDisposable {
   readonly whatsapp: FakeWhatsApp;
   readonly host: TestHost;
@@ -66,39 +71,43 @@ export class AppRig implements AsyncDisposable {
     const ann = await whatsapp.addUser({ name: "Ann", pn: "15550000011", lid: "90000000000011" });
     const bob = await whatsapp.addUser({ name: "Bob", pn: "15550000012", lid: "90000000000012" });
     const members = [ann, bob, whatsapp.bot];
-    const groups = [await whatsapp.addGroup({ subject: "family", members, oneName: options.oneName ?? false })];
-    if (options.pnGroup) groups.push(await whatsapp.addGroup({ subject: "numbered", addressing: "pn", members }));
-    for (let more = 1; more <= (options.moreGroups ?? 0); more += 1) {
-      groups.push(await whatsapp.addGroup({ subject: `more-${more}`, members }));
+    const wanted = Object.entries(options.groups ?? { family: {} });
+    const groups: FakeGroup[] = [];
+    for (const [subject, { addressing = "lid", oneName = false }] of wanted) {
+      groups.push(await whatsapp.addGroup({ subject, members, addressing, oneName }));
     }
+    const configured = wanted.map(([name, { settings = {} }], index) => [
+      name,
+      { channel: "whatsapp", chat: groups[index]?.id, ...settings },
+    ]);
     const settings = {
       webSocketUrl: whatsapp.url,
       rootPublicKey: whatsapp.root.toString("hex"),
       pacing: { perChatPerSecond: 100, perMinute: 10_000 },
-      ...options.whatsapp,
     };
     const { host, model } = stack.use(
       await startModelHost(script, {
         groups: {
-          ...Object.fromEntries(groups.map(({ id, subject }) => [subject, { channel: "whatsapp", chat: id }])),
+          ...(Object.fromEntries(configured) as Record<string, object>),
           ...(options.httpGroup ? { elsewhere: {} } : {}),
           ...(options.main ? { main: { ...mainGroup, chat: `${whatsapp.bot.lid}@lid` } } : {}),
         },
-        // Reactions would be among what members hear.
+        // Reactions, and what the agent is doing meanwhile where the machine is slow, would be among what members hear.
         config: {
           channels: { http: {}, whatsapp: settings },
-          progress: { reactions: false },
+          progress: { reactions: false, afterSeconds: 0 },
           ...options.config,
         },
         ...(options.models && { models: options.models }),
         ...(options.providers && { providers: options.providers }),
+        ...(options.withoutContainers && { withoutContainers: options.withoutContainers }),
         variables: { NODE_EXTRA_CA_CERTS: whatsapp.caFile },
       }),
     );
     const rig = new AppRig({ whatsapp, host, model, ann, bob, groups }, stack.move());
     await using started = new AsyncDisposableStack();
     started.use(rig);
-    if (options.unlinked !== true) await rig.link();
+    await rig.link();
     started.move();
     return rig;
   }
@@ -125,8 +134,8 @@ export class AppRig implements AsyncDisposable {
 
   /** The state of the channel as the operator sees it. */
   async state(): Promise<string> {
-    const { stdout } = await this.host.cli("channels", "list", "--json");
-    return String(jsonLines(stdout).find(({ name }) => name === "whatsapp")?.["state"]);
+    const channels = await this.host.control.call(listChannels, {});
+    return String(channels.find(({ name }) => name === "whatsapp")?.state);
   }
 
   /** All that the host has printed and written for people: output, logs and records. */

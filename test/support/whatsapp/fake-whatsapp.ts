@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+
+import { afterAll, beforeAll } from "vitest";
 
 import { programPath } from "../programs.ts";
 import type { MemberChange } from "./administration.ts";
 import type { Extras } from "./compose.ts";
 import type { Faults } from "./faults.ts";
-import type { Manifest } from "./main.ts";
+import type { Manifest, Welcome } from "./main.ts";
 import type { Observations, Operations } from "./operations.ts";
 import type { PersonFacts } from "./person.ts";
 import type { Addressing } from "./stanza.ts";
@@ -32,8 +33,12 @@ export interface FakeGroup {
   readonly subject: string;
 }
 
-/** Starts a WhatsApp server of the test's own, as a process of its own. */
-export async function openFakeWhatsApp(): Promise<FakeWhatsApp> {
+/** A process that has servers. */
+interface ServerProcess extends AsyncDisposable {
+  readonly control: string;
+}
+
+async function startProcess(): Promise<ServerProcess> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [program], {
     env: { PATH, NODE_COMPILE_CACHE },
@@ -46,7 +51,43 @@ export async function openFakeWhatsApp(): Promise<FakeWhatsApp> {
       throw new Error(`the fake WhatsApp server ended with ${String(code)}`);
     }),
   ])) as [string];
-  return new FakeWhatsApp(child, JSON.parse(line) as Manifest);
+  return {
+    ...(JSON.parse(line) as Welcome),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+let shared: ServerProcess | undefined;
+
+/** For a test file: its servers, which stay one for each test, run in one process, which takes most of a second to start. */
+export function shareServerProcess(): void {
+  beforeAll(async () => {
+    shared = await startProcess();
+  });
+  afterAll(async () => {
+    await shared?.[Symbol.asyncDispose]();
+    shared = undefined;
+  });
+}
+
+async function ask(url: string, input: unknown): Promise<unknown> {
+  const answer = await fetch(url, { method: "POST", body: JSON.stringify(input) });
+  if (!answer.ok) throw new Error(`${url}: ${await answer.text()}`);
+  return answer.json();
+}
+
+/** Starts a WhatsApp server of the test's own, in a process of its own or in that of the test file. */
+export async function openFakeWhatsApp(): Promise<FakeWhatsApp> {
+  await using stack = new AsyncDisposableStack();
+  const { control } = shared ?? stack.use(await startProcess());
+  const manifest = (await ask(`${control}/open`, {})) as Manifest;
+  stack.defer(() => ask(`${manifest.control}/close`, {}).then(() => undefined));
+  return new FakeWhatsApp(manifest, stack.move());
 }
 
 /** Drives the server: what people do with their phones, what goes wrong, and what was seen. */
@@ -57,10 +98,10 @@ export class FakeWhatsApp implements AsyncDisposable {
   /** The account that is there from the beginning. */
   readonly bot: PersonFacts;
   readonly #control: string;
-  readonly #child: ChildProcess;
+  readonly #owned: AsyncDisposable;
 
-  constructor(child: ChildProcess, manifest: Manifest) {
-    this.#child = child;
+  constructor(manifest: Manifest, owned: AsyncDisposable) {
+    this.#owned = owned;
     this.url = manifest.url;
     this.root = Buffer.from(manifest.root, "hex");
     this.caFile = manifest.caFile;
@@ -70,14 +111,17 @@ export class FakeWhatsApp implements AsyncDisposable {
 
   /** Does one of the operations; the others here are short for these. */
   async perform<Name extends keyof Operations>(name: Name, input: Input<Name>): Promise<Output<Name>> {
-    const answer = await fetch(`${this.#control}/${name}`, { method: "POST", body: JSON.stringify(input) });
-    if (!answer.ok) throw new Error(`${name}: ${await answer.text()}`);
-    return (await answer.json()) as Output<Name>;
+    return (await ask(`${this.#control}/${name}`, input)) as Output<Name>;
   }
 
   /** Links the client that shows this QR code. Resolves when it has signed. */
   async scan(qr: string, account = this.bot.name): Promise<void> {
     await this.perform("scan", { qr, account });
+  }
+
+  /** Links a client that has not been started: resolves with what such a one keeps as its credentials. */
+  async link(account = this.bot.name): Promise<Buffer> {
+    return Buffer.from((await this.perform("link", { account })).credentials);
   }
 
   async enterPairingCode(code: string, account = this.bot.name): Promise<void> {
@@ -136,10 +180,7 @@ export class FakeWhatsApp implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGTERM");
-    await exited;
+    await this.#owned[Symbol.asyncDispose]();
   }
 }
 

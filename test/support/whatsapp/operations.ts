@@ -43,6 +43,7 @@ export interface Observations {
 export interface Operations {
   scan(input: { qr: string; account: string }): Promise<{ device: number }>;
   enterPairingCode(input: { code: string; account: string }): Promise<{ device: number }>;
+  link(input: { account: string }): Promise<{ credentials: string }>;
   addUser(input: PersonFacts): Promise<object>;
   addGroup(input: {
     subject: string;
@@ -93,13 +94,14 @@ function membershipOf({
   pairing,
   administration,
 }: WhatsAppServer): Part<
-  "scan" | "enterPairingCode" | "addUser" | "addGroup" | "changeMembers" | "changeSubject" | "members"
+  "scan" | "enterPairingCode" | "link" | "addUser" | "addGroup" | "changeMembers" | "changeSubject" | "members"
 > {
   return {
     scan: async ({ qr, account }) => ({ device: (await pairing.scan(qr, world.named(account))).device }),
     enterPairingCode: async ({ code, account }) => {
       return { device: (await pairing.enterCode(code, world.named(account))).device };
     },
+    link: async ({ account }) => ({ credentials: pairing.link(world.named(account)) }),
     addUser: async (facts) => {
       world.addPerson(facts);
       return {};

@@ -4,9 +4,12 @@ import {
   aesDecryptCTR,
   aesDecryptGCM,
   aesEncryptCTR,
+  BufferJSON,
+  configureSuccessfulPairing,
   Curve,
   derivePairingCodeKey,
   hkdf,
+  initAuthCreds,
   proto,
 } from "@whiskeysockets/baileys";
 import type { BinaryNode } from "@whiskeysockets/baileys";
@@ -116,6 +119,19 @@ export class Pairing {
     return [];
   }
 
+  /** Both ends of it at once, for a client that is not started yet: what it will keep as its credentials. */
+  link(person: Person): string {
+    const fresh = initAuthCreds();
+    const { companion, success } = offerFor(person, {
+      noiseKey: Buffer.from(fresh.noiseKey.public),
+      identity: Buffer.from(fresh.signedIdentityKey.public),
+      secret: Buffer.from(fresh.advSecretKey, "base64"),
+    });
+    const { creds } = configureSuccessfulPairing(stanza("iq", { id: freshId() }, [success]), fresh);
+    person.companions.set(companion.device, companion);
+    return JSON.stringify({ ...fresh, ...creds }, BufferJSON.replacer);
+  }
+
   /** The client's signature of what it was offered; after it the client has to connect anew. */
   complete(connection: Connection, signed: BinaryNode): void {
     const offered = connection.link?.offered;
@@ -146,34 +162,41 @@ export class Pairing {
     this.#offer(connection, code.person, { noiseKey: code.noiseKey, identity, secret });
   }
 
-  /** Gives the client its device number and proof that the phone wants it. */
   #offer(connection: Connection, person: Person, keys: ClientKeys): void {
-    const device = person.takeDeviceNumber();
-    const details = Buffer.from(
-      proto.ADVDeviceIdentity.encode({
-        rawId: randomBytes(4).readUInt32BE(),
-        timestamp: Number(nowSeconds()),
-        keyIndex: device,
-        accountType: proto.ADVEncryptionType.E2EE,
-        deviceType: proto.ADVEncryptionType.E2EE,
-      }).finish(),
-    );
-    const { public: accountSignatureKey, private: accountKey } = person.phone.identity;
-    const accountSignature = Curve.sign(accountKey, Buffer.concat([accountPrefix, details, keys.identity]));
-    const signed = Buffer.from(
-      proto.ADVSignedDeviceIdentity.encode({ details, accountSignatureKey, accountSignature }).finish(),
-    );
-    const hmac = createHmac("sha256", keys.secret).update(signed).digest();
-    if (connection.link) connection.link.offered = { companion: newCompanion(person, device, keys), details };
-    connection.query({ type: "set", xmlns: "md", t: nowSeconds() }, [
-      stanza("pair-success", {}, [
-        stanza("device-identity", {}, proto.ADVSignedDeviceIdentityHMAC.encode({ details: signed, hmac }).finish()),
-        stanza("biz", { name: person.name }),
-        stanza("device", { jid: person.jid("pn", device), lid: person.jid("lid", device) }),
-        stanza("platform", { name: "android" }),
-      ]),
-    ]);
+    const { companion, details, success } = offerFor(person, keys);
+    if (connection.link) connection.link.offered = { companion, details };
+    connection.query({ type: "set", xmlns: "md", t: nowSeconds() }, [success]);
   }
+}
+
+/** The number of a new device, and proof that the phone wants it. */
+function offerFor(
+  person: Person,
+  keys: ClientKeys,
+): { readonly companion: Companion; readonly details: Buffer; readonly success: BinaryNode } {
+  const device = person.takeDeviceNumber();
+  const details = Buffer.from(
+    proto.ADVDeviceIdentity.encode({
+      rawId: randomBytes(4).readUInt32BE(),
+      timestamp: Number(nowSeconds()),
+      keyIndex: device,
+      accountType: proto.ADVEncryptionType.E2EE,
+      deviceType: proto.ADVEncryptionType.E2EE,
+    }).finish(),
+  );
+  const { public: accountSignatureKey, private: accountKey } = person.phone.identity;
+  const accountSignature = Curve.sign(accountKey, Buffer.concat([accountPrefix, details, keys.identity]));
+  const signed = Buffer.from(
+    proto.ADVSignedDeviceIdentity.encode({ details, accountSignatureKey, accountSignature }).finish(),
+  );
+  const hmac = createHmac("sha256", keys.secret).update(signed).digest();
+  const success = stanza("pair-success", {}, [
+    stanza("device-identity", {}, proto.ADVSignedDeviceIdentityHMAC.encode({ details: signed, hmac }).finish()),
+    stanza("biz", { name: person.name }),
+    stanza("device", { jid: person.jid("pn", device), lid: person.jid("lid", device) }),
+    stanza("platform", { name: "android" }),
+  ]);
+  return { companion: newCompanion(person, device, keys), details, success };
 }
 
 function newCompanion(person: Person, device: number, keys: ClientKeys): Companion {

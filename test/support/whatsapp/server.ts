@@ -106,7 +106,10 @@ export class WhatsAppServer implements AsyncDisposable {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { upgrade } = this.world.faults;
-    if (upgrade === "hang") return;
+    if (upgrade === "hang") {
+      this.world.trace.push("! an upgrade hangs");
+      return;
+    }
     if (upgrade === "refuse") {
       socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
       return;

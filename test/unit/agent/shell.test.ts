@@ -163,10 +163,10 @@ test("long output is cut in the middle, says by how much, and is whole in a file
   expect(Number(cut)).toBe(whole.length - head.length - printed({ output: tail }).length - 1);
 });
 
-test("output without end costs bounded memory and disk", async () => {
+test("output of a gigabyte costs bounded memory and disk", async () => {
   await using agent = await AgentProcess.start();
 
-  const result = await agent.shell("yes", 5);
+  const result = await agent.shell("yes | head -c 1000000000");
   const path = /bytes are in (\S+) …\]/.exec(result.output)?.[1] ?? "";
   const status = await readFile(`/proc/${agent.pid}/status`, "utf8");
 

@@ -250,7 +250,7 @@ describe("after two minutes of silence", () => {
 
 test("replies, signs, reactions and progress go to the connection that is there, and are refused while there is none", async () => {
   await using rig = await openSupervisorRig();
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(120_000);
 
   await rig.channel.send(reply(1, "one"), signal);
   await rig.channel.signal("main", "working");

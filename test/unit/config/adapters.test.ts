@@ -132,7 +132,7 @@ test("a provider is opened when it is first needed, and ended with the host", as
   const used = openLateProvider("used", settings, { definitions: [watched] });
   const idle = openLateProvider("idle", settings, { definitions: [watched] });
 
-  await used.check(AbortSignal.timeout(60_000));
+  await used.check(AbortSignal.timeout(120_000));
   for (const provider of [used, idle]) await provider[Symbol.asyncDispose]();
 
   expect(events).toEqual(["opened used", "ended used"]);

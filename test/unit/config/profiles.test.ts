@@ -14,7 +14,7 @@ import {
 } from "../../../src/config/profiles/profile-files.ts";
 import { actions, risks, type Rule } from "../../../src/domain/policy.ts";
 import { judgeCall } from "../../../src/rights/policy/judge.ts";
-import { crabpot, newHome } from "../../support/crabpot.ts";
+import { crabpot, newHome, withoutEngine } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../../..");
@@ -175,6 +175,6 @@ test("the command line lists, shows and checks profiles, and the doctor finds a 
   ]);
   expect(bad.stdout).toContain("bad.md:3: tool: unknown key; did you mean tools?");
   expect(one.stderr).toContain("bad.md:3: tool: unknown key");
-  const doctor = await crabpot(place, "doctor", "--json");
+  const doctor = await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json");
   expect(doctor.stdout).toContain("bad.md:3");
 });

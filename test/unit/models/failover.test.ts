@@ -89,7 +89,7 @@ const conversation = record({
 const blind = ["deepseek", "groq", "ollama", "vllm", "llama.cpp"];
 
 describe.each(Object.keys(strictVendors))("%s goes on with", (vendor) => {
-  test("whatever others have said and done before, however it is to think", { timeout: 60_000 }, async () => {
+  test("whatever others have said and done before, however it is to think", async () => {
     await using server = await startStrictServer(vendor, () => ({ text: "I go on." }));
     const provider = await openProvider("vendor", { ...settingsOf(vendor), baseUrl: server.url });
     const images = blind.includes(vendor) ? undefined : new Map([[image.blob, Buffer.from("a picture")]]);

@@ -102,7 +102,7 @@ test("hints call the command line as it can be typed: by its name in PATH, or by
 test("sources that have changed since they were built are run themselves until they are built again", async () => {
   await using checkout = await freshCheckout();
   await checkout.run("scripts/setup");
-  const source = join(checkout.path, "src", "cli.ts");
+  const source = join(checkout.path, "src", "main.ts");
   const lastYear = new Date("2025-01-01");
 
   // As a copy arrives that keeps the times of files and folders.

@@ -41,9 +41,10 @@ const turnName = fc.integer({ min: 0, max: 4 }).map((index) => `t${index}`);
 const picks = fc.record({
   messages: fc.array(fc.integer({ min: 1, max: 25 }), { maxLength: 6 }),
   cursor: fc.integer({ min: 0, max: 30 }),
+  isSure: fc.integer({ min: 0, max: 5 }).map((chance) => chance > 0),
 });
 
-type Picks = { messages: number[]; cursor: number };
+type Picks = { messages: number[]; cursor: number; isSure: boolean };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc
@@ -60,12 +61,12 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.tuple(turnName, group, picks).map(
     ([id, place, takes]): Action =>
       (home, model) =>
-        beginTurn(home, model, { id, place, takes }),
+        beginTurn(home, model, { id, place, takes: pick(model, place, takes) }),
   ),
   fc.tuple(turnName, picks).map(
     ([id, takes]): Action =>
       (home, model) =>
-        addStep(home, model, { id, takes }),
+        addStep(home, model, { id, takes: pick(model, model.turns.get(id)?.group ?? "", takes) }),
   ),
   fc.tuple(turnName, fc.constantFrom("done", "failed", "cancelled")).map(
     ([id, state]): Action =>
@@ -111,7 +112,8 @@ async function beginTurn(
   const { id: session } = await store.sessions.open(`agent:terminal:${place}`, place);
   const turn = { id, session, group: place, conversation: 1, ...byMessage, at: 1 };
   const begun = store.turns.begin(turn, step("x", takes));
-  if (model.turns.has(id)) return expect(begun).rejects.toMatchObject({ code: "conflict" });
+  if (model.turns.has(id) || !wait(model, place, takes))
+    return expect(begun).rejects.toMatchObject({ code: "conflict" });
   model.turns.set(id, { group: place, state: "running", steps: [(await begun).step.seq] });
   take(model, id, takes);
 }
@@ -123,7 +125,7 @@ async function addStep(
 ): Promise<void> {
   const turn = model.turns.get(id);
   const added = store.turns.addStep(id, step("y", takes));
-  if (turn?.state !== "running") {
+  if (turn?.state !== "running" || !wait(model, turn.group, takes)) {
     return expect(added).rejects.toMatchObject({ code: turn ? "conflict" : "not_found" });
   }
   turn.steps.push((await added).seq);
@@ -183,6 +185,18 @@ async function giveUpOld({ store }: Restartable, model: Model, place: string): P
   expect(old.turns).toEqual([]);
   expect(old.waiting.map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));
   for (const message of waiting) message.state = "context";
+}
+
+/** Do all of these messages wait? */
+function wait({ messages }: Model, place: string, takes: Picks): boolean {
+  const waiting = messages.filter((message) => message.group === place && message.state === "waiting");
+  return takes.messages.every((seq) => waiting.some((message) => message.seq === seq));
+}
+
+/** As it mostly is: only of what waits. */
+function pick(model: Model, place: string, picked: Picks): Picks {
+  const isFit = (seq: number): boolean => !picked.isSure || wait(model, place, { ...picked, messages: [seq] });
+  return { ...picked, messages: picked.messages.filter(isFit) };
 }
 
 function take(model: Model, turn: string, takes: Picks): void {

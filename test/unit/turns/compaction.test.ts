@@ -325,7 +325,7 @@ test("whatever happens, each entry is shown or covered once, in order, and only 
   );
   expect(compacted).toBeGreaterThan(10);
   expect(evicted).toBeGreaterThan(10);
-}, 120_000);
+});
 
 test("a prompt that the model's server finds too long is made shorter within the turn, and what goes is summed up", async () => {
   await using home = await openTestStore();

@@ -54,7 +54,7 @@ export function readFacts(version: VersionAnswer, system: SystemAnswer, address:
   );
   const security = (system.SecurityOptions ?? []).map((option) => /name=([^,]+)/.exec(option)?.[1] ?? option);
   return {
-    kind: components.some(([name]) => name === "podman engine") ? "podman" : "docker",
+    kind: kindOf(version.Components),
     version: version.Version,
     apiVersion: version.ApiVersion,
     components: Object.fromEntries(components),
@@ -68,6 +68,11 @@ export function readFacts(version: VersionAnswer, system: SystemAnswer, address:
     kernel: system.KernelVersion ?? version.KernelVersion ?? "",
     address,
   };
+}
+
+/** Which engine it is, by the parts that it names. */
+export function kindOf(components: VersionAnswer["Components"]): EngineFacts["kind"] {
+  return components?.some(({ Name }) => componentName(Name) === "podman engine") === true ? "podman" : "docker";
 }
 
 /** Only what is denied counts: an engine that says nothing is judged by what its containers show. */

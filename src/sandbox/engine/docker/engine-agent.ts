@@ -1,34 +1,26 @@
 import { Agent, type ClientRequest } from "node:http";
-import { connect as connectSocket, isIP } from "node:net";
-import type { Duplex } from "node:stream";
-import { connect as connectTls } from "node:tls";
-import { type EngineAddress, parseEngineUrl } from "./address.ts";
-import { SshConnection } from "./ssh-connection.ts";
+import { connect, type Socket } from "node:net";
 
 type AddRequest = (request: ClientRequest, options: object) => void;
 
 /**
- * Makes the connections to one engine, whatever kind of address it has. Each request gets its own, so that a restart of the
- * engine between two requests is not noticed. Disposal closes all and resolves when they are closed, processes included.
+ * Makes the connections to the engine that listens at a socket. Each request gets its own, so that a restart of the
+ * engine between two requests is not noticed. Disposal closes all and resolves when they are closed.
  */
 export class EngineAgent extends Agent implements AsyncDisposable {
-  /** For the Host header. */
-  readonly authority: string;
-  readonly #connect: () => Duplex;
-  readonly #open = new Set<Duplex>();
+  readonly #path: string;
+  readonly #open = new Set<Socket>();
   #isClosed = false;
 
-  constructor(address: EngineAddress) {
+  constructor(path: string) {
     super({ keepAlive: false });
-    const { authority, connect } = routeTo(address);
-    this.authority = authority;
-    this.#connect = connect;
+    this.#path = path;
   }
 
-  override createConnection(): Duplex {
+  override createConnection(): Socket {
     // A request that was begun just before the end gets here just after it.
     if (this.#isClosed) throw new Error("The connection to the container engine is closed.");
-    const connection = this.#connect();
+    const connection = connect(this.#path);
     this.#open.add(connection);
     connection.once("close", () => this.#open.delete(connection));
     return connection;
@@ -53,18 +45,4 @@ export class EngineAgent extends Agent implements AsyncDisposable {
     });
     await Promise.all(closing);
   }
-}
-
-function routeTo({ url, tls, env = {} }: EngineAddress): { authority: string; connect: () => Duplex } {
-  const route = parseEngineUrl(url);
-  if (route.kind === "unix") return { authority: "localhost", connect: () => connectSocket({ path: route.path }) };
-  if (route.kind === "ssh") return { authority: "localhost", connect: () => new SshConnection(route, env) };
-  const { host } = route;
-  const port = route.port ?? (tls ? 2376 : 2375);
-  const authority = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-  if (tls === undefined) return { authority, connect: () => connectSocket({ host, port }) };
-  const { ca, cert, key } = tls;
-  const identity = { ca, cert, key, rejectUnauthorized: true };
-  const name = isIP(host) ? {} : { servername: host };
-  return { authority, connect: () => connectTls({ host, port, ...name, ...identity }) };
 }

@@ -1,12 +1,9 @@
 import Docker from "dockerode";
 import { AppError, toError } from "../../../lib/app-error.ts";
-import type { EngineAddress } from "./address.ts";
+import { type EngineAddress, socketPath } from "./address.ts";
 import { EngineAgent } from "./engine-agent.ts";
 import { EngineModem } from "./engine-modem.ts";
 
-const pingLimitMs = 5_000;
-/** Names are looked up, keys exchanged and a program is started at the other end. */
-const sshPingLimitMs = 20_000;
 /** What a daemon says of which the other half, the part that runs containers, has ended already or is not there yet. */
 const partsAway =
   /client connection is closing|transport is closing|context canceled|error reading from server|connection refused|shutting down/;
@@ -15,20 +12,18 @@ const partsAway =
 class ImproperName extends Error {}
 
 /**
- * dockerode on the way to one engine. Errors are AppErrors: `engine_unavailable` when there is no answer, `engine_refused`
+ * dockerode on the socket of one engine. Errors are AppErrors: `engine_unavailable` when there is no answer, `engine_refused`
  * with the engine's words. Disposal cuts all connections.
  */
 export class EngineClient implements AsyncDisposable {
   readonly url: string;
   readonly #agent: EngineAgent;
   readonly #modem: EngineModem;
-  readonly #maySetUpHelp: boolean;
 
   constructor(address: EngineAddress) {
     this.url = address.url;
-    this.#agent = new EngineAgent(address);
+    this.#agent = new EngineAgent(socketPath(address.url));
     this.#modem = new EngineModem(this.#agent);
-    this.#maySetUpHelp = address.tls === undefined && !address.url.startsWith("ssh:");
   }
 
   /** `action`: an infinitive for messages, "start container 12ab". The signal ends the requests that the call makes. */
@@ -54,10 +49,7 @@ export class EngineClient implements AsyncDisposable {
     // 502 to 504 come from a proxy in front of an engine that is not running.
     if (status === undefined || (status >= 502 && status <= 504)) {
       const message = `The container engine at ${this.url} did not answer when asked to ${action}: ${words}`;
-      return new AppError("engine_unavailable", message, {
-        cause,
-        ...(this.#maySetUpHelp ? { fix: "npm run setup" } : {}),
-      });
+      return new AppError("engine_unavailable", message, { cause, fix: "npm run setup" });
     }
     if (status === 500 && partsAway.test(words)) {
       const message = `The container engine at ${this.url} is starting or shutting down and could not ${action}: ${words}`;
@@ -86,27 +78,15 @@ export function refusalStatus(thrown: unknown): number | undefined {
   return statusOf(thrown.cause);
 }
 
-/** Rejects with the cause when nothing answers at the address in time. */
-export async function ping(address: EngineAddress): Promise<void> {
-  await using client = new EngineClient(address);
-  const limitMs = address.url.startsWith("ssh:") ? sshPingLimitMs : pingLimitMs;
-  try {
-    await client.ask("answer", AbortSignal.timeout(limitMs), (docker) => docker.version());
-  } catch (thrown) {
-    throw toError(thrown).cause ?? thrown;
-  }
-}
-
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
   return typeof status === "number" ? status : undefined;
 }
 
-/** The engine's own words: dockerode puts the status in front. Failures to reach several addresses have a code only. */
+/** The engine's own words: dockerode puts the status in front. */
 function wordsOf(error: Error): string {
   const words = error.message.replace(/^\(HTTP code \d+\) .*? - /, "").trim();
   if (words !== "") return words;
   if ("reason" in error && typeof error.reason === "string") return error.reason;
-  if ("code" in error && typeof error.code === "string") return error.code;
   return error.message.trim();
 }

@@ -11,7 +11,7 @@ Bare.prototype = DockerModem.prototype;
 
 /**
  * The library describes each request in full for a log that is off, with all that its agent leads to: more work than the request
- * itself. Nor has a private key any business in a log.
+ * itself.
  */
 const buildRequest: BuildRequest = function (options, ...rest) {
   const library = DockerModem.prototype as unknown as { readonly buildRequest: BuildRequest };
@@ -22,8 +22,8 @@ const buildRequest: BuildRequest = function (options, ...rest) {
 export class EngineModem extends Bare {
   constructor(agent: EngineAgent) {
     super();
-    const headers = { Host: agent.authority };
-    // The agent alone knows where the engine is; the path, which it ignores, keeps the library from looking for a host.
+    const headers = { Host: "localhost" };
+    // The agent knows where the engine is; the path, which it ignores, keeps the library from looking for a host.
     Object.assign(this, { agent, headers, protocol: "http", socketPath: "/", buildRequest });
   }
 

@@ -1,19 +1,20 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { Surroundings } from "../surroundings.ts";
-import { type EngineAddress, type EngineRoute, hidePassword, isLoopback, parseEngineUrl } from "./address.ts";
-import { readTlsIdentity, type TlsIdentity } from "./tls-identity.ts";
+import { type EngineAddress, hidePassword, socketPath } from "./address.ts";
+
+const instead = "set DOCKER_HOST=unix:///var/run/docker.sock";
 
 /** Rejects when nothing answers as an engine at the address. */
-export type Ping = (address: EngineAddress) => Promise<void>;
+export type Ping = (address: EngineAddress) => Promise<unknown>;
 
 /**
  * The engine to use. One that is named (DOCKER_HOST, then DOCKER_CONTEXT, then the current Docker context) is the only
  * candidate: if it does not answer, that is an error and not a reason to use another. Otherwise the first of the usual
- * sockets that answers. Throws `engine_unavailable` with every place that was tried and why it did not do.
+ * sockets that answers. Throws `engine_unavailable` with every place that was tried and why it did not do, `setup_required` when what
+ * is named is no socket of this machine.
  */
 export async function locateEngine(surroundings: Surroundings, ping: Ping): Promise<EngineAddress> {
   const named = await namedAddress(surroundings);
@@ -40,68 +41,29 @@ export async function locateEngine(surroundings: Surroundings, ping: Ping): Prom
 
 async function namedAddress(surroundings: Surroundings): Promise<EngineAddress | undefined> {
   const { env } = surroundings;
+  if (env["DOCKER_HOST"]) return socketAddress(env["DOCKER_HOST"], "DOCKER_HOST", `unset DOCKER_HOST, or ${instead}`);
   const configFolder = env["DOCKER_CONFIG"] || join(surroundings.homeFolder, ".docker");
-  const certificates = env["DOCKER_CERT_PATH"] || configFolder;
-  if (env["DOCKER_HOST"]) return resolveAddress({ url: env["DOCKER_HOST"], namedBy: "DOCKER_HOST", certificates, env });
   const variable = env["DOCKER_CONTEXT"];
   const context = variable || (await currentContext(configFolder));
   if (context === undefined || context === "default") return undefined;
   const namedBy = `the Docker context "${context}" (${variable ? "DOCKER_CONTEXT" : join(configFolder, "config.json")})`;
-  const endpoint = await contextEndpoint(configFolder, context, namedBy);
-  return resolveAddress({ certificates, ...endpoint, namedBy, env });
+  const url = await contextUrl(configFolder, context, namedBy);
+  return socketAddress(
+    url,
+    namedBy,
+    `${variable ? "unset DOCKER_CONTEXT" : "docker context use default"}, or ${instead}`,
+  );
 }
 
-/** An engine as somebody has named it. */
-interface NamedEngine {
-  readonly url: string;
-  readonly namedBy: string;
-  /** The folder of the certificates if TLS is asked for. */
-  readonly certificates: string;
-  readonly env: Surroundings["env"];
-  /** What it is named by brings certificates along: it asks for TLS by that alone. */
-  readonly hasCertificates?: boolean;
-  readonly skipsVerification?: boolean;
-}
-
-async function resolveAddress(named: NamedEngine): Promise<EngineAddress> {
-  const { url, namedBy, env } = named;
-  let route: EngineRoute;
+/** The address as it was named. Throws `setup_required` for one that is not a socket: waiting for it would not help. */
+function socketAddress(url: string, namedBy: string, fix: string): EngineAddress {
   try {
-    route = parseEngineUrl(url);
-  } catch (thrown) {
-    throw unusable(named, toError(thrown).message);
+    socketPath(url);
+    return { url, namedBy };
+  } catch (cause) {
+    const message = `${namedBy} says "${hidePassword(url)}", but crabpot only uses an engine of this machine, by its unix socket.`;
+    throw new AppError("setup_required", message, { cause, fix });
   }
-  if (route.kind === "ssh") return { url, namedBy, env };
-  if (route.kind === "unix") return { url, namedBy };
-  const tls = await tlsIdentity(named);
-  if (tls === undefined && !isLoopback(route.host)) {
-    const advice = "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use ssh://user@host";
-    throw unusable(named, `without TLS whoever is on the way could take over the engine; ${advice}`);
-  }
-  return { url, namedBy, tls };
-}
-
-/**
- * With which certificates to speak TLS; undefined for plain TCP. As for Docker's own client, any value of DOCKER_TLS_VERIFY
- * asks for it. That client also speaks TLS without looking at the engine's certificate, which keeps nobody out: refused.
- */
-async function tlsIdentity(named: NamedEngine): Promise<TlsIdentity | undefined> {
-  const { namedBy, certificates, env, hasCertificates = false, skipsVerification = false } = named;
-  const advice = "set DOCKER_TLS_VERIFY=1";
-  if (skipsVerification)
-    throw unusable(named, "its certificate is not to be verified, and then it could be any engine");
-  if (hasCertificates) return readTlsIdentity(certificates, namedBy);
-  if (env["DOCKER_TLS_VERIFY"]) return readTlsIdentity(certificates, "DOCKER_TLS_VERIFY");
-  for (const name of ["DOCKER_TLS", "DOCKER_CERT_PATH"]) {
-    if (env[name])
-      throw unusable(named, `${name} is set, but not that the engine's certificate is verified; ${advice}`);
-  }
-  return undefined;
-}
-
-function unusable({ namedBy, url }: NamedEngine, why: string): AppError {
-  const message = `${namedBy} says "${hidePassword(url)}", which crabpot cannot use: ${why}.`;
-  return new AppError("engine_unavailable", message);
 }
 
 async function currentContext(configFolder: string): Promise<string | undefined> {
@@ -112,11 +74,7 @@ async function currentContext(configFolder: string): Promise<string | undefined>
   return typeof current === "string" && current !== "" ? current : undefined;
 }
 
-async function contextEndpoint(
-  configFolder: string,
-  context: string,
-  namedBy: string,
-): Promise<Pick<NamedEngine, "url" | "hasCertificates" | "skipsVerification"> & { certificates?: string }> {
+async function contextUrl(configFolder: string, context: string, namedBy: string): Promise<string> {
   const folder = createHash("sha256").update(context).digest("hex");
   const path = join(configFolder, "contexts", "meta", folder, "meta.json");
   const text = await readIfThere(path);
@@ -125,16 +83,9 @@ async function contextEndpoint(
       fix: "docker context ls",
     });
   }
-  const endpoint = field(field(parseJson(text, path), "Endpoints"), "docker");
-  const url = field(endpoint, "Host");
-  if (typeof url !== "string") {
-    throw new AppError("engine_unavailable", `${namedBy} names no engine: ${path} has no Endpoints.docker.Host.`);
-  }
-  const skipsVerification = field(endpoint, "SkipTLSVerify") === true;
-  const certificates = join(configFolder, "contexts", "tls", folder, "docker");
-  return existsSync(certificates)
-    ? { url, skipsVerification, hasCertificates: true, certificates }
-    : { url, skipsVerification };
+  const url = field(field(field(parseJson(text, path), "Endpoints"), "docker"), "Host");
+  if (typeof url === "string") return url;
+  throw new AppError("engine_unavailable", `${namedBy} names no engine: ${path} has no Endpoints.docker.Host.`);
 }
 
 function usualAddresses({ env, homeFolder }: Surroundings): EngineAddress[] {

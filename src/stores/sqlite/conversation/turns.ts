@@ -93,7 +93,8 @@ const takeMessages = statement((kysely, { turn, group, seqs }: { turn: string; g
     .set({ state: "taken", turn })
     .where(sql<boolean>`seq in (select value from json_each(${seqs}))`)
     .where("group_name", "=", group)
-    .where("state", "=", "waiting"),
+    .where("state", "=", "waiting")
+    .returning("seq"),
 );
 
 const moveCursor = statement((kysely, { session, cursor }: { readonly session: string; readonly cursor: number }) =>
@@ -104,7 +105,8 @@ const moveCursor = statement((kysely, { session, cursor }: { readonly session: s
 );
 
 /**
- * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was.
+ * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. Nor is anything taken that
+ * somebody has dropped meanwhile: who says "/stop" has the last word.
  *
  * On the disk before anything follows from them: tool calls, which must never be run again silently, and ends, after which
  * the reply can be seen. What else a loss of power takes back is done anew: its messages wait again, the model is asked
@@ -328,8 +330,11 @@ async function take(
   turn: Row<"turns">,
   takes: NonNullable<NewStep["takes"]>,
 ): Promise<void> {
-  const seqs = JSON.stringify(takes.messages);
-  await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs });
+  const seqs = new Set(takes.messages);
+  const listed = JSON.stringify([...seqs]);
+  const taken = await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs: listed });
+  if (taken.length < seqs.size)
+    throw new AppError("conflict", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait any more.`);
   await moveCursor(transaction, { session: turn.session, cursor: takes.cursor });
 }
 

@@ -10,7 +10,7 @@ import { describeAuditFault, verifyHomeAudit } from "./audit/check.ts";
 import { addReportCommand } from "./audit/report.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 import type { Output } from "../output.ts";
 import { parseMoment } from "../since.ts";
 

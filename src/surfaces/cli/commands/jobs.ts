@@ -4,8 +4,8 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
 import { listJobs, stopJob } from "../../../operations/jobs/operations.ts";
+import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
 

@@ -1,13 +1,12 @@
-import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 
-import { configuredGroups } from "../../../config/groups.ts";
 import { unknownGroup } from "../../../domain/group.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { followLogs, readLogs } from "../log-reader.ts";
 import type { LogLine, LogQuery } from "../log-reader.ts";
 import type { Output } from "../output.ts";
+import { parseCount } from "../parse-count.ts";
 import { parseMoment } from "../since.ts";
 import { listGroups } from "../../../operations/groups/operations.ts";
 
@@ -43,6 +42,7 @@ interface Options {
 
 /** Throws `not_found` for a group that nobody has configured or added and that has no log. The configuration may be a wrong one. */
 async function requireKnown(context: CommandContext, logs: LogQuery, group: string): Promise<void> {
+  const { configuredGroups } = await import("../../../config/groups.ts");
   const check = await context.checkConfig();
   const configured = check.ok ? configuredGroups(check.loaded.config).map(({ name }) => name) : [];
   if (configured.includes(group)) return;
@@ -50,12 +50,6 @@ async function requireKnown(context: CommandContext, logs: LogQuery, group: stri
   const logged = (await readLogs(logs, Infinity)).flatMap((line) => line.group ?? []);
   const known = new Set([...configured, ...added, ...logged]);
   if (!known.has(group)) throw unknownGroup(group, [...known].toSorted());
-}
-
-/** For options that count something: 0 or more. */
-export function parseCount(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It must be a whole number.");
 }
 
 function show(output: Output, line: LogLine): void {

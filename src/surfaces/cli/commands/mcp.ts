@@ -14,7 +14,7 @@ import { logIn } from "../../../abilities/mcp/http/log-in.ts";
 import { type LockEntry, readMcpLock } from "../../../abilities/mcp/packages/lock-file.ts";
 import { installServer, removeServer } from "../../../abilities/mcp/packages/server-packages.ts";
 import { testServer } from "../../../abilities/mcp/test-server.ts";
-import type { CommandContext } from "../context.ts";
+import type { CommandContext, CommandStreams } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import type { Output } from "../output.ts";
 import { changeConfig } from "./config/settings.ts";
@@ -268,7 +268,8 @@ function addImport(mcp: Command, context: CommandContext): void {
     .option("--group <group>", "that has them from now on; can be repeated", gather, [])
     .option("--yes", "without asking")
     .action(async (file: string, { group, yes }: { group: string[]; yes?: boolean }, command: Command) => {
-      const source = file === "-" ? await readAll(process.stdin) : await readFile(file, "utf8").catch(unreadable(file));
+      const { stdin } = context.streams;
+      const source = file === "-" ? await readAll(stdin) : await readFile(file, "utf8").catch(unreadable(file));
       const added = readImport(source);
       if (added.length === 0) throw new AppError("bad_input", "The block holds no servers.");
       await addServers(context, context.outputOf(command), { added, groups: group, yes: yes === true });
@@ -336,7 +337,7 @@ function addLogin(mcp: Command, context: CommandContext): void {
           output.line(`Open this address in a browser, and log in:\n\n${address.href}\n`);
           output.line("If the browser cannot come back here, paste the address that it came to:");
         },
-        typed: typedLine,
+        typed: (signal) => typedLine(context.streams, signal),
         signal: AbortSignal.timeout(loginMs),
       });
       if (output.json) output.object({ name, state: outcome === "done" ? "ok" : "not-needed" });
@@ -361,9 +362,9 @@ function portOf(text: string): number {
 }
 
 /** Never answers without a terminal. */
-async function typedLine(signal: AbortSignal): Promise<string> {
-  if (!process.stdin.isTTY) return new Promise(() => undefined);
-  const lines = createInterface({ input: process.stdin });
+async function typedLine({ stdin }: CommandStreams, signal: AbortSignal): Promise<string> {
+  if (stdin.isTTY !== true) return new Promise(() => undefined);
+  const lines = createInterface({ input: stdin });
   try {
     return await lines.question("", { signal });
   } finally {

@@ -21,7 +21,7 @@ import { importLines } from "./memory/import-lines.ts";
 import { memoryName, withExistingMemory, withMemory } from "./memory/open-memory.ts";
 import { describeRepair, repairIfDamaged } from "./memory/repair-memory.ts";
 import { runPipe } from "./memory/pipe.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 
 interface OfGroup {
   /** What the memory is called: see `memoryName`. */
@@ -229,7 +229,7 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
 
   ofGroup(memory, context, ["import <file>", "memories as `export` writes them; -: from standard input"]).action(
     async (file: string, { group }: OfGroup, command: Command) => {
-      const input = file === "-" ? process.stdin : createReadStream(file);
+      const input = file === "-" ? context.streams.stdin : createReadStream(file);
       const imported = await withMemory(context, group, async (opened) => {
         const count = await importLines(opened, input);
         await flushOrSay(opened, context);
@@ -245,9 +245,9 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
 function addPipe(memory: Command, context: CommandContext): void {
   ofGroup(memory, context, ["pipe", "orders as JSON lines on standard input, answers on standard output"]).action(
     async ({ group }: OfGroup) => {
-      const { stdout } = context.streams;
+      const { stdin, stdout } = context.streams;
       await withMemory(context, group, async (opened) => {
-        await runPipe(opened, process.stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
+        await runPipe(opened, stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
         await flushOrSay(opened, context);
       });
     },

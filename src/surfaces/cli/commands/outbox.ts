@@ -7,8 +7,8 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
 import { listOutbox, type OutboxView, retryOutbox } from "../../../operations/outbox/operations.ts";
+import { parseCount } from "../parse-count.ts";
 
 const states = ["queued", "sending", "accepted", "delivered", "uncertain", "dead"];
 const shownChars = 60;

@@ -56,11 +56,11 @@ export function addPeopleCommand(program: Command, context: CommandContext): voi
 
 /** Only somebody at a terminal can be asked. */
 async function isConfirmed({ streams }: CommandContext, output: Output): Promise<boolean> {
-  if (output.json || !process.stdin.isTTY || streams.stdout.isTTY !== true) {
+  if (output.json || streams.stdin.isTTY !== true || streams.stdout.isTTY !== true) {
     streams.stderr.write("crabpot: nothing was erased; add --yes to erase this. It cannot be undone.\n");
     return false;
   }
-  const asking = createInterface({ input: process.stdin, output: streams.stdout });
+  const asking = createInterface({ input: streams.stdin, output: streams.stdout });
   try {
     const answer = await asking.question("This cannot be undone. Erase it? Write yes: ");
     if (answer.trim().toLowerCase() === "yes") return true;

@@ -8,7 +8,6 @@ import type { TaskView } from "../../../operations/tasks/task-view.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
 import {
   addTask,
   listTasks,
@@ -18,6 +17,7 @@ import {
   runTask,
   taskHistory,
 } from "../../../operations/tasks/operations.ts";
+import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
 

@@ -15,7 +15,7 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
 import { formatDuration, formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 import type { Output } from "../output.ts";
 import { listTurns, retryTurn, showTurn } from "../../../operations/turns/operations.ts";
 

@@ -1,12 +1,9 @@
 import type { Command } from "commander";
 
-import { openEngine } from "../../../sandbox/engine/catalog.ts";
+import { readEngineVersion } from "../../../sandbox/engine/catalog.ts";
 import { readVersion } from "../../../lib/process/version.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-
-/** The engine may hang; nobody waits for its version longer than this. */
-const engineTimeoutMs = 2_000;
 
 export function addVersionCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "version", "versions of crabpot, Node.js and the engine").action(
@@ -25,9 +22,7 @@ export function addVersionCommand(program: Command, context: CommandContext): vo
 
 async function engineVersion({ environment }: CommandContext): Promise<string | null> {
   try {
-    await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
-    const { kind, version } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
-    return `${kind} ${version}`;
+    return await readEngineVersion({ env: environment.variables, homeFolder: environment.userHome });
   } catch {
     return null;
   }

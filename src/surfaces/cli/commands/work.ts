@@ -6,7 +6,7 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
-import { parseCount } from "./logs.ts";
+import { parseCount } from "../parse-count.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { addWork, dropWork, listWork } from "../../../operations/work/operations.ts";
 

@@ -24,11 +24,11 @@ async function connect(server: RemoteServer, logins: LoginFolder): Promise<Conne
     isRemote: true,
     onToolsChanged: () => undefined,
     onLog: () => undefined,
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
   });
 }
 
-const call = { signal: AbortSignal.timeout(60_000), timeoutMs: 10_000 };
+const call = { signal: AbortSignal.timeout(120_000), timeoutMs: 10_000 };
 
 async function echo(connection: Connection): Promise<unknown> {
   return (await connection.callTool("echo", { a: 1 }, call)).content;
@@ -46,7 +46,7 @@ async function logInAt(server: RemoteServer, logins: LoginFolder, more: Partial<
     port: 0,
     show: (address) => void fetch(address),
     typed: () => new Promise(() => undefined),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
     ...more,
   });
 }

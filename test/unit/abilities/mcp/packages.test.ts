@@ -69,7 +69,7 @@ async function workshop() {
   return { places, sources, registry, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-const needed = { signal: AbortSignal.timeout(60_000), installing: (): void => undefined };
+const needed = { signal: AbortSignal.timeout(120_000), installing: (): void => undefined };
 
 test("the forms of a command line", () => {
   const wantedOf = (...args: string[]): unknown => readCommandLine(server(args)).wanted;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
 
 const said = { sha256: "a".repeat(64), text: "x" };
 const pinned = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`t${at}`, said]));
@@ -29,7 +29,9 @@ test("doctor tells of groups whose servers have had more tools than a turn may h
     }),
   });
 
-  const checks = jsonLines((await crabpot(place, "doctor", "--json")).stdout).filter(({ check }) => check === "mcp");
+  const checks = jsonLines((await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json")).stdout).filter(
+    ({ check }) => check === "mcp",
+  );
 
   expect(checks).toMatchObject([
     {

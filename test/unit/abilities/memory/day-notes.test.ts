@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import pino from "pino";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { ZoneClock } from "../../../../src/lib/time/zone-clock.ts";
@@ -14,6 +14,9 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 const group = someGroup("office");
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 const hourMs = 3_600_000;
+/** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
+const desk = new MemoryDesk({ place: "none", weights });
+afterAll(() => desk[Symbol.asyncDispose]());
 
 function said(id: string, time: number, more: Partial<NewMemory> = {}): NewMemory {
   const base = { category: "conversation", text: `words ${id}`, sender: "Ann", origin: "member" } as const;
@@ -28,7 +31,6 @@ function daysWords(day: string, count: number, at = Date.parse(`${day}T10:00:00Z
 async function openRig(options: { readonly zone?: string; readonly answer: (prompt: string) => string }) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
-  const desk = stack.use(new MemoryDesk({ place: "none", weights }));
   const memory = desk.at(join(folder.path, "office.sqlite"));
   const asked: string[] = [];
   const told: NewEvent<"memory.noted">["data"][] = [];

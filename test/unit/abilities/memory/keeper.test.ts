@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import pino from "pino";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 import { agentFolder, type Group, workFolder } from "../../../../src/domain/group.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
@@ -16,12 +16,15 @@ import { openStoreAt } from "../../../support/open-store-at.ts";
 const place = { channel: "terminal", chat: "chat" };
 const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "scout"] });
 
+/** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
+const desk = new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
+afterAll(() => desk[Symbol.asyncDispose]());
+
 /** What is said in a group, and the keeper, which may begin anew with other agents. */
 async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const store: Store = stack.use(await openStoreAt(join(folder.path, "store")));
-  const desk = stack.use(new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
   const pathOf = (name: string): string => join(folder.path, `${name}.sqlite`);
   const failed: string[] = [];
   const told: unknown[] = [];

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 
 import { endCleaning } from "../../../../src/abilities/memory/file/cleaning.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
-import { converse, crabpot, newHome, startCrabpot } from "../../../support/crabpot.ts";
+import { converse, crabpot, newHome, startCrabpot, withoutEngine } from "../../../support/crabpot.ts";
 
 interface Answer {
   readonly ok?: boolean;
@@ -243,7 +243,8 @@ test("stats tell when old memories were last removed, and when that is next", as
 test("doctor tells of a local model that is not installed, and of one that is not what it should be", async () => {
   await using home = await newHome({ "config.yaml": "memory: { enabled: true }\n" });
   const doctor = async () => {
-    const all = (await crabpot(home, "doctor", "--json")).stdout.split("\n").filter((line) => line.startsWith("{"));
+    const { stdout } = await crabpot({ ...home, variables: withoutEngine }, "doctor", "--json");
+    const all = stdout.split("\n").filter((line) => line.startsWith("{"));
     return all.map((line) => JSON.parse(line) as Record<string, unknown>).find(({ check }) => check === "memory");
   };
   expect(await doctor()).toMatchObject({ level: "warning", detail: expect.stringContaining("is not installed") });

@@ -72,7 +72,7 @@ test("folders, archives, repositories and packages are installed alike; nothing 
     expect(await readdir(places.installed)).toEqual([]);
   }
   expect(existsSync(at("ran"))).toBe(false);
-}, 60_000);
+});
 
 /** A .tar.gz with one entry, as no honest program makes it. */
 function archiveOf(entry: { name: string; type?: string; size?: number; linkname?: string; text?: string }): Buffer {
@@ -295,4 +295,4 @@ test("the commands say what they would do, do it with --yes, and refuse with 1 a
   expect([made.code, checked.code, removed.code]).toEqual([0, 0, 0]);
   expect(bundled.stderr).toContain("Leave it out of `skills`");
   expect(unknown.stderr).toContain("Did you mean git?");
-}, 60_000);
+});

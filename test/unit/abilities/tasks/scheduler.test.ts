@@ -303,7 +303,7 @@ test("what somebody with more rights has made is not changed by somebody with fe
   expect(await rig.book.pause(id, { ...ann, role: "admin" })).toMatchObject({ state: "paused", prompt: "look" });
 });
 
-test("10,000 tasks of 500 groups that are due in one minute are claimed once each", { timeout: 120_000 }, async () => {
+test("10,000 tasks of 500 groups that are due in one minute are claimed once each", async () => {
   await using rig = await openRig();
   const groups = Array.from({ length: 500 }, (_, index) => `group-${index}`);
   const modes = Array.from({ length: 20 }, (_, made) => (made % 2 ? "group" : "isolated"));

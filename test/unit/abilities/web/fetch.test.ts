@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { gzipSync } from "node:zlib";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -12,6 +11,7 @@ import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { mebibyte } from "../../../../src/lib/text/bytes.ts";
 import { fetchBytes } from "../../../../src/abilities/web/fetch-bytes.ts";
 import { WebDesk, type WebDeskOptions } from "../../../../src/abilities/web/web-desk.ts";
+import { bombOf } from "../../../support/bomb.ts";
 import { openWebSite, page, redirect } from "../../../support/web-site.ts";
 
 const web: GroupWeb = { fetch: "public", allow: [], search: undefined, fetchesPerDay: 500, searchesPerDay: 200 };
@@ -166,7 +166,7 @@ test("of what is too large the beginning is taken where it is text, and nothing 
     };
     more();
   };
-  const bomb = gzipSync(Buffer.alloc(1024 * mebibyte, "A"));
+  const bomb = bombOf(1024);
   await using site = await openWebSite({
     "/text": endless("text/plain"),
     "/events": endless("text/event-stream"),
@@ -187,7 +187,7 @@ test("of what is too large the beginning is taken where it is text, and nothing 
     expect(found.content.length).toBe(10 * mebibyte);
   }
   await expect(fetch(`${site.url}/bytes`, { allow })).rejects.toThrow(/larger than the 10 MB/);
-}, 60_000);
+});
 
 /** An answer that says that it is packed. */
 function packed(coding: string, body: string) {

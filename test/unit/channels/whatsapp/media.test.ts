@@ -47,7 +47,7 @@ async function fetchFrom(
   await using folder = await temporaryFolder();
   const path = join(folder.path, "file");
   const { limitBytes = content.length, hosts = (port) => [`localhost:${port}`] } = options;
-  await fetchMedia(reference, { path, limitBytes, hosts: hosts(server.port) }, AbortSignal.timeout(60_000));
+  await fetchMedia(reference, { path, limitBytes, hosts: hosts(server.port) }, AbortSignal.timeout(120_000));
   return { bytes: await readFile(path), asked };
 }
 

@@ -22,13 +22,20 @@ test("work begins at once where nothing stirs, and after the quiet time where so
 
 test("where something stirs all the time, work begins after the longest time", async () => {
   const lull = new Lull({ quietMs: 30, longestMs: 120 });
-  const stirring = setInterval(() => lull.stir(), 5);
-  try {
+  let stirred = performance.now();
+  const stir = (): void => {
     lull.stir();
+    stirred = performance.now();
+  };
+  const stirring = setInterval(stir, 5);
+  try {
+    stir();
     const begun = performance.now();
     await lull.begin(never);
 
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(119);
+    // Where a busy machine lets it stir so late that all was quiet, that was a lull.
+    const wasQuiet = performance.now() - stirred >= 30;
+    expect(wasQuiet ? Infinity : performance.now() - begun).toBeGreaterThanOrEqual(119);
   } finally {
     clearInterval(stirring);
   }

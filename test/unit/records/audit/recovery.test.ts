@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 
 import { verifyAudit } from "../../../../src/records/audit/verify/verify.ts";
 import { openAuditWitness, openStore } from "../../../../src/stores/catalog.ts";
+import { programPath } from "../../../support/programs.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { auditHome, forgetfulIndex } from "./audit-home.ts";
 
@@ -23,7 +24,7 @@ interface WriterOptions {
 
 /** A host that writes records until it is killed. */
 function startWriter(home: string, { fileSizeKb, count = Infinity, alone = false }: WriterOptions = {}) {
-  const program = join(import.meta.dirname, "../../../fixtures/audit/audit-writer.ts");
+  const program = programPath("audit-writer");
   const limit = fileSizeKb === undefined ? "" : `ulimit -S -f ${fileSizeKb}; `;
   const args = [process.execPath, program, home, String(count), ...(alone ? ["alone"] : [])];
   const child = spawn("bash", ["-c", `${limit}exec "$0" "$@"`, ...args], { stdio: ["ignore", "pipe", "inherit"] });

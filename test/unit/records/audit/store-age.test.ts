@@ -13,10 +13,11 @@ import { verifyAudit, type VerifyResult } from "../../../../src/records/audit/ve
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { openAuditWitness, openStore } from "../../../../src/stores/catalog.ts";
 import type { AuditIndex } from "../../../../src/stores/store.ts";
+import { programPath } from "../../../support/programs.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { auditHome } from "./audit-home.ts";
 
-const program = join(import.meta.dirname, "../../../fixtures/audit/audit-writer.ts");
+const program = programPath("audit-writer");
 const database = "writer.sqlite";
 
 interface Home extends AsyncDisposable {

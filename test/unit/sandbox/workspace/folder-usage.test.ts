@@ -54,7 +54,7 @@ describe("as du says, is measured", () => {
       await using folder = await temporaryFolder();
       await fill(folder.path);
 
-      const usage = await measureFolder(folder.path, AbortSignal.timeout(60_000));
+      const usage = await measureFolder(folder.path, AbortSignal.timeout(120_000));
 
       expect(usage).toEqual(await asDuSays(folder.path));
     });
@@ -64,7 +64,7 @@ describe("as du says, is measured", () => {
 test("a folder that is not there holds nothing", async () => {
   await using folder = await temporaryFolder();
 
-  const usage = await measureFolder(join(folder.path, "gone"), AbortSignal.timeout(60_000));
+  const usage = await measureFolder(join(folder.path, "gone"), AbortSignal.timeout(120_000));
 
   expect(usage).toEqual({ bytes: 0, entries: 0 });
 });

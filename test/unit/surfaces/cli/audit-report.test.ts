@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import type { Store } from "../../../../src/stores/store.ts";
 import { type AnyEntry, writeAudit } from "../../../support/audit-report.ts";
-import { crabpot, newHome } from "../../../support/crabpot.ts";
+import { crabpot, crabpotProcess, newHome } from "../../../support/crabpot.ts";
 
 const january = ["--from", "2026-01-01", "--to", "2026-01-31"];
 
@@ -246,8 +246,15 @@ test("--out writes a file that only its owner reads, and nothing is left in the 
   await mkdir(temporary);
   const run = { home: place.home, variables: { TMPDIR: temporary } };
 
-  const result = await crabpot(run, "audit", "report", ...january, "--format", "html", "--out", file);
-  const refused = await crabpot(run, "audit", "report", ...january, "--out", join(place.home, "none", "report.md"));
+  const result = await crabpotProcess(run, "audit", "report", ...january, "--format", "html", "--out", file);
+  const refused = await crabpotProcess(
+    run,
+    "audit",
+    "report",
+    ...january,
+    "--out",
+    join(place.home, "none", "report.md"),
+  );
 
   expect(result).toMatchObject({ code: 0, stdout: "" });
   expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { AuditLog } from "../../../../src/records/audit/log/log.ts";
 import { prepareHome } from "../../../../src/config/home/home.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
-import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
 import { openStoreAt } from "../../../support/open-store-at.ts";
 
 /** Five records of a host that has ended in good order. */
@@ -66,7 +66,7 @@ test.for([
 
   const json = await crabpot(place, "audit", "verify", "--json");
   const plain = await crabpot(place, "audit", "verify");
-  const doctor = await crabpot(place, "doctor", "--json");
+  const doctor = await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json");
 
   expect(json.code).toBe(1);
   expect(jsonLines(json.stdout)).toMatchObject([{ ok: false, firstBadSeq: bad }]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { addFailedTurn, startControlledHost } from "../../../support/crabpot-control.ts";
-import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
 import { status } from "../../../../src/operations/host/operations.ts";
 
 const requestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 1_000 };
@@ -88,7 +88,7 @@ describe("the command line", () => {
     const results = await Promise.all([
       crabpot(place, "version", "--json"),
       crabpot(place, "--json", "version"),
-      crabpot({ ...place, variables: { DOCKER_HOST: "unix:///nowhere.sock" } }, "version", "--json"),
+      crabpot({ ...place, variables: withoutEngine }, "version", "--json"),
     ]);
 
     const [first, second, without] = results.map((result) => jsonLines(result.stdout)[0]);

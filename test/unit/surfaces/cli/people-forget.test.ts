@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
+import { crabpot, crabpotProcess, jsonLines, newHome } from "../../../support/crabpot.ts";
 import { openErasableHome } from "../../../support/erasable-home.ts";
 
 test("without a host, a person is forgotten by the command line, also in a home of a program that embeds the host", async () => {
@@ -26,7 +26,7 @@ test("without a host, a person is forgotten by the command line, also in a home 
   const asked = await crabpot(place, "people", "forget", "fake:ann");
   const unknown = await crabpot(place, "people", "forget", "fake:zed", "--yes", "--json");
   const wrong = await crabpot(place, "people", "forget", "ann", "--yes");
-  const done = await crabpot(place, "people", "forget", "fake:ann", "--yes", "--json");
+  const done = await crabpotProcess(place, "people", "forget", "fake:ann", "--yes", "--json");
   const again = await crabpot(place, "people", "forget", "fake:ann", "--yes", "--json");
 
   expect([asked.code, asked.stdout]).toEqual([3, "Of fake:ann, http:ann in family:\n  would be erased: messages 1\n"]);

@@ -6,11 +6,8 @@ import { join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { crabpot, jsonLines, newHome, startCrabpot } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, startCrabpot, withoutEngine } from "../../../support/crabpot.ts";
 import { startInTerminal } from "../../../support/pseudo-terminal.ts";
-
-/** A host may start before its engine. */
-const variables = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 const isUp = (home: string) => expect.poll(() => existsSync(join(home, "control.sock"))).toBe(true);
 
@@ -25,7 +22,7 @@ test.for([
   ["SIGUSR1", 138],
 ] as const)("a host that gets %s ends in good order with %i", async ([signal, expected]) => {
   await using place = await newHome();
-  const child = startCrabpot({ ...place, variables }, "start");
+  const child = startCrabpot({ ...place, variables: withoutEngine }, "start");
   child.stderr.resume();
   await isUp(place.home);
 
@@ -60,7 +57,7 @@ test("the second signal ends the process at once, with its own number", async ()
 
 test("a host whose terminal is closed ends, and not with 0", async () => {
   await using place = await newHome();
-  const terminal = startInTerminal({ ...place, variables }, "start");
+  const terminal = startInTerminal({ ...place, variables: withoutEngine }, "start");
   await isUp(place.home);
 
   expect(await terminal.close()).toBe(129);
@@ -68,7 +65,7 @@ test("a host whose terminal is closed ends, and not with 0", async () => {
 
 test("SIGHUP to a host that has left its terminal makes it read its configuration", async () => {
   await using place = await newHome();
-  const terminal = startInTerminal({ ...place, variables, hasLeft: true }, "start");
+  const terminal = startInTerminal({ ...place, variables: withoutEngine, hasLeft: true }, "start");
   await isUp(place.home);
   const { pid } = JSON.parse(await readFile(join(place.home, "host.json"), "utf8")) as { pid: number };
 

@@ -3,14 +3,14 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { crabpot, newHome } from "../../../support/crabpot.ts";
+import { crabpot, newHome, withoutEngine } from "../../../support/crabpot.ts";
 
 test("the doctor names skills of the configuration that there are not, and only those", async () => {
   await using place = await newHome({
     "config.yaml": "skills: [nosuch, git]\ngroups: { main: { channel: terminal, chat: main, skills: [gti, git] } }\n",
   });
 
-  const { stdout } = await crabpot(place, "doctor", "--json");
+  const { stdout } = await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json");
   const found = stdout
     .trim()
     .split("\n")

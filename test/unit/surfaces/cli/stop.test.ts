@@ -5,13 +5,12 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { crabpot, jsonLines, newHome, startCrabpot } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, startCrabpot, withoutEngine } from "../../../support/crabpot.ts";
 
 test("reload makes the host read its files; stop ends it in good order, and returns when its home is free", async () => {
   await using place = await newHome();
   const start = async () => {
-    // A host may start before its engine.
-    const child = startCrabpot({ ...place, variables: { DOCKER_HOST: "unix:///nowhere/docker.sock" } }, "start");
+    const child = startCrabpot({ ...place, variables: withoutEngine }, "start");
     child.stderr.resume();
     await expect.poll(() => existsSync(join(place.home, "control.sock"))).toBe(true);
     return child;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
+import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
 import { openWebSite } from "../../../support/web-site.ts";
 
 async function home(web: object) {
@@ -53,7 +53,7 @@ test("doctor says who may fetch, and whether who searches can be reached, withou
   await using there = await home({ search: { provider: "searxng", baseUrl: site.url } });
   await using gone = await home({ search: { provider: "searxng", baseUrl: "http://127.0.0.1:1" } });
   const told = async (place: Awaited<ReturnType<typeof home>>) => {
-    const checks = jsonLines((await crabpot(place, "doctor", "--json")).stdout);
+    const checks = jsonLines((await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json")).stdout);
     return checks.filter(({ check }) => check === "web").map(({ level, detail }) => [level, detail]);
   };
 

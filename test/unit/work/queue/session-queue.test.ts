@@ -187,7 +187,7 @@ test("who is interested learns what each group does, once per change", async () 
   queue.wake(only("a"));
   running.get("a")?.resolve();
   await expect.poll(() => running.has("b")).toBe(true);
-  const stopping = queue.stop(AbortSignal.timeout(60_000));
+  const stopping = queue.stop(AbortSignal.timeout(120_000));
   running.get("b")?.resolve();
   await stopping;
 
@@ -200,7 +200,7 @@ test("nothing of a held group begins, what runs is waited for, and what was woke
   await expect.poll(() => started).toEqual(["family"]);
   queue.wake(only("club"));
 
-  const holding = queue.hold(["family", "club"], AbortSignal.timeout(10_000));
+  const holding = queue.hold(["family", "club"], AbortSignal.timeout(120_000));
   await finish("family");
   const held = await holding;
   queue.wake(only("family"));

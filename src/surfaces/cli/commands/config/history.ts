@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import { formatTime } from "../../formats.ts";
-import { parseCount } from "../logs.ts";
+import { parseCount } from "../../parse-count.ts";
 import { showValue } from "./settings.ts";
 import { configHistory } from "../../../../operations/settings/operations.ts";
 

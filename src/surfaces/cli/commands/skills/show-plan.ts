@@ -85,13 +85,13 @@ function wanted(what: string, names: readonly string[]): string[] {
 /** May it be done? Without a terminal only `--yes` is a yes: then nothing is done, and the command ends with 3. */
 export async function isConfirmed(context: CommandContext, output: Output, yes: boolean): Promise<boolean> {
   if (yes) return true;
-  const hasTerminal = context.streams.stdout.isTTY === true && process.stdin.isTTY;
-  if (!hasTerminal) {
+  const { stdin, stdout } = context.streams;
+  if (stdout.isTTY !== true || stdin.isTTY !== true) {
     output.line("Nothing was changed. To do it: the same command with --yes.");
     context.exitCode = 3;
     return false;
   }
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const lines = createInterface({ input: stdin, output: stdout });
   try {
     const isYes = /^y(?:es)?$/i.test((await lines.question("Do it? [y/N] ")).trim());
     if (!isYes) context.exitCode = 1;

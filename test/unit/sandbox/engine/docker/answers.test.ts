@@ -43,7 +43,11 @@ test("limits that the engine denies are named, those it does not speak of are no
 });
 
 test("an engine that says little about itself is described without guessing", () => {
-  const facts = readFacts({ Version: "20.10", ApiVersion: "1.40" }, { SecurityOptions: null }, "tcp://127.0.0.1:2375");
+  const facts = readFacts(
+    { Version: "20.10", ApiVersion: "1.40" },
+    { SecurityOptions: null },
+    "unix:///var/run/docker.sock",
+  );
 
   expect(facts).toEqual({
     kind: "docker",
@@ -57,7 +61,7 @@ test("an engine that says little about itself is described without guessing", ()
     runtimes: [],
     missingLimits: [],
     kernel: "",
-    address: "tcp://127.0.0.1:2375",
+    address: "unix:///var/run/docker.sock",
   });
 });
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { DockerEngine } from "../../../../../src/sandbox/engine/docker/docker-engine.ts";
+import { engineThat } from "../../../../support/pretend-engine.ts";
 
 interface AttachedEngine extends AsyncDisposable {
   readonly engine: DockerEngine;
@@ -14,22 +14,15 @@ interface AttachedEngine extends AsyncDisposable {
 /** An engine that sends its streams in chunks, as proxies in front of one do, and leaves their end to the test. */
 async function attachedEngine(): Promise<AttachedEngine> {
   const attached = Promise.withResolvers<ServerResponse>();
-  const server = createServer((_request, response) => {
+  const server = await engineThat((_request, response) => {
     response.writeHead(200).write(Buffer.from([1, 0, 0, 0, 0, 0, 0, 3]));
     response.write("up\n");
     attached.resolve(response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    engine: new DockerEngine({ url, namedBy: undefined }),
+    ...server,
+    engine: new DockerEngine({ url: server.url, namedBy: undefined }),
     attached: attached.promise,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
   };
 }
 

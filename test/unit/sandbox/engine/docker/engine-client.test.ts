@@ -1,28 +1,18 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
+import { promisify } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { DockerEngine } from "../../../../../src/sandbox/engine/docker/docker-engine.ts";
+import { engineThat as serverThat } from "../../../../support/pretend-engine.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-async function engineThat(answers: RequestListener): Promise<{ engine: DockerEngine; url: string } & AsyncDisposable> {
-  const server = createServer(answers);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const url = `tcp://127.0.0.1:${port}`;
-  return {
-    engine: new DockerEngine({ url, namedBy: undefined }),
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+async function engineThat(answers: RequestListener): Promise<{ engine: DockerEngine } & AsyncDisposable> {
+  const server = await serverThat(answers);
+  return { ...server, engine: new DockerEngine({ url: server.url, namedBy: undefined }) };
 }
 
 /** An engine that answers every request with this error. */
@@ -67,13 +57,15 @@ test.each(["<html>hello</html>", ""])("what is no answer of an engine is none: %
 
 test.each(["http", "ftp"])("a redirect is a refusal, and is not followed, by %s either", async (protocol) => {
   let followed = 0;
-  await using elsewhere = await engineThat((_request, response) => {
+  const elsewhere = createServer((_request, response) => {
     followed += 1;
     response.end("{}");
   });
-  await using moved = await engineThat((_request, response) => {
-    response.writeHead(301, { location: elsewhere.url.replace("http", protocol) }).end("moved");
-  });
+  await using stack = new AsyncDisposableStack();
+  await once(elsewhere.listen(0, "127.0.0.1"), "listening");
+  stack.defer(promisify(elsewhere.close.bind(elsewhere)));
+  const location = `${protocol}://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+  await using moved = await engineThat((_request, response) => response.writeHead(301, { location }).end("moved"));
 
   await expect(moved.engine.inspect("f00")).rejects.toMatchObject({
     code: "engine_refused",
@@ -91,10 +83,41 @@ test("an engine's words are told without what the client adds", async () => {
 });
 
 test("the environment of the process does not lead a request to another engine", async () => {
-  vi.stubEnv("DOCKER_HOST", "tcp://192.0.2.1:1");
+  vi.stubEnv("DOCKER_HOST", "unix:///nowhere/engine.sock");
   vi.stubEnv("DOCKER_CERT_PATH", "/nowhere");
   vi.stubEnv("DOCKER_CLIENT_TIMEOUT", "1");
   await using other = await engineThat((_request, response) => response.end("[]"));
 
   expect(await other.engine.list({})).toEqual([]);
+});
+
+/** An engine that never answers, and the connections of those that have asked. */
+async function silentEngine(): Promise<{ engine: DockerEngine; asked: readonly Socket[] } & AsyncDisposable> {
+  const asked: Socket[] = [];
+  return { ...(await engineThat(({ socket }) => void asked.push(socket))), asked };
+}
+
+test("a request that is given up takes its connection along", async () => {
+  await using silent = await silentEngine();
+  const stop = new AbortController();
+  const reason = new Error("no longer of interest");
+
+  const exit = silent.engine.waitForExit("f00", stop.signal);
+  await expect.poll(() => silent.asked.length).toBe(1);
+  stop.abort(reason);
+
+  await expect(exit).rejects.toBe(reason);
+  await expect.poll(() => silent.asked.every(({ destroyed }) => destroyed)).toBe(true);
+});
+
+test("a request that is begun and ended at once is refused, and leaves no connection", async () => {
+  await using silent = await silentEngine();
+
+  const asked = silent.engine.list({});
+  await Promise.all([
+    silent.engine[Symbol.asyncDispose](),
+    expect(asked).rejects.toMatchObject({ code: "engine_unavailable" }),
+  ]);
+
+  await expect.poll(() => silent.asked.every(({ destroyed }) => destroyed)).toBe(true);
 });

@@ -1,0 +1,8 @@
+/** Test files that take more than a minute on a quiet machine (`test/times.json`), each with why it cannot be shorter. */
+export const slowFiles: Readonly<Record<string, string>> = {
+  "test/docker/redteam.test.ts":
+    "runs every attack against a real container, one after the other: each is judged by what it sees",
+  "test/faults/containers.test.ts": "kills and starves real containers in the middle of turns",
+  "test/faults/engine.test.ts": "stops, kills and freezes an engine of its own, and waits until it is back",
+  "test/faults/crash-points.test.ts": "kills a host at every step of a turn and starts it anew",
+};
