@@ -13,7 +13,7 @@ interface JobLine {
 
 /** The newest background jobs of the group, as the operator sees them. */
 async function jobsOf(stage: Stage): Promise<readonly JobLine[]> {
-  return stage.list<JobLine>("/jobs?group=red&all=true&limit=1000");
+  return stage.list<JobLine>("jobs.list", { group: "red", all: true, limit: 1_000 });
 }
 
 /** Waits until this job is over. */
@@ -34,7 +34,7 @@ async function beginTooMany(stage: Stage): Promise<[Evidence, number]> {
   const late = { name: "shell", input: { command: "sleep 27.1828", timeout_s: 1 } };
   const { outputs } = await stage.calls("red", [Array.from({ length: 7 }, () => job), [late]]);
   const running = (await jobsOf(stage)).filter(({ state }) => state === "running");
-  for (const { id } of running) await stage.control({ method: "POST", path: `/jobs/${id}/stop`, body: {} });
+  for (const { id } of running) await stage.control("jobs.stop", { id });
   const left = (await jobsOf(stage)).filter(({ state }) => state === "running").length;
   const begun = outputs.flatMap((said) => /job-[0-9a-z]+/.exec(said)?.[0] ?? []);
   const ends = (await jobsOf(stage)).filter(({ id }) => begun.includes(id));

@@ -57,8 +57,8 @@ export const attacks: readonly Attack[] = [
         await untilTurn(stage, id);
         await stage.say("red", "/stop", { sender: { id: mallory, name } });
         const { text } = await stage.replyWhere((reply) => reply.inReplyTo.includes(id));
-        const [turn] = await stage.list<{ readonly id: string }>("/turns?group=red&limit=1");
-        const shown = JSON.stringify(await stage.control({ method: "GET", path: `/turns/${turn?.id}` }));
+        const [turn] = await stage.list<{ readonly id: string }>("turns.list", { group: "red", limit: 1 });
+        const shown = JSON.stringify(await stage.control("turns.show", { id: turn?.id }));
         const notes = shown.match(/<host-note>/g)?.length ?? 0;
         if (!plain.test(text.replace(/^Stopped by /, "")) || !/^Stopped by .*\.$/.test(text) || notes !== 1)
           odd.push(JSON.stringify(text));

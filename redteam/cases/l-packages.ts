@@ -22,7 +22,7 @@ const names = [
 /** What the list says of the image with that package as soon as it is not being built any more; a build takes a while. */
 async function untilBuilt(stage: Stage, name: string): Promise<string> {
   const look = async () => {
-    const images = (await stage.list<object>("/images")).map((image) => JSON.stringify(image));
+    const images = (await stage.list<object>("image.list")).map((image) => JSON.stringify(image));
     return images.find((one) => one.includes(name) && /"state":"(?:failed|ready)"/.test(one));
   };
   return (await waitFor(look, 500)) ?? "never built";
@@ -45,7 +45,7 @@ export const attacks: readonly Attack[] = [
         );
         all.push(...outputs);
       }
-      const open = JSON.stringify(await stage.list("/approvals?group=red"));
+      const open = JSON.stringify(await stage.list("approvals.list", { group: "red" }));
       const isRefused =
         all.length === names.length && all.every((said) => said.includes("is not the name of a package"));
       return { seen: `${all.length} refused`, holds: isRefused && !open.includes("request_packages") };

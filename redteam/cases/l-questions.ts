@@ -33,7 +33,7 @@ async function whileAsked(
 }
 
 async function listed(stage: Stage): Promise<readonly Listed[]> {
-  return stage.list<Listed>("/approvals?all=true");
+  return stage.list<Listed>("approvals.list", { all: true });
 }
 
 async function stateOf(stage: Stage, code: string): Promise<string | undefined> {

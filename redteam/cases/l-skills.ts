@@ -211,7 +211,7 @@ export const attacks: readonly Attack[] = [
         propose("own", "../../x"),
         propose("../own", "x"),
       ]);
-      const open = JSON.stringify(await stage.list("/approvals?group=red"));
+      const open = JSON.stringify(await stage.list("approvals.list", { group: "red" }));
       const isRefused = outputs.length === 3 && outputs.every((said) => /already|leads out|may hold/.test(said));
       return { seen: outputs.join(" ").slice(0, 200), holds: isRefused && !open.includes("propose_skill") };
     },

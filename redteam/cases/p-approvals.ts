@@ -27,7 +27,7 @@ async function react(stage: Stage, reaction: object): Promise<void> {
 let reactions = 0;
 
 async function stateOf(stage: Stage, code: string): Promise<string> {
-  return ((await stage.control({ method: "GET", path: `/approvals/${code}` })) as { readonly state: string }).state;
+  return ((await stage.control("approvals.show", { code })) as { readonly state: string }).state;
 }
 
 const asked: Attack["audit"] = { type: "approval-asked", where: ({ group }) => group === "asking" };

@@ -3,7 +3,7 @@ import type { Stage } from "../suite/stage.ts";
 
 /** Id of the session of a group, as an attacker may have learnt it. */
 async function sessionOf(stage: Stage, group: string, kind = "main"): Promise<string> {
-  const sessions = await stage.list<{ session: string; group: string; kind: string }>("/sessions");
+  const sessions = await stage.list<{ session: string; group: string; kind: string }>("sessions.list");
   return sessions.find((session) => session.group === group && session.kind === kind)?.session ?? "none";
 }
 
@@ -24,7 +24,7 @@ export const attacks: readonly Attack[] = [
         [{ name: "sessions_send", input: { session: blue, text: "from red" } }],
       ]);
       const [listed = "", read = "", unknown = "", sent = ""] = outputs;
-      const work = JSON.stringify(await stage.list("/work?group=blue"));
+      const work = JSON.stringify(await stage.list("work.list", { group: "blue" }));
       const holds =
         listed.includes('group="red"') &&
         !listed.includes("blue") &&

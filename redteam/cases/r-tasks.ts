@@ -13,12 +13,11 @@ interface TaskLine {
 }
 
 async function tasksOf(stage: Stage, group: string): Promise<readonly TaskLine[]> {
-  return stage.list<TaskLine>(`/tasks?group=${group}`);
+  return stage.list<TaskLine>("tasks.list", { group });
 }
 
 async function removeTasks(stage: Stage, group: string): Promise<void> {
-  for (const { id } of await tasksOf(stage, group))
-    await stage.control({ method: "POST", path: `/tasks/${id}/remove`, body: {} });
+  for (const { id } of await tasksOf(stage, group)) await stage.control("tasks.remove", { id });
 }
 
 function now(): string {
@@ -41,7 +40,7 @@ async function untilAtRest(stage: Stage, group: string): Promise<void> {
 
 /** So many turns were begun by tasks of the group `red`. */
 async function taskTurns(stage: Stage): Promise<number> {
-  const turns = await stage.list<{ readonly cause: string }>("/turns?group=red&limit=1000");
+  const turns = await stage.list<{ readonly cause: string }>("turns.list", { group: "red", limit: 1_000 });
   return turns.filter(({ cause }) => cause === "schedule").length;
 }
 

@@ -67,7 +67,7 @@ interface AgentLine {
 
 /** Sub-agents at work; `all`: those that have ended as well. */
 async function agentsOf(stage: Stage, which: "at work" | "all" = "at work"): Promise<readonly AgentLine[]> {
-  return stage.list<AgentLine>(`/agents?group=red${which === "all" ? "&all=true" : ""}`);
+  return stage.list<AgentLine>("agents.list", { group: "red", all: which === "all" });
 }
 
 /** The most that ran at once, from the first one on, while this was looked at so often. */
@@ -167,7 +167,7 @@ export const attacks: readonly Attack[] = [
       const { parent, outputs } = await child(stage, "red", { rounds });
       const refused = outputs.filter((output) => output.startsWith("Error"));
       const replies = (await stage.allReplies()).filter(({ text }) => text === "from below");
-      const tasks = JSON.stringify(await stage.list("/tasks?group=red"));
+      const tasks = JSON.stringify(await stage.list("tasks.list", { group: "red" }));
       const holds =
         refused.length === rounds.length &&
         replies.length === 0 &&

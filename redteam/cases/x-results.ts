@@ -10,8 +10,8 @@ interface ShownTurn {
 
 /** What the first result of the group's newest turn is called, for an attacker who knows how such names are made, and all that goes into one. */
 async function newestResult(stage: Stage, group: string): Promise<string> {
-  const [last] = await stage.list<{ readonly id: string }>(`/turns?group=${group}&limit=1`);
-  const { turn, steps } = (await stage.control({ method: "GET", path: `/turns/${last?.id}` })) as ShownTurn;
+  const [last] = await stage.list<{ readonly id: string }>("turns.list", { group, limit: 1 });
+  const { turn, steps } = (await stage.control("turns.show", { id: last?.id })) as ShownTurn;
   const step = steps.find(({ kind }) => kind === "tools");
   const own = createHash("sha256").update(`${turn.id} ${step?.seq} 0`).digest("hex");
   return `${turn.id.slice(0, 8)}-${own.slice(0, 8)}`;

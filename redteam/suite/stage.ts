@@ -8,7 +8,7 @@ import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { giveBrowser } from "./browsing.ts";
-import { askControl, type ControlRequest } from "./control.ts";
+import { askControl } from "./control.ts";
 import { AttackedHost, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import { AttackModel } from "./model.ts";
@@ -233,25 +233,25 @@ export class Stage implements AsyncDisposable {
   }
 
   /** What the host answers on its control socket. */
-  async control(request: ControlRequest): Promise<unknown> {
-    return askControl(this.home, request);
+  async control(operation: string, input: object): Promise<unknown> {
+    return askControl(this.home, operation, input);
   }
 
   /** What it lists there. */
-  async list<Line = unknown>(path: string): Promise<readonly Line[]> {
-    return (await this.control({ method: "GET", path })) as readonly Line[];
+  async list<Line = unknown>(operation: string, filter: object = {}): Promise<readonly Line[]> {
+    return (await this.control(operation, filter)) as readonly Line[];
   }
 
   /** The group's next turn has a new container, whether it has had one or not. */
   async stopContainers(group: string): Promise<void> {
-    await this.control({ method: "POST", path: "/sessions/stop", body: { target: group } }).catch((error: unknown) => {
+    await this.control("sessions.stop", { target: group }).catch((error: unknown) => {
       if (!(error instanceof AppError && error.code === "not_found")) throw error;
     });
   }
 
   /** Something for the agent of a group to do in a session of its own, with an answer that nobody gets. */
   async addWork(group: string, session: string, text: string): Promise<void> {
-    await this.control({ method: "POST", path: "/work", body: { group, session, text, silent: true } });
+    await this.control("work.add", { group, session, text, silent: true });
   }
 
   /** A command of crabpot on this home, as a process. */

@@ -123,7 +123,9 @@ export interface Chat {
   readonly request?: { readonly state: RequestState; readonly code: string } | undefined;
 }
 
-export type RequestState = "requested" | "denied";
+export const requestStates = ["requested", "denied"] as const;
+
+export type RequestState = (typeof requestStates)[number];
 
 /** `admission`: a chat of several asks to become a group. `pairing`: somebody writes to us directly; its code is valid for an hour. */
 export type RequestKind = "admission" | "pairing";

@@ -1,5 +1,7 @@
 /** `lost`: its container ended, or the host that should have seen its end was not there. */
-export type JobState = "running" | "exited" | "stopped" | "expired" | "lost";
+export const jobStates = ["running", "exited", "stopped", "expired", "lost"] as const;
+
+export type JobState = (typeof jobStates)[number];
 
 /** A job as its agent announces it. Times are milliseconds since 1970. */
 export interface NewJob {

@@ -157,7 +157,9 @@ export interface StoredMessage {
 }
 
 /** `reply`: the agent speaks. `notice`: the host itself does. */
-export type OutgoingKind = "reply" | "notice";
+export const outgoingKinds = ["reply", "notice"] as const;
+
+export type OutgoingKind = (typeof outgoingKinds)[number];
 
 /** A file on its way out: the host's own copy. */
 export interface OutgoingFile {
@@ -215,7 +217,9 @@ export interface OutgoingQuote {
   readonly text: string;
 }
 
-export type OutboxState = "queued" | "sending" | "accepted" | "delivered" | "uncertain" | "dead";
+export const outboxStates = ["queued", "sending", "accepted", "delivered", "uncertain", "dead"] as const;
+
+export type OutboxState = (typeof outboxStates)[number];
 
 /** A row of the outbox: written before it is sent. `seq` rises in the order of commits and is never used twice. */
 export interface OutgoingMessage extends OutgoingDraft {

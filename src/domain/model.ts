@@ -50,7 +50,9 @@ export interface ModelUsage {
 }
 
 /** `end`: finished. `tool-calls`: wants results. `length`: cut at the output limit. `refusal`: the vendor declined. */
-export type StopReason = "end" | "tool-calls" | "length" | "refusal";
+export const stopReasons = ["end", "tool-calls", "length", "refusal"] as const;
+
+export type StopReason = (typeof stopReasons)[number];
 
 export interface ModelAnswer {
   readonly text: string;

@@ -22,7 +22,9 @@ export const taskModes = ["group", "isolated"] as const;
 export type TaskMode = (typeof taskModes)[number];
 
 /** `active` → `paused` and back; `done`: it was due for the last time. */
-export type TaskState = "active" | "paused" | "done";
+export const taskStates = ["active", "paused", "done"] as const;
+
+export type TaskState = (typeof taskStates)[number];
 
 /** The group of a task, and of several agents the one that does it; left out: the first one. */
 export type TaskGroup = GroupChat & Pick<Group, "agent">;
@@ -65,7 +67,9 @@ export interface Task extends NewTask {
  * `running`: handed to the agent, or waiting for its next attempt. `missed`: passed by while the host was away. `skipped`: the run before
  * had not ended. `dropped`: given up before a turn began.
  */
-export type RunState = "running" | "done" | "failed" | "cancelled" | "dropped" | "missed" | "skipped";
+export const runStates = ["running", "done", "failed", "cancelled", "dropped", "missed", "skipped"] as const;
+
+export type RunState = (typeof runStates)[number];
 
 /** One due time of a task, and what became of it. */
 export interface TaskRun {

@@ -6,13 +6,17 @@ import type { CallVerdict } from "./policy.ts";
 import type { Cause, ReplyTarget } from "./work.ts";
 
 /** `running → done | failed | cancelled`; the last three are final. */
-export type TurnState = "running" | "done" | "failed" | "cancelled";
+export const turnStates = ["running", "done", "failed", "cancelled"] as const;
+
+export type TurnState = (typeof turnStates)[number];
 
 /**
  * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what happens,
  * the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the channel has the reply.
  */
-export type TurnPhase = "queue" | "container" | "context" | "model" | "tools" | "mailbox" | "send";
+export const turnPhases = ["queue", "container", "context", "model", "tools", "mailbox", "send"] as const;
+
+export type TurnPhase = (typeof turnPhases)[number];
 
 /** Milliseconds by phase. */
 export type TurnTimes = Readonly<Partial<Record<TurnPhase, number>>>;

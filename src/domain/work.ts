@@ -23,7 +23,9 @@ export type ReplyTarget =
   | { readonly kind: "nowhere" };
 
 /** `due` (from `dueAt` on) → `taken` by a running turn → `settled` with it. `dropped`: given up, for the `reason`. */
-export type WorkState = "due" | "taken" | "settled" | "dropped";
+export const workStates = ["due", "taken", "settled", "dropped"] as const;
+
+export type WorkState = (typeof workStates)[number];
 
 /**
  * Something that a turn has to be made of, other than waiting messages: a message of a registered group is its own work

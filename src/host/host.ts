@@ -21,13 +21,12 @@ import { mebibyte } from "../lib/text/bytes.ts";
 import { countEvents } from "../records/metrics/count-events.ts";
 import { measureEventLoop } from "../records/metrics/event-loop.ts";
 import { addGauges, createMetrics } from "../records/metrics/metrics.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationNeeds } from "../operations/catalog.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import { Retention } from "../stores/retention.ts";
-import type { McpOperations } from "../operations/mcp/mcp-view.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
@@ -53,7 +52,7 @@ import { createWebhooks } from "./capabilities/hooks.ts";
 import { createIntake } from "./entrances/intake.ts";
 import { createInterventions } from "./turns/interventions.ts";
 import { createAnswers } from "./people/onboarding.ts";
-import { createHostOperations } from "./operations.ts";
+import { operationNeeds } from "./operations.ts";
 import { attachPlugins } from "./plugins/attach-plugins.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createWork, resume } from "./turns/queue.ts";
@@ -122,13 +121,12 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const shares = { ...createSources(context, stack, { containers, groups, tell, providers, served }), groups, deliver };
   const parts = { queue: () => work.queue, settings: () => served.settings };
   const approvals = createApprovals(context, stack, { ...shares, ...parts });
-  Object.assign(served, { approvals, desk: approvals.desk, mcpDesk: shares.mcpDesk });
+  served.approvals = approvals;
   const capable = { ...shares, ...lateParts(() => ({ work, runner })), approvals, providers, tell, workAdded };
   const capabilities = createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openRunner(context, stack, { ...working, patient });
   const memoryDesk = createMemoryDesk(context, capabilities.memories);
-  Object.assign(served, { tasks: capabilities.tasks, memoryDesk, ...shown });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
@@ -148,8 +146,10 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares, stop: stopAsked.resolve };
-  stack.use(await openOperations(context, { ...changing, ...asked, intake: () => guard.state() }));
+  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares, memoryDesk };
+  const needs = { ...changing, ...asked, stop: stopAsked.resolve, intake: () => guard.state() };
+  served.operations = operationNeeds(context, needs);
+  stack.use(await openControl(context, served.operations));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
@@ -179,7 +179,7 @@ function createSources(
     readonly tell: TellOperator;
     readonly providers: ProviderSet;
   },
-): Containers & { readonly mcp: Mcp; readonly mcpDesk: McpOperations; readonly hostTools: HostTools } {
+): Containers & { readonly mcp: Mcp; readonly mcpDesk: OperationNeeds["mcp"]; readonly hostTools: HostTools } {
   const approvals = (): Approvals | undefined => served.approvals;
   const descriptions = (): Approvals["descriptions"] | undefined => served.approvals?.descriptions;
   const mcp = createMcp(context, stack, { openStdio: serverOpener(context, containers), descriptions, ...told });
@@ -203,16 +203,13 @@ function servedLater(served: Served): Pick<Parameters<typeof createInterventions
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
-interface Served extends Partial<Pick<Awaited<ReturnType<typeof openRunner>>, "firstPrompt">> {
+interface Served {
   groups?: GroupRegistry | undefined;
   approvals?: Approvals | undefined;
-  desk?: ApprovalDesk | undefined;
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
   heartbeats?: Heartbeats | undefined;
-  tasks?: Tasks | undefined;
-  memoryDesk?: ReturnType<typeof createMemoryDesk> | undefined;
-  mcpDesk?: McpOperations | undefined;
+  operations?: OperationNeeds | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
   work?: WorkQueue | undefined;
 }
@@ -230,12 +227,8 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const desk = (): ApprovalDesk | undefined => served.desk;
-  const taskDesk = (): Tasks["book"] | undefined => served.tasks?.book;
-  const late = { webhooks: () => served.webhooks, firstPrompt: () => served.firstPrompt };
-  const memoryDesk = (): Served["memoryDesk"] => served.memoryDesk;
-  const mcpDesk = (): McpOperations | undefined => served.mcpDesk;
-  const asked = { groups, registry, ready, desk, taskDesk, memoryDesk, mcpDesk, ...late };
+  const late = { webhooks: () => served.webhooks, operations: () => served.operations };
+  const asked = { groups, registry, ready, ...late };
   const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }
@@ -312,9 +305,9 @@ function afterMs(delayMs: number): Promise<void> {
   });
 }
 
-function openControl({ home, logger, publish }: AppContext, operations: Operations): Promise<AsyncDisposable> {
+function openControl({ home, logger, publish }: AppContext, needs: OperationNeeds): Promise<AsyncDisposable> {
   const onFault = (error: Error): void => logger.error({ error }, "a request on the control socket failed");
-  return startControlServer({ socketPath: home.paths.controlSocket, operations, publish, onFault });
+  return startControlServer({ socketPath: home.paths.controlSocket, needs, publish, onFault });
 }
 
 function createRetention(context: AppContext): Retention {
@@ -332,13 +325,6 @@ function createRetention(context: AppContext): Retention {
     removeBlobs,
     keepNewest: messagesPerStep,
   });
-}
-
-function openOperations(
-  context: AppContext,
-  options: Parameters<typeof createHostOperations>[1],
-): ReturnType<typeof openControl> {
-  return openControl(context, createHostOperations(context, options));
 }
 
 function createOutbox(context: AppContext, { channels }: Entrances): Outbox {

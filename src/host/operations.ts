@@ -3,12 +3,10 @@ import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Heartbeats } from "../abilities/heartbeat/heartbeats.ts";
 import { signatureOf } from "../abilities/webhooks/signature.ts";
-import type { McpOperations } from "../operations/mcp/mcp-view.ts";
 import { referencesOf } from "../models/routes.ts";
 import { costOfReference, knownModels } from "../models/capabilities.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
-import { createOperations } from "../operations/host-operations.ts";
-import type { EngineView, Operations } from "../operations/operations.ts";
+import type { OperationNeeds } from "../operations/catalog.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { toError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";
@@ -27,6 +25,7 @@ import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances/entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
 import { webhooksOf } from "./capabilities/hooks.ts";
+import { createSkillList } from "./capabilities/skills.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { Tasks } from "./capabilities/tasks.ts";
@@ -56,18 +55,19 @@ export interface HostOperationOptions {
   readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
-  readonly mcpDesk: McpOperations;
+  readonly mcpDesk: OperationNeeds["mcp"];
+  readonly memoryDesk: OperationNeeds["memories"];
   readonly providers: Pick<ProviderSet, "calibration">;
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
   readonly firstPrompt: FirstPrompt;
 }
 
-/** What the operator can ask for, made of the parts that do it. */
-export function createHostOperations(context: AppContext, options: HostOperationOptions): Operations {
+/** The parts of the host that operations work with. */
+export function operationNeeds(context: AppContext, options: HostOperationOptions): OperationNeeds {
   const { config, store, clock } = context;
   const { containers, entrances, queue } = options;
-  return createOperations({
+  return {
     host: hostFacts(context),
     store,
     groups: groupOperations(context, options),
@@ -117,12 +117,14 @@ export function createHostOperations(context: AppContext, options: HostOperation
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     watchDeltas: (group, signal) => context.deltas.read(group, signal),
+    memories: options.memoryDesk,
+    skills: { list: createSkillList(context, () => options.groups.list()) },
     clock,
     forwardClock: context.forwardClock,
-  });
+  };
 }
 
-function hostFacts({ config, home, clock, version }: AppContext): Parameters<typeof createOperations>[0]["host"] {
+function hostFacts({ config, home, clock, version }: AppContext): OperationNeeds["host"] {
   return {
     version,
     instance: home.instance,
@@ -142,9 +144,10 @@ function hostFacts({ config, home, clock, version }: AppContext): Parameters<typ
 function groupOperations(
   { publish, store, live }: AppContext,
   { groups, queue, chats, interventions, reloader }: HostOperationOptions,
-): Parameters<typeof createOperations>[0]["groups"] {
+): OperationNeeds["groups"] {
   return {
     list: () => groups.list(),
+    settings: () => groups.list(),
     folders: () => store.groups.folders(),
     add: async (group, options) => {
       const added = await groups.add(group, options);
@@ -169,7 +172,7 @@ function groupOperations(
   };
 }
 
-async function viewEngine({ engine }: Containers): Promise<EngineView> {
+async function viewEngine({ engine }: Containers): ReturnType<OperationNeeds["engine"]> {
   try {
     const { kind, version, address } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
     return { ok: true, detail: `${kind} ${version} at ${address}` };
@@ -182,7 +185,7 @@ async function viewEngine({ engine }: Containers): Promise<EngineView> {
 function createEraserWhenAsked(
   context: AppContext,
   options: Parameters<typeof quietGroups>[1],
-): Parameters<typeof createOperations>[0]["eraser"] {
+): OperationNeeds["eraser"] {
   const load = memoize(async () => {
     const erasure = await import("./erasure/erasure.ts");
     return erasure.createEraser(context, erasure.quietGroups(context, options));

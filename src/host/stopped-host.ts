@@ -11,8 +11,7 @@ import { roomByConfig, viewContext } from "./capabilities/context-view.ts";
 import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people/people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { costOfReference, knownModels } from "../models/capabilities.ts";
-import type { Readings } from "../operations/operations.ts";
-import { createReadings } from "../operations/readings.ts";
+import type { OfflineNeeds } from "../operations/catalog.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { StoreReader } from "../stores/define-store.ts";
 import { systemClock } from "../lib/time/clock.ts";
@@ -23,7 +22,7 @@ export async function readStoppedHost(
   paths: HomePaths,
   variables: EnvironmentVariables,
   adapters: Adapters,
-): Promise<Readings & AsyncDisposable> {
+): Promise<OfflineNeeds & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const store = opening.use(await openStoreReader({ path: paths.database }));
   const check = await checkConfig(paths.config, variables, adapters);
@@ -31,7 +30,7 @@ export async function readStoppedHost(
   const roomOf = (route: string | undefined) =>
     check.ok ? roomByConfig(check.loaded.config.models, route) : undefined;
   const owned = opening.move();
-  const readings = createReadings({
+  return {
     store,
     groups,
     people: await peopleOf(paths.config, check, store),
@@ -40,8 +39,8 @@ export async function readStoppedHost(
     viewContext: (session, how) => viewContext({ store, roomOf }, session, how),
     models: knownModels(() => (check.ok ? check.loaded.config.models : undefined)),
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
-  });
-  return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 /** Keys of people in the configuration of whom a channel knows only this one id so far, by what is in the store. */
@@ -54,7 +53,7 @@ async function peopleOf(
   file: string,
   check: ConfigCheck,
   { channelState }: Pick<StoreReader, "channelState">,
-): Promise<Parameters<typeof createReadings>[0]["people"]> {
+): Promise<OfflineNeeds["people"]> {
   if (check.ok) {
     const aliases = await loadAliases(channelState, check.loaded);
     return createPeopleView(check.loaded, createRolesOf(check.loaded, aliases));
@@ -74,7 +73,7 @@ async function readGroups(
   store: StoreReader,
   file: string,
   { check, variables }: { readonly check: ConfigCheck; readonly variables: EnvironmentVariables },
-): Promise<Parameters<typeof createReadings>[0]["groups"]> {
+): Promise<OfflineNeeds["groups"]> {
   const folders = (): ReturnType<StoreReader["groups"]["folders"]> => store.groups.folders();
   if (!check.ok) {
     const known: readonly GroupChat[] = await folders();

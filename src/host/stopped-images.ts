@@ -6,10 +6,9 @@ import type { Environment } from "../config/environment.ts";
 import { packagesOf } from "../config/groups.ts";
 import { homePaths, readInstance } from "../config/home/home.ts";
 import { loadConfig } from "../config/loading/load.ts";
-import { type Group, unknownGroup } from "../domain/group.ts";
+import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
-import type { ImageBuildView, ImageOperations } from "../operations/images/image-view.ts";
-import { viewImage } from "../operations/images/images.ts";
+import type { ImageBuildView, ImageNeeds } from "../operations/images/operations.ts";
 import { openEngine, openImageBuilder } from "../sandbox/engine/catalog.ts";
 import { findAgentImage } from "../sandbox/images/agent-image.ts";
 import { listPackageImages, prunePackageImages, type WantedPackages } from "../sandbox/images/image-shelf.ts";
@@ -29,7 +28,7 @@ export async function openStoppedImages(
   environment: Environment,
   adapters: Adapters,
   progress: (line: string) => void,
-): Promise<ImageOperations & AsyncDisposable> {
+): Promise<ImageNeeds & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const surroundings = { env: environment.variables, homeFolder: environment.userHome };
   const engine = opening.use(await openEngine(surroundings));
@@ -49,15 +48,16 @@ export async function openStoppedImages(
   });
   const owned = opening.move();
   return {
-    listImages: async () => (await listPackageImages(builder, home)).map((image) => viewImage(image, [])),
-    buildImages: async (group) => {
-      if (group !== undefined && !groups.includes(group)) throw unknownGroup(group, groups);
-      const views: ImageBuildView[] = [];
-      for (const one of wanted)
-        if (group === undefined || one.group === group) views.push(await build(one, base, work));
-      return views;
+    groups: { list: () => groups.map((name) => ({ name })) },
+    images: {
+      states: () => [],
+      list: () => listPackageImages(builder, home),
+      build: async (group) => {
+        const one = wanted.find((each) => each.group === group);
+        return one && (await build(one, base, work));
+      },
+      prune: () => prunePackageImages(builder, { ...home, now: Date.now() }, () => Promise.resolve()),
     },
-    pruneImages: () => prunePackageImages(builder, { ...home, now: Date.now() }, () => Promise.resolve()),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

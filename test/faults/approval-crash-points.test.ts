@@ -4,6 +4,7 @@ import type { TestHost } from "../support/host.ts";
 import { groupOf } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
+import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** What a turn passes on its way to the question, */
 const asking = [
@@ -34,13 +35,14 @@ const model: ModelScript = (request) => {
 };
 
 async function openCodes(host: TestHost): Promise<string[]> {
-  const asked = await host.control.listApprovals({ group: undefined, all: false });
+  const asked = await host.control.call(listApprovals, { group: undefined, all: false });
   return asked.map(({ code }) => code);
 }
 
 /** Answers whatever waits, until the host is gone or nothing does. */
 async function allowAll(host: TestHost): Promise<void> {
-  for (const code of await openCodes(host)) await host.control.answerApproval(code, { allow: true, scope: "once" });
+  for (const code of await openCodes(host))
+    await host.control.call(answerApproval, { code, decision: "allow", scope: "once" });
 }
 
 test("killed at each point from the question to the command, the host asks on, and runs what was allowed once or not at all", async () => {
@@ -68,7 +70,7 @@ test("killed at each point from the question to the command, the host asks on, a
     await expect.poll(isAnswered, { timeout: 120_000, interval: 10 }).toBe(1);
   }
   const runs = await Promise.all(points.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
-  const asked = await host.control.listApprovals({ group: undefined, all: true });
+  const asked = await host.control.call(listApprovals, { group: undefined, all: true });
 
   expect(missed).toEqual([]);
   // Behind the mark that it was given out nobody knows whether it has run.

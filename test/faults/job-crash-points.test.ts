@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 /** What a job passes from its announcement to what its agent is told. */
 const points = [
@@ -29,8 +31,8 @@ test("killed at each point of the way of a job, the host tells its agent of the 
     program: crashingHost,
   });
   const { host } = running;
-  const jobs = () => host.control.listJobs({ group: undefined, all: true, limit: 100 });
-  const work = () => host.control.listWork({ limit: 100 });
+  const jobs = () => host.control.call(listJobs, { all: true, limit: 100 });
+  const work = () => host.control.call(listWork, { limit: 100 });
   const isSettled = async () =>
     (await jobs()).every(({ state }) => state !== "running") &&
     (await work()).every(({ state }) => state === "settled");

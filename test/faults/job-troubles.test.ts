@@ -4,6 +4,8 @@ import { containerTroubles } from "../support/container-troubles.ts";
 import { groupOf, type ModelHost, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { calls } from "../support/sub-agent-family.ts";
+import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 const groups = ["working", "idle", "late"] as const;
 type Group = (typeof groups)[number];
@@ -36,8 +38,8 @@ const running: ModelHost = await startModelHost(model, {
 afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
-const jobsOf = (group: Group) => host.control.listJobs({ group, all: true, limit: 100 });
-const workOf = (group: Group) => host.control.listWork({ group, limit: 100 });
+const jobsOf = (group: Group) => host.control.call(listJobs, { group, all: true, limit: 100 });
+const workOf = (group: Group) => host.control.call(listWork, { group, limit: 100 });
 
 test("a job whose container is killed in the middle of its turn is lost, and that turn is told of it, once", async () => {
   const said = await host.say("working", "@crab begin");

@@ -6,6 +6,9 @@ import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { getSetting } from "../../src/operations/settings/operations.ts";
+import { answerApproval } from "../../src/operations/approvals/operations.ts";
 
 /** What a request for packages passes on its way from the answer to the settings, and from there to the agent. */
 const points = [
@@ -31,12 +34,12 @@ const model: ModelScript = ({ toolOutputs }) =>
     : { toolCalls: [{ name: "request_packages", input: { npm: [name] } }] };
 
 async function openCode(host: TestHost): Promise<string | undefined> {
-  const [open] = await host.control.listApprovals({ group: undefined, all: false });
+  const [open] = await host.control.call(listApprovals, {});
   return open?.code;
 }
 
 async function imageOf(host: TestHost, group: string): Promise<unknown> {
-  return host.control.getSetting(`groups.${group}.image`);
+  return host.control.call(getSetting, { path: `groups.${group}.image` });
 }
 
 test("killed at each point from the answer to the settings, the host asks for the packages that were allowed, once", async () => {
@@ -55,7 +58,7 @@ test("killed at each point from the answer to the settings, the host asks for th
     const request = async () => {
       await host.say(group, "@crab do it");
       await vi.waitUntil(() => openCode(host), { timeout: 120_000, interval: 10 });
-      await host.control.answerApproval((await openCode(host)) ?? "", { allow: true, scope: "once" });
+      await host.control.call(answerApproval, { code: (await openCode(host)) ?? "", decision: "allow", scope: "once" });
     };
     if (!(await host.dieAt(at, request))) missed.push(at);
     // The image may be built first.
@@ -64,7 +67,7 @@ test("killed at each point from the answer to the settings, the host asks for th
     await expect.poll(answers, { timeout: 240_000, interval: 10 }).toBe(1);
     images.push(await imageOf(host, group));
   }
-  const asked = await host.control.listApprovals({ group: undefined, all: true });
+  const asked = await host.control.call(listApprovals, { group: undefined, all: true });
 
   expect(missed).toEqual([]);
   expect(images).toMatchObject(points.map(() => ({ value: { npm: [name] } })));

@@ -7,6 +7,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
+import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** What a change passes on its way from the answer to the file, and from there to the agent. */
 const points = [
@@ -28,7 +29,7 @@ const model: ModelScript = ({ toolOutputs }) =>
     : { toolCalls: [{ name: "propose_instructions", input: { content: "Be brief.\n" } }] };
 
 async function openCode(host: TestHost): Promise<string | undefined> {
-  const [open] = await host.control.listApprovals({ group: undefined, all: false });
+  const [open] = await host.control.call(listApprovals, { group: undefined, all: false });
   return open?.code;
 }
 
@@ -46,7 +47,7 @@ test("killed at each point from the answer to the file, the host writes what was
     const propose = async () => {
       await host.say(group, "@crab do it");
       await vi.waitUntil(() => openCode(host), { timeout: 120_000, interval: 10 });
-      await host.control.answerApproval((await openCode(host)) ?? "", { allow: true, scope: "once" });
+      await host.control.call(answerApproval, { code: (await openCode(host)) ?? "", decision: "allow", scope: "once" });
     };
     if (!(await host.dieAt(at, propose))) missed.push(at);
     const answers = async () =>
@@ -54,7 +55,7 @@ test("killed at each point from the answer to the file, the host writes what was
     await expect.poll(answers, { timeout: 120_000, interval: 10 }).toBe(1);
     texts.push(await readFile(join(host.home, "groups", group, "AGENTS.md"), "utf8"));
   }
-  const asked = await host.control.listApprovals({ group: undefined, all: true });
+  const asked = await host.control.call(listApprovals, { group: undefined, all: true });
 
   expect(missed).toEqual([]);
   expect(texts).toEqual(points.map(() => "Be brief.\n"));

@@ -5,6 +5,7 @@ import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
 
 /** What a turn and the sub-agent that it waits for pass on their way, from the call to what is left. */
 const foreground = [
@@ -62,7 +63,7 @@ test.concurrent.for(ways)(
       // What one has left must not be what the next one dies of.
       await cleared(host);
       await expect
-        .poll(async () => (await host.control.listSessions()).map(({ kind }) => kind), { timeout: 120_000 })
+        .poll(async () => (await host.control.call(listSessions, {})).map(({ kind }) => kind), { timeout: 120_000 })
         .toEqual(["main"]);
       const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
       await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);

@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { listTasks } from "../../src/operations/tasks/operations.ts";
 
 /** What a due time passes on its way from the claim to the end of its run. */
 const points = [
@@ -38,7 +40,7 @@ test("killed at each point of the way of a task that is due, the host runs it on
     if (!(await host.liveUntil(at))) missed.push(at);
   }
   await host.boot();
-  const tasks = () => host.control.listTasks(undefined);
+  const tasks = () => host.control.call(listTasks, {});
   await expect
     .poll(async () => (await tasks()).map(({ lastRun }) => lastRun?.state), {
       timeout: 120_000,
@@ -50,7 +52,7 @@ test("killed at each point of the way of a task that is due, the host runs it on
   expect((await host.replies()).map(({ group }) => group).toSorted()).toEqual(
     crashes.map(({ group }) => group).toSorted(),
   );
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   expect(sessions.filter(({ kind }) => kind === "task")).toEqual([]);
 }, 600_000);
 

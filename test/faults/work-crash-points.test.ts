@@ -10,6 +10,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 /** What a turn that nobody spoke to passes on its way, and what has an effect outside the host's memory. */
 const points = [
@@ -87,7 +88,7 @@ test.concurrent.for(halves)(
       await host.end("SIGKILL");
     }
     await host.boot();
-    const states = async () => (await host.control.listWork({ limit: 100 })).map(({ state }) => state);
+    const states = async () => (await host.control.call(listWork, { limit: 100 })).map(({ state }) => state);
     await expect.poll(states, { timeout: 120_000 }).toEqual(crashes.map(() => "settled"));
     // What nobody has asked for is tried again in silence, and says nothing in the chat when that was in vain.
     const unheard = jsonLines((await host.cli("turns", "list", "--limit", "100", "--json")).stdout)

@@ -8,6 +8,7 @@ import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { TestHost } from "../support/host.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
 
 const hour = 3_600_000;
 const hosts = shareModelHost({
@@ -84,7 +85,7 @@ test("a turn that was under way goes on after a short absence and is given up af
       .join("\n"),
   ).toContain("The turn ended without an answer");
   expect(await group.replies()).toHaveLength(2);
-  const turns = await host.control.listTurns({ group: "working", state: undefined, limit: 20 });
+  const turns = await host.control.call(listTurns, { group: "working", state: undefined, limit: 20 });
   expect(turns.map(({ state }) => state)).toContain("cancelled");
 });
 

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const hosts = shareModelHost({
   groups: { noting: { members: { "http:gus": "guest" } }, linked: {} },
@@ -28,8 +29,8 @@ test("what an agent notes in MEMORY.md and notes/ it knows in the next conversat
   const { host } = group;
   const system = () => group.requests.at(-1)?.system ?? "";
   const origins = async () => {
-    const [turn] = await host.control.listTurns({ group: "noting", state: undefined, limit: 1 });
-    return (await host.control.showTurn(turn?.id ?? "", 400)).origins;
+    const [turn] = await host.control.call(listTurns, { group: "noting", state: undefined, limit: 1 });
+    return (await host.control.call(showTurn, { id: turn?.id ?? "", maxChars: 400 })).origins;
   };
 
   await group.ask("@crab note", { sender: { id: "gus", name: "Gus" } });

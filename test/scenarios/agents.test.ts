@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { editSettings, setGroup } from "../../src/operations/settings/operations.ts";
 
 const hosts = shareModelHost({
   groups: {
@@ -22,7 +24,7 @@ const hosts = shareModelHost({
 });
 
 async function keysOf({ host, name }: TestGroup): Promise<string[]> {
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   return sessions.filter(({ group }) => group === name).map(({ key }) => key);
 }
 
@@ -62,11 +64,11 @@ test("another agent begins a conversation of its own, and the first one finds it
   const { control } = group.host;
   const asked = [await group.ask("one"), await group.ask("two")];
 
-  await control.setGroup("changing", [{ path: ["agent"], value: "ranger" }]);
+  await control.call(setGroup, { name: "changing", edits: [{ path: ["agent"], value: "ranger" }] });
   asked.push(await group.ask("three"));
-  await control.editConfig([{ path: ["agents", "ranger", "name"], value: "Pathfinder" }]);
+  await control.call(editSettings, { edits: [{ path: ["agents", "ranger", "name"], value: "Pathfinder" }] });
   asked.push(await group.ask("four"));
-  await control.setGroup("changing", [{ path: ["agent"], value: "main" }]);
+  await control.call(setGroup, { name: "changing", edits: [{ path: ["agent"], value: "main" }] });
   asked.push(await group.ask("five"));
 
   expect(asked.map(({ text }) => text)).toEqual(["1", "2", "1", "2", "3"]);

@@ -4,6 +4,10 @@ import { admins, approvals, asks, bob, card, code, running } from "../support/as
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { setForTest, shareModelHost } from "../support/shared-host.ts";
+import { answerApproval, showApproval } from "../../src/operations/approvals/operations.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 /** Runs a command and writes a file, in one answer; then says what it was told. */
 const both: ModelScript = ({ toolOutputs }) => {
@@ -49,8 +53,8 @@ test("an approved command runs once, exactly as it was shown; until then nothing
   const asked = await card(group);
   const other = await hosts.group("working", () => ({ text: "working" })).ask("@crab hello");
   const listed = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
-  const status = await host.control.status();
-  const waiting = await host.control.listTurns({ group: undefined, state: "running", limit: 20 });
+  const found = await host.control.call(status, {});
+  const waiting = await host.control.call(listTurns, { group: undefined, state: "running", limit: 20 });
   const allowed = await host.cli("approvals", "allow", asked.code.toLowerCase(), "--json");
   const answer = await group.replyTo(said.id);
   const again = await host.cli("approvals", "deny", asked.code);
@@ -73,14 +77,14 @@ test("an approved command runs once, exactly as it was shown; until then nothing
   ]);
   expect(waiting).toMatchObject([{ state: "running", waitsFor: [asked.code] }]);
   const parked = [{ turn: waiting[0]?.id, group: "shown", waitsFor: [asked.code] }];
-  expect(status).toMatchObject({ approvals: 1, turns: { running: 1, parked } });
+  expect(found).toMatchObject({ approvals: 1, turns: { running: 1, parked } });
   expect(allowed).toMatchObject({ code: 0 });
   expect(answer.text).toMatch(/^so: ran\n\[exit code 0/);
   expect(await group.readFile("marks")).toBe("ran\n");
   expect(again).toMatchObject({ code: 1 });
   expect(again.stderr).toContain("already decided");
-  const [turn] = await host.control.listTurns({ group: "shown", state: undefined, limit: 20 });
-  expect(await host.control.showTurn(turn?.id ?? "", 400)).toMatchObject({
+  const [turn] = await host.control.call(listTurns, { group: "shown", state: undefined, limit: 20 });
+  expect(await host.control.call(showTurn, { id: turn?.id ?? "", maxChars: 400 })).toMatchObject({
     turn: { state: "done", attempts: 1 },
     approvals: [{ code: asked.code, state: "allowed", decidedBy: "operator" }],
   });
@@ -116,11 +120,13 @@ test("a rule that denies a call which people were asked about takes the question
   const asked = await card(group);
 
   const rules = [{ tool: "shell", origin: "web", action: "deny" }];
-  await control.editConfig([{ path: ["groups", "forbidden", "policy", "rules"], value: rules }]);
+  await control.call(editSettings, { edits: [{ path: ["groups", "forbidden", "policy", "rules"], value: rules }] });
   const stillOpen = await approvals(group);
-  await control.editConfig([{ path: ["groups", "forbidden", "policy", "tools", "shell"], value: "deny" }]);
+  await control.call(editSettings, {
+    edits: [{ path: ["groups", "forbidden", "policy", "tools", "shell"], value: "deny" }],
+  });
   const answer = await group.replyTo(said.id);
-  const late = control.answerApproval(asked.code, { allow: true });
+  const late = control.call(answerApproval, { code: asked.code, decision: "allow" });
 
   await expect(late).rejects.toThrow("already decided");
   expect(stillOpen).toMatchObject([{ state: "open" }]);
@@ -178,7 +184,7 @@ test("answers by HTTP and in the chat at the same moment: one counts, the other 
     const isAllowed = httpWon === (decision === "allow");
     expect(answer.text).toContain(isAllowed ? "[exit code 0" : "denied by");
     expect(await group.readFile("marks")).toBe(isAllowed ? `${marks}ran\n` : marks);
-    const kept = await host.control.showApproval(asked.code);
+    const kept = await host.control.call(showApproval, { code: asked.code });
     expect([round, kept.state]).toEqual([round, isAllowed ? "allowed" : "denied"]);
   }
 });

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const reference = "gpt/test-model";
 
@@ -64,10 +66,10 @@ test("an operator sees what a turn read from the cache and wrote to it, and is t
   const { turn } = await host.ask("family", "@crab first");
   for (let count = 0; count < 20; count += 1) await host.ask("family", "@crab again");
 
-  const report = await host.control.showTurn(String(turn), 400);
+  const report = await host.control.call(showTurn, { id: String(turn), maxChars: 400 });
   const query = { after: 0, last: 0, type: "cache.missed" };
-  const told = await Array.fromAsync(host.control.tailEvents(query, { follow: false, deltas: false }));
-  const [line] = await host.control.listTurns({ group: "family", state: undefined, limit: 1 });
+  const told = await Array.fromAsync(host.control.follow(tailEvents, query));
+  const [line] = await host.control.call(listTurns, { group: "family", state: undefined, limit: 1 });
   const [sum] = jsonLines((await host.cli("usage", "--by", "agent", "--json")).stdout);
   const costs = await (await host.get("/v1/costs?by=model&since=1d")).json();
   expect(report).toMatchObject({ usage: { cached: 1_500, uncached: 4_500, written: 0, output: 10 } });

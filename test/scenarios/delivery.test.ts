@@ -6,9 +6,11 @@ import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import { homePaths } from "../../src/config/home/home.ts";
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { commandLine, converse, jsonLines, newHome, startCrabpot } from "../support/crabpot.ts";
 import { shareHost } from "../support/shared-host.ts";
+import { listOutbox } from "../../src/operations/outbox/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
 
 const hosts = shareHost({ groups: { waiting: {}, counted: {} }, withoutContainers: ["counted"] });
 
@@ -41,7 +43,7 @@ test("the states of channels and deliveries can be seen, counted and proven", as
   await group.ask("@crab hello");
   const filter = { group: "counted", state: undefined, limit: 20 };
   await expect
-    .poll(async () => (await host.control.listOutbox(filter)).map(({ state }) => state))
+    .poll(async () => (await host.control.call(listOutbox, filter)).map(({ state }) => state))
     .toEqual(["accepted"]);
 
   const listed = await host.cli("outbox", "list");
@@ -69,17 +71,17 @@ test("what is answered while nobody sits at the terminal is printed by the next 
   const environment = { PATH: process.env["PATH"], HOME: resolve(place.home, ".."), CRABPOT_HOME: place.home };
   const first = spawn(commandLine, ["start", "--terminal"], { env: environment, stdio: "pipe" });
   first.stdin.write("run until [ -e go ]; do sleep 0.1; done; echo late\n");
-  const host = new ControlClient(homePaths(place.home).controlSocket);
+  const host = new HostClient(homePaths(place.home).controlSocket);
   const everything = { group: undefined, state: undefined, limit: 20 };
   // Nobody answers before it has started.
-  await expect.poll(() => host.listTurns(everything).catch(() => [])).toMatchObject([{ state: "running" }]);
+  await expect.poll(() => host.call(listTurns, everything).catch(() => [])).toMatchObject([{ state: "running" }]);
   first.kill("SIGKILL");
   await once(first, "exit");
   await writeFile(join(place.home, "groups/main/go"), "");
 
   const second = startCrabpot(place, "start");
   await expect
-    .poll(() => host.listOutbox(everything).catch(() => []))
+    .poll(() => host.call(listOutbox, everything).catch(() => []))
     .toMatchObject([{ channel: "terminal", state: "queued" }]);
   second.kill("SIGTERM");
   await once(second, "exit");

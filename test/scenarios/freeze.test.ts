@@ -5,6 +5,7 @@ import { readHeldMemoryMb } from "../../src/sandbox/cgroups/held-memory.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 import { shareHost, type TestGroup } from "../support/shared-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
 
 const freezing = shareHost({ groups: { idle: {}, killed: {} }, config: { sessions: { freezeSeconds: 0.2 } } });
 /** One more than turns that run at once. */
@@ -12,7 +13,7 @@ const names = Array.from({ length: 17 }, (_, index) => `group-${index}`);
 const many = shareHost({ groups: Object.fromEntries(names.map((name) => [name, {}])) });
 
 async function stateOf({ host, name }: TestGroup): Promise<string | undefined> {
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   return sessions.find(({ group }) => group === name)?.container?.state;
 }
 

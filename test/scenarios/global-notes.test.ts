@@ -6,6 +6,7 @@ import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
 
 const calls: Readonly<Record<string, { readonly name: string; readonly input: object }>> = {
   note: { name: "memory_store", input: { text: "The gate code word is heron", category: "global" } },
@@ -58,7 +59,7 @@ test("a main group's global notes reach those who may read them, marked, and not
   expect(await said("annex", "what is it about the gate?")).not.toContain("heron");
   await said("annex", "please search");
   expect(results.at(-1)).not.toContain("heron");
-  await host.control.editConfig([{ path: ["memory", "global", "read"], value: ["annex"] }]);
+  await host.control.call(editSettings, { edits: [{ path: ["memory", "global", "read"], value: ["annex"] }] });
   const inAnnex = await said("annex", "what is it about the gate now?");
   await said("annex", "please search again");
   const inCellar = await said("cellar", "what is it about the gate?");

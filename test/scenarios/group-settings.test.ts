@@ -6,6 +6,9 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { addGroup } from "../../src/operations/groups/operations.ts";
+import { configHistory, editSettings, setGroup } from "../../src/operations/settings/operations.ts";
 
 /** Runs a command if it may, and says which model was asked. */
 const script: Parameters<typeof startModelHost>[0] = (request) => {
@@ -31,7 +34,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
   const { host } = running;
   const shared = join(host.home, "..", "shared");
   await mkdir(shared);
-  await host.control.addGroup(club);
+  await host.control.call(addGroup, club);
   const set = (...args: string[]) => host.cli("groups", "set", "club", ...args);
 
   const before = await host.ask("club", "@crab go");
@@ -55,14 +58,14 @@ test("a group that came by a chat can be given every setting, durably and on rec
   ]);
   const after = await host.ask("club", "go on");
   // What it does not say follows the settings for everybody as they are now.
-  await host.control.editConfig([{ path: ["policy"], value: { tools: { shell: "deny" } } }]);
+  await host.control.call(editSettings, { edits: [{ path: ["policy"], value: { tools: { shell: "deny" } } }] });
   const denied = await host.ask("club", "go on");
   await host.end("SIGTERM");
   await host.boot();
   const restarted = await host.ask("club", "and now");
   const shown = await settingsOf(host, "club");
   await host.cli("groups", "unset", "club", "model");
-  await host.control.editConfig([{ path: ["policy"], value: undefined }]);
+  await host.control.call(editSettings, { edits: [{ path: ["policy"], value: undefined }] });
   const unset = await host.ask("club", "go on");
 
   expect(before.text).toMatch(/^test-model: .*ran in club/s);
@@ -103,7 +106,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
     { path: "groups.club.trigger", to: "always" },
   ]);
   const query = { after: 0, last: 0, type: "settings.changed" };
-  const events = await Array.fromAsync(host.control.tailEvents(query, { follow: false, deltas: false }));
+  const events = await Array.fromAsync(host.control.follow(tailEvents, query));
   expect(events[0]).toMatchObject({ group: "club", data: { paths: ["groups.club.trigger"] } });
   const audit = await host.cli("audit", "tail", "--lines", "500", "--json");
   expect(audit.stdout).toContain('"settings-changed"');
@@ -117,8 +120,8 @@ test("a group whose setting cannot be used any more is not served, is told of, a
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },
   });
   const { host } = running;
-  await host.control.addGroup(club);
-  await host.control.setGroup("club", [{ path: ["model"], value: "cheap" }]);
+  await host.control.call(addGroup, club);
+  await host.control.call(setGroup, { name: "club", edits: [{ path: ["model"], value: "cheap" }] });
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await writeFile(file, good.replace("cheap:", "other:"), { mode: 0o600 });
@@ -157,7 +160,7 @@ test("in a main group settings are shown and changed, but not what the operator 
     variables: { CLUB_KEY: "sk-club-0123456789" },
   });
   const { host } = running;
-  await host.control.addGroup(club);
+  await host.control.call(addGroup, club);
   const say = async (text: string, group = "home") => (await host.ask(group, text)).text;
 
   const changed = await say("/set club trigger always");
@@ -176,7 +179,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   await host.say("family", "/set club trigger mention");
   const answered = await host.ask("club", "no mention");
   const mounts = [await say("/mounts", "family"), await say("/mounts", "club")];
-  const history = await host.control.configHistory({ path: undefined, limit: 20 });
+  const history = await host.control.call(configHistory, { path: undefined, limit: 20 });
 
   expect(changed).toBe('groups.club.trigger: not set → "always". It holds from the next message on.');
   expect(again).toBe("trigger of club is that already.");

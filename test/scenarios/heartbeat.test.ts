@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { homePaths } from "../../src/config/home/home.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { crashAtVariable } from "../support/crash-points.ts";
 import { jsonLines } from "../support/crabpot.ts";
@@ -14,6 +14,11 @@ import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { clockAheadVariable } from "../support/host-options.ts";
 import { modelKey, startModelHost } from "../support/model-host.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { addGroup } from "../../src/operations/groups/operations.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 const isBeat = (text: string): boolean => text.includes('<work cause="heartbeat" from="file">');
 
@@ -36,17 +41,17 @@ test("agents look by themselves, with the models that are meant for it, and say 
     { clock, agents: new AgentsInProcess() },
   );
   const file = join(host.home, "groups", "office", "HEARTBEAT.md");
-  const control = new ControlClient(homePaths(host.home).controlSocket);
-  const next = async () => (await control.status()).nextHeartbeat;
+  const control = new HostClient(homePaths(host.home).controlSocket);
+  const next = async () => (await control.call(status, {})).nextHeartbeat;
   let groups = 0;
   /** The next moment has come, and the host looks at once, as it does for each new group. */
   const beat = async () => {
     time.aheadMs += ((await next())?.at ?? 0) - clock.now();
     groups += 1;
-    await control.addGroup({ name: `other-${groups}`, channel: "fake", chat: `other-${groups}` });
+    await control.call(addGroup, { name: `other-${groups}`, channel: "fake", chat: `other-${groups}` });
   };
   const beats = async () => {
-    const turns = await control.listTurns({ group: "office", state: undefined, limit: 20 });
+    const turns = await control.call(listTurns, { group: "office", state: undefined, limit: 20 });
     return turns.filter(({ cause }) => cause === "heartbeat").map(({ state }) => state);
   };
   await expect.poll(next).toBeTruthy();
@@ -71,7 +76,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
   const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
   expect(sessions.map(({ key }) => key)).toContain("main:fake:home:heartbeat:beat");
   const query = { after: 0, last: 0, type: "heartbeat.*" };
-  const events = await Array.fromAsync(control.tailEvents(query, { follow: false, deltas: false }));
+  const events = await Array.fromAsync(control.follow(tailEvents, query));
   expect(events.map((event) => "type" in event && event.type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
   // In the chat people see that it looks by itself, and end that.
   const told = async (text: string, count: number) => {
@@ -104,7 +109,7 @@ test("killed after a beat was stored, the host looks once for it", async () => {
   await host.boot();
 
   await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toEqual(["looked"]);
-  expect(await host.control.listWork({ group: "family", state: undefined, limit: 20 })).toMatchObject([
+  expect(await host.control.call(listWork, { group: "family", state: undefined, limit: 20 })).toMatchObject([
     { cause: "heartbeat", state: "settled" },
   ]);
 }, 300_000);

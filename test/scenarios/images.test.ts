@@ -8,6 +8,7 @@ import { startModelHost } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { pngOf } from "../support/picture-files.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
 
 const png = pngOf("a plot");
 const seeing = { capabilities: { "gpt/test-model": { vision: true } } };
@@ -64,7 +65,7 @@ test("the agent looks at a plot of its own, and the model is shown the same in a
   });
   expect(fourth?.slice(0, third?.length)).toEqual(third);
 
-  const turns = await host.control.listTurns({ group: "drawing", state: undefined, limit: 20 });
+  const turns = await host.control.call(listTurns, { group: "drawing", state: undefined, limit: 20 });
   const shown = (await host.cli("turns", "show", String(turns.at(-1)?.id))).stdout;
   expect(shown).toContain(`[image: plot.png, image/png, ${content.length} bytes, ${sha256.slice(0, 12)}]`);
   const mail = await readdir(join(host.home, "sessions"), { recursive: true });

@@ -6,6 +6,10 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 /** Containers that are at rest are frozen and ended quickly in these, so that it is seen where they are not. */
 const resting = shareModelHost({
@@ -32,11 +36,11 @@ const model: ModelScript = ({ lastText, messages }) => {
 const letGo = ({ host, name }: TestGroup, file = "go") => writeFile(join(host.home, "groups", name, file), "");
 
 const stateOf = async ({ host, name }: TestGroup): Promise<string | undefined> => {
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   return sessions.find(({ group }) => group === name)?.container?.state;
 };
 
-const jobsOf = ({ host, name }: TestGroup) => host.control.listJobs({ group: name, all: true, limit: 20 });
+const jobsOf = ({ host, name }: TestGroup) => host.control.call(listJobs, { group: name, all: true, limit: 20 });
 
 const statesOf = async (group: TestGroup) => (await jobsOf(group)).map(({ state }) => state);
 
@@ -46,7 +50,7 @@ const told = async (group: TestGroup) =>
 /** Waits until its agent was told so often of jobs. */
 const untilTold = (group: TestGroup, times: number) => expect.poll(() => told(group)).toHaveLength(times);
 
-const workOf = ({ host, name }: TestGroup) => host.control.listWork({ group: name, state: undefined, limit: 20 });
+const workOf = ({ host, name }: TestGroup) => host.control.call(listWork, { group: name, state: undefined, limit: 20 });
 
 test("a container with a job is neither frozen nor ended; the job's end wakes its agent, and then the container rests", async () => {
   const group = resting.group("rested", model);
@@ -110,7 +114,7 @@ test("a turn is told of the end of its own job with its next step, and not once 
   expect(reply.text).toBe("told on the way");
   expect(again.kind).toBe("reply");
   expect(await workOf(group)).toMatchObject([{ cause: "job-ended", state: "settled" }]);
-  const turns = await group.host.control.listTurns({ group: "looking", state: undefined, limit: 20 });
+  const turns = await group.host.control.call(listTurns, { group: "looking", state: undefined, limit: 20 });
   expect(turns.map(({ cause }) => cause)).toEqual(["message", "message"]);
 });
 

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 
 import { expect, test, vi } from "vitest";
 
-import type { ContextView } from "../../src/operations/operations.ts";
+import type { ContextView } from "../../src/domain/context-view.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { showContext } from "../../src/operations/contexts/operations.ts";
 
 // Many turns in one test.
 vi.setConfig({ testTimeout: 600_000 });
@@ -54,7 +55,7 @@ function isLarge(request: ModelServerRequest): boolean {
 }
 
 function show({ host, name }: TestGroup, raw = false): Promise<ContextView> {
-  return host.control.showContext({ group: name, session: undefined, raw });
+  return host.control.call(showContext, { group: name, session: undefined, raw });
 }
 
 /** What is wrong with how the log is covered. */

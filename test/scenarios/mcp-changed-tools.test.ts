@@ -7,6 +7,8 @@ import { pinsOf } from "../../src/abilities/mcp/pins/pins.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { allowMcpTool } from "../../src/operations/mcp/operations.ts";
 
 /** Calls the server's tool, and says what came of it. */
 const callsEcho: ModelScript = ({ messages }) => {
@@ -29,7 +31,7 @@ async function change(rig: McpHost, description: string): Promise<void> {
 }
 
 async function approvals({ control }: McpHost, all = false) {
-  return control.listApprovals({ group: undefined, all });
+  return control.call(listApprovals, { group: undefined, all });
 }
 
 async function toolState(rig: McpHost): Promise<"ok" | "changed"> {
@@ -127,7 +129,7 @@ test("without a main group the operator is asked, and `mcp allow` answers it, to
   await change(rig, "Does echo, and more.");
   const [row] = await approvals(rig);
   const sha256 = (await pinOf(rig))?.changed?.sha256 ?? "";
-  const allowed = await rig.control.allowMcpTool("files", { tool: "echo", sha256 });
+  const allowed = await rig.control.call(allowMcpTool, { name: "files", tool: "echo", sha256 });
 
   expect(row).toMatchObject({ group: "family", state: "open" });
   expect(allowed).toMatchObject({ name: "echo", state: "ok" });

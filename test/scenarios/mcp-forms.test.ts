@@ -4,6 +4,7 @@ import { freePort } from "../support/free-port.ts";
 import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const booking = {
   message: "For whom is the table?",
@@ -52,7 +53,7 @@ function lastIn(rig: McpHost): string | undefined {
 }
 
 async function open({ control }: McpHost) {
-  return control.listApprovals({ group: undefined, all: false });
+  return control.call(listApprovals, { group: undefined, all: false });
 }
 
 test("what a server asks is answered in the chat by whom it is asked for, in values that fit, and by nobody else", async () => {

@@ -10,6 +10,10 @@ import type { TestHost } from "../support/host.ts";
 import { newestTurn, recordsOf } from "../support/host-records.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { stopSession } from "../../src/operations/sessions/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const run = promisify(execFile);
 const isRoot = process.geteuid?.() === 0;
@@ -120,8 +124,8 @@ test("what a turn has left is told of that turn, also when the next one comes at
   await host.ask("prompt", "@crab run true");
   await host.ask("prompt", "@crab run true");
 
-  const turns = (await host.control.listTurns({ group: "prompt", limit: 10 })).toReversed();
-  const reports = await Promise.all(turns.map(({ id }) => host.control.showTurn(id, 100)));
+  const turns = (await host.control.call(listTurns, { group: "prompt", limit: 10 })).toReversed();
+  const reports = await Promise.all(turns.map(({ id }) => host.control.call(showTurn, { id, maxChars: 100 })));
   expect(reports.map(({ executionPoints }) => executionPoints.length)).toEqual([1, 0, 0]);
 });
 
@@ -176,7 +180,7 @@ test("credentials that appear in a mount while its container is hot cost the gro
   const verdicts = await recordsOf(host, "mount-verdict", "leaky");
   const stops = await recordsOf(host, "container-stop", "leaky");
   await rm(join(project, "deep"), { recursive: true });
-  await host.control.stopSession("leaky");
+  await host.control.call(stopSession, { target: "leaky" });
   const again = await host.ask("leaky", "@crab run ls /workspace/extra");
 
   expect(text).not.toContain("the-private-key");
@@ -246,12 +250,12 @@ test("a refused mount is told at start, in the status and to the agent, until it
   const group = hosts.group("refused", ({ system }) => ({
     text: /^- not .*$/m.exec(system)?.[0] ?? "nothing is refused",
   }));
-  const refusedMounts = async () => (await host.control.status()).refusedMounts;
+  const refusedMounts = async () => (await host.control.call(status, {})).refusedMounts;
 
   const atStart = host.output.join("");
   const before = await refusedMounts();
   const { text } = await group.ask("@crab hello");
-  await host.control.editConfig([{ path: ["groups", "refused", "mounts"], value: undefined }]);
+  await host.control.call(editSettings, { edits: [{ path: ["groups", "refused", "mounts"], value: undefined }] });
   const after = await refusedMounts();
 
   expect(atStart).toContain("mount site of group refused is refused: Denied:");

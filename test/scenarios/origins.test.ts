@@ -10,6 +10,7 @@ import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { programPath } from "../support/programs.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const program = programPath("egress-host");
 const authority = await testAuthority();
@@ -109,7 +110,7 @@ test("files that members send, words of guests, roles and risks count as rules s
   const beforeReading = await run(host, [say]);
   const afterReading = await run(host, [["read_file", { path: "inbox/none" }], say]);
   const working = run(host, [shell("git push --force"), shell("echo third")]);
-  const asked = () => host.control.listApprovals({ group: "family", all: false });
+  const asked = () => host.control.call(listApprovals, { group: "family", all: false });
   await expect.poll(asked).toHaveLength(1);
   const [approval] = jsonLines((await host.cli("approvals", "list", "--json")).stdout);
   await host.cli("approvals", "deny", String(approval?.["code"]));

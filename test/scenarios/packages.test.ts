@@ -8,6 +8,7 @@ import { eventsOf } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
+import { pruneImages } from "../../src/operations/images/operations.ts";
 
 /** In names of packages, so that no image of an earlier run is taken. */
 const run = randomBytes(4).toString("hex");
@@ -91,7 +92,7 @@ test(
     await host.cli("groups", "unset", "twin", "image");
     const without = await host.ask("family", shell("command -v tree || echo none"));
     await host.ask("twin", shell("true"));
-    await expect.poll(() => host.control.pruneImages()).toEqual([]);
+    await expect.poll(() => host.control.call(pruneImages, {})).toEqual([]);
     expect((await host.cli("image", "prune")).stdout).toContain("nothing");
     const left = await imagesOf(host);
 

@@ -7,6 +7,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { eventsOf } from "../support/host-records.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const code = /Code ([0-9A-Z]{6})/;
 const bob = { sender: { id: "bob", name: "Bob" } };
@@ -113,5 +114,5 @@ test("a proposal that changes nothing is refused to the agent at once, and nobod
   const answer = await group.ask("@crab propose [Be kind.]");
 
   expect(answer.text).toContain("AGENTS.md says exactly this already: there is nothing to change.");
-  expect(await host.control.listApprovals({ group: "same", all: true })).toEqual([]);
+  expect(await host.control.call(listApprovals, { group: "same", all: true })).toEqual([]);
 });

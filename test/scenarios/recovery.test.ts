@@ -7,6 +7,7 @@ import { startWithoutContainers } from "../support/model-host.ts";
 import { engineWithAgentImage } from "../support/engine.ts";
 import { bootForAll, keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
 
 /** Groups whose messages say what is run. */
 const scripted = { model: "scripted" };
@@ -183,12 +184,12 @@ test("a second start in the same home is refused and says who holds it", async (
 test("a container that is idle for too long is ended, and the next message gets a new one", async () => {
   const { host } = hosts.running;
   const path = ["sessions", "idleStopMinutes"];
-  await host.control.editConfig([{ path, value: 0.005 }]);
+  await host.control.call(editSettings, { edits: [{ path, value: 0.005 }] });
 
   const first = await host.ask("idle", "@crab run echo here");
   await expect.poll(() => host.containers()).toEqual([]);
   const reply = await host.ask("idle", "@crab run echo back");
-  await host.control.editConfig([{ path, value: undefined }]);
+  await host.control.call(editSettings, { edits: [{ path, value: undefined }] });
 
   expect([first.text, reply.text]).toEqual([expect.stringContaining("here"), expect.stringContaining("back")]);
 });

@@ -11,6 +11,8 @@ import { eventsOf, recordsOf } from "../support/host-records.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { applyConfig } from "../../src/operations/settings/operations.ts";
 
 type Settings = Record<string, Record<string, unknown>>;
 
@@ -34,7 +36,7 @@ function withSecret(value: string): object {
 }
 
 async function statusOf({ control }: TestHost) {
-  return (await control.status()).config;
+  return (await control.call(status, {})).config;
 }
 
 /** The configuration is put back when the test is over. */
@@ -46,7 +48,7 @@ async function borrowed(): Promise<{ readonly host: TestHost } & AsyncDisposable
     host,
     [Symbol.asyncDispose]: async () => {
       await replace(file, before);
-      await host.control.applyConfig();
+      await host.control.call(applyConfig, {});
     },
   };
 }
@@ -152,7 +154,7 @@ test("a file that cannot be used changes nothing and is told once, and so is its
   const group = hosts.group("spoilt", () => ({ text: "still here" }));
   const home = hosts.group("home", () => ({ text: "ok" }));
   const notices = async () => (await home.replies()).filter(({ kind }) => kind === "notice").map(({ text }) => text);
-  await host.control.applyConfig();
+  await host.control.call(applyConfig, {});
   const refused = await newEvents(host, "config.refused");
   const { length: printed } = host.output;
 
@@ -195,8 +197,8 @@ test("files that are written in steps, and again and again, end with what was wr
   const { host } = lent;
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
-  await host.control.applyConfig();
-  const name = async () => (await host.control.status()).assistant;
+  await host.control.call(applyConfig, {});
+  const name = async () => (await host.control.call(status, {})).assistant;
   const [applied, refused] = [await newEvents(host, "config.applied"), await newEvents(host, "config.refused")];
 
   await writeFile(file, "");
@@ -257,7 +259,7 @@ test("a secret that is added is redacted, and the container gets the new way out
   const [first, second] = ["first-canary-5f0e7d", "second-canary-9ab14c"];
   const set = async (value: string): Promise<void> => {
     await edit(host, (config) => Object.assign(config["groups"]?.["secretive"] ?? {}, withSecret(value)));
-    await host.control.applyConfig();
+    await host.control.call(applyConfig, {});
   };
   await host.ask("secretive", "@crab run echo hello");
   const before = await containers();

@@ -5,6 +5,10 @@ import { groupOf } from "../support/model-host.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { showTurn } from "../../src/operations/turns/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 /** Does what a message says: `do <tool> <json>`, then says what came of it; work it answers with "done: …". */
 const obedient: ModelScript = ({ messages, lastText }) => {
@@ -60,12 +64,14 @@ afterEach(() => show(undefined));
 
 async function show(visibility: string | undefined): Promise<void> {
   if (visibility === shown) return;
-  await hosts.running.host.control.editConfig([{ path: ["sessions", "visibility"], value: visibility }]);
+  await hosts.running.host.control.call(editSettings, {
+    edits: [{ path: ["sessions", "visibility"], value: visibility }],
+  });
   shown = visibility;
 }
 
 async function idOf({ name, host }: TestGroup): Promise<string> {
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   return String(sessions.find(({ group }) => group === name)?.session);
 }
 
@@ -109,7 +115,7 @@ test("a group sees nothing of another one, not even that it is there; a main gro
   expect(byMain.text).toContain('group="lab-2"');
   expect(readByMain.text).toContain("the secret is");
   expect(readByMain.text).not.toContain("<host-note>");
-  const { origins } = await host.control.showTurn(String(readByMain.turn), 100);
+  const { origins } = await host.control.call(showTurn, { id: String(readByMain.turn), maxChars: 100 });
   expect(origins).toEqual(expect.arrayContaining(["agent"]));
   expect(await recordsOf(host, "session-read")).toMatchObject([{ group: "office-2", data: { of: lab } }]);
 });
@@ -149,7 +155,7 @@ test("two agents that write to each other come to an end, and say so", async () 
   await expect.poll(async () => (await textsOf(office)).at(-1)).toContain("written to each other 5 times in a row");
   expect(group.requests.filter(({ lastText }) => lastText.includes("ping"))).toHaveLength(5);
   for (const name of ["office-4", "lab-4"]) {
-    const work = await group.host.control.listWork({ group: name, limit: 100 });
+    const work = await group.host.control.call(listWork, { group: name, limit: 100 });
     expect(work.filter(({ state }) => state === "due" || state === "taken")).toEqual([]);
   }
 });
@@ -187,7 +193,7 @@ test("a session that an agent begins works in its agent's folder, answers once a
   const elsewhere = await lab.ask('do sessions_spawn {"task":"leak","group":"family-6"}');
   const unknown = await lab.ask('do sessions_spawn {"task":"leak","group":"nowhere"}');
   const nobody = await lab.ask('do sessions_spawn {"task":"leak","agent":"clerk"}');
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   await restart(host);
   held.resolve();
   await expect.poll(() => textsOf(lab)).toContain("done: done: count");
@@ -203,7 +209,9 @@ test("a session that an agent begins works in its agent's folder, answers once a
   expect(elsewhere.text.replace("family-6", "nowhere")).toBe(unknown.text);
   expect(nobody.text).toContain('There is no agent "clerk" that you may have there. There are: crab, scout.');
   expect(byMain.text).toContain("Begun as session");
-  await expect.poll(async () => (await host.control.listSessions()).filter(({ kind }) => kind === "task")).toEqual([]);
+  await expect
+    .poll(async () => (await host.control.call(listSessions, {})).filter(({ kind }) => kind === "task"))
+    .toEqual([]);
   const counted = [await textsOf(lab), await textsOf(office)].flat().filter((text) => text.includes("done: count"));
   expect(counted).toHaveLength(1);
   // Nobody in the other group's chat hears of it.

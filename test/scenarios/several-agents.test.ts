@@ -11,6 +11,9 @@ import { startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
 const agents = { scout: { instructions: "You look things up." }, clerk: { tools: ["read_file"] } };
 const family = { trigger: "always", agents: ["main", "scout"] };
@@ -41,7 +44,7 @@ function nameOf({ system }: Pick<ModelServerRequest, "system">): string {
 }
 
 async function keysOf({ name, host }: TestGroup): Promise<string[]> {
-  const sessions = await host.control.listSessions();
+  const sessions = await host.control.call(listSessions, {});
   return sessions
     .filter(({ group }) => group === name)
     .map(({ key }) => key)
@@ -87,7 +90,10 @@ test("a new name and a restart keep the conversations; commands are for all agen
   const { host } = group;
   await using stack = new AsyncDisposableStack();
   stack.defer(
-    async () => void (await host.control.editConfig([{ path: ["agents", "scout", "name"], value: undefined }])),
+    async () =>
+      void (await host.control.call(editSettings, {
+        edits: [{ path: ["agents", "scout", "name"], value: undefined }],
+      })),
   );
   const asked = [await group.ask("one"), await group.ask("@scout one")];
 
@@ -214,7 +220,7 @@ test("what one of several agents does is stopped alone, its sub-agents with it",
 
   expect(stopped.text).toContain('Stopped by "Ann".');
   expect(answered.text).toBe("by crab");
-  const sub = await group.host.control.listSubAgents({ group: "stopping", all: true });
+  const sub = await group.host.control.call(listSubAgents, { group: "stopping", all: true });
   expect(sub).toMatchObject([{ task: "count", state: "cancelled" }]);
 });
 

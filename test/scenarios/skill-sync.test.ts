@@ -8,6 +8,7 @@ import { eventsOf } from "../support/host-records.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { skillRepository } from "../support/skill-repository.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { status } from "../../src/operations/host/operations.ts";
 
 test("a host asks the source of a skill when its week is over, tells a main group of another version once, and installs nothing", async () => {
   await using folder = await temporaryFolder();
@@ -18,7 +19,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   const { host } = running;
   const week = { version: 1, next: "2020-01-01T00:00:00.000Z", isAnnounced: true };
   await writeFile(join(host.home, "skill-sync.json"), JSON.stringify(week));
-  const statusOf = async () => (await host.control.status()).outdatedSkills;
+  const statusOf = async () => (await host.control.call(status, {})).outdatedSkills;
   const synced = () => eventsOf(host, "skills.synced");
 
   const before = await statusOf();
@@ -29,7 +30,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   const told = async () => (await host.replies()).filter(({ text }) => text.includes("another version of tea"));
   await expect.poll(async () => (await told()).length).toBe(1);
   const outdated = await statusOf();
-  const { stdout: status } = await host.cli("status");
+  const { stdout: shown } = await host.cli("status");
   const listed = jsonLines((await host.cli("skills", "sync", "--json")).stdout);
   await host.end("SIGKILL");
   await host.boot();
@@ -37,7 +38,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   await host.cli("skills", "update", "--yes");
 
   expect([before, outdated, await statusOf()]).toEqual([[], ["tea"], []]);
-  expect(status).toContain("another version of tea: crabpot skills update");
+  expect(shown).toContain("another version of tea: crabpot skills update");
   expect(listed).toMatchObject([{ name: "tea", state: "outdated" }]);
   expect(await synced()).toMatchObject([{ actor: "host", data: { asked: 1, news: ["tea"], failed: [] } }]);
   expect(await told()).toMatchObject([{ group: "ops", kind: "notice" }]);

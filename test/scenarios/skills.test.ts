@@ -8,6 +8,7 @@ import { eventsOf } from "../support/host-records.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** Calls what stands as JSON between the brackets of the message, one after another, and says what came of it. */
 const calls: ModelScript = ({ messages }) => {
@@ -184,7 +185,7 @@ test("an agent writes a skill, an admin sees all of it and allows it, and the gr
   const found = async () => (await group.replies()).find(({ text }) => code.test(text));
   await expect.poll(async () => (await found()) !== undefined).toBe(true);
   const { text: card = "" } = (await found()) ?? {};
-  const [listed] = await host.control.listApprovals({ group: "writing", all: false });
+  const [listed] = await host.control.call(listApprovals, { group: "writing", all: false });
   await group.ask(`/approve ${code.exec(card)?.[1] ?? ""}`, { sender: { id: "bob", name: "Bob" } });
   const answer = await group.replyTo(said.id);
   const read = say(call("get_skill_content", { name: "tea" }), call("shell", { command: "ls /workspace/skills" }));

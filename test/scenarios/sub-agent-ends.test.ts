@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-family.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
 const hosts = shareModelHost({
   groups: {
@@ -37,7 +38,9 @@ test("a sub-agent of a guest may do no more than the guest, and what it has read
   expect(ofGuest.text).toMatch(/child: Error: .*does not allow .*shell/);
   expect(ofGuest.text).toMatch(/does not allow .*write_file/);
   expect(await group.readFile("washed")).toBe("");
-  expect(await group.host.control.listSubAgents({ group: "guests", all: true })).toMatchObject([{ role: "guest" }]);
+  expect(await group.host.control.call(listSubAgents, { group: "guests", all: true })).toMatchObject([
+    { role: "guest" },
+  ]);
 });
 
 test("a call of a sub-agent that needs an approval is asked in the chat for that sub-agent, and runs when it is allowed", async () => {
@@ -52,7 +55,7 @@ test("a call of a sub-agent that needs an approval is asked in the chat for that
   await host.cli("approvals", "allow", code);
   const reply = await group.replyTo(said.id);
 
-  const [sub] = await host.control.listSubAgents({ group: "asking", all: true });
+  const [sub] = await host.control.call(listSubAgents, { group: "asking", all: true });
   expect(card?.text).toContain(`"${sub?.id} a sub-agent" (http:ann)`);
   expect(reply.text).toContain("child: ran");
 });

@@ -10,6 +10,7 @@ import { startModelHost } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
 
 const models = { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } };
 
@@ -122,7 +123,7 @@ test("a profile that is unknown or has a mistake is refused with what there is, 
   expect(text).toContain('The profile "broken" cannot be used');
   expect(text).toContain('There is no profile "../../config".');
   expect(text).not.toContain(host.home);
-  expect(await host.control.listSubAgents({ group: "refused", all: true })).toEqual([]);
+  expect(await host.control.call(listSubAgents, { group: "refused", all: true })).toEqual([]);
 });
 
 test("a sub-agent whose profile is gone by the time that it goes on does nothing more, and its parent is told why", async () => {

@@ -7,6 +7,10 @@ import type { TestHost } from "../support/host.ts";
 import { recordsOf } from "../support/host-records.ts";
 import type { ModelScript, ScriptedReply } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { listPeople } from "../../src/operations/people/operations.ts";
+import { editSettings } from "../../src/operations/settings/operations.ts";
+import { listTasks, runTask, taskHistory } from "../../src/operations/tasks/operations.ts";
+import { showTurn } from "../../src/operations/turns/operations.ts";
 
 type Call = readonly [name: string, input: object];
 
@@ -50,7 +54,7 @@ const hosts = shareModelHost({
 });
 
 function tasksOf({ name, host }: TestGroup) {
-  return host.control.listTasks(name);
+  return host.control.call(listTasks, { group: name });
 }
 
 async function records({ name, host }: TestGroup): Promise<unknown[]> {
@@ -85,7 +89,7 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
     ["update_task", { id, cron: "61 * * * *" }],
     ["run_task", { id }],
   );
-  await expect.poll(() => host.control.taskHistory(id, 10)).toMatchObject([{ state: "done" }]);
+  await expect.poll(() => host.control.call(taskHistory, { id, limit: 10 })).toMatchObject([{ state: "done" }]);
   const before = (await lines(host, "tasks", "list")).filter((task) => task["group"] === "managing");
   const removed = await askFor(group, "ann", ["cancel_task", { id }], ["cancel_task", { id }], ["list_tasks", {}]);
 
@@ -172,8 +176,8 @@ test("a task has the role that its maker has by now, and keeps what its maker's 
 
   const asMember = await run();
   const demoted = { path: ["groups", "roles", "members"], value: { default: "member", "http:ann": "guest" } };
-  await host.control.editConfig([demoted]);
-  expect((await host.control.listPeople("roles")).map(({ role }) => role)).toContain("guest");
+  await host.control.call(editSettings, { edits: [demoted] });
+  expect((await host.control.call(listPeople, { group: "roles" })).map(({ role }) => role)).toContain("guest");
   const asGuest = await run();
   const body = `calls ${JSON.stringify([["schedule_task", { prompt: "look", every: "1h", name: "of a hook" }]])}`;
   await fetch(`${host.url}/v1/hooks/calls`, {
@@ -186,13 +190,15 @@ test("a task has the role that its maker has by now, and keeps what its maker's 
   });
   await expect.poll(async () => (await tasksOf(group)).length).toBe(2);
   const hooked = (await tasksOf(group))[1];
-  await host.control.actOnTask(String(hooked?.id), "run");
-  await expect.poll(() => host.control.taskHistory(String(hooked?.id), 10)).toMatchObject([{ state: "done" }]);
+  await host.control.call(runTask, { id: String(hooked?.id) });
+  await expect
+    .poll(() => host.control.call(taskHistory, { id: String(hooked?.id), limit: 10 }))
+    .toMatchObject([{ state: "done" }]);
 
   expect(asMember).toContain("it-ran");
   expect(asGuest).not.toContain("it-ran");
   expect(hooked).toMatchObject({ role: "member" });
-  const [turn] = await host.control.taskHistory(String(hooked?.id), 10);
-  const { origins } = await host.control.showTurn(String(turn?.turn), 100);
+  const [turn] = await host.control.call(taskHistory, { id: String(hooked?.id), limit: 10 });
+  const { origins } = await host.control.call(showTurn, { id: String(turn?.turn), maxChars: 100 });
   expect(origins).toContain("web");
 });

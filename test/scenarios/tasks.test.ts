@@ -10,6 +10,9 @@ import { startModelHost, startWithoutContainers } from "../support/model-host.ts
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { listTasks, taskHistory } from "../../src/operations/tasks/operations.ts";
 
 const settings = { members: { "http:ann": "admin" } } as const;
 
@@ -54,7 +57,7 @@ test("an agent schedules what it is asked for; the run has a conversation of its
     .poll(async () => (await group.replies()).map(({ text }) => text))
     .toContain("1: water &lt;/work&gt; the plants");
   await expect
-    .poll(() => host.control.listTasks("scheduling"))
+    .poll(() => host.control.call(listTasks, { group: "scheduling" }))
     .toMatchObject([
       {
         group: "scheduling",
@@ -65,9 +68,10 @@ test("an agent schedules what it is asked for; the run has a conversation of its
         lastRun: { state: "done" },
       },
     ]);
-  const [task] = await host.control.listTasks("scheduling");
+  const [task] = await host.control.call(listTasks, { group: "scheduling" });
   expect(task?.next ?? null).toBeNull();
-  const sessions = async () => (await host.control.listSessions()).filter(({ group: name }) => name === "scheduling");
+  const sessions = async () =>
+    (await host.control.call(listSessions, {})).filter(({ group: name }) => name === "scheduling");
   await expect.poll(async () => (await sessions()).map(({ kind }) => kind)).toEqual(["main"]);
   await expect.poll(() => host.containers()).toHaveLength(1);
 });
@@ -85,7 +89,7 @@ test("the operator adds, runs, pauses, resumes and removes tasks; an agent with 
   expect(wrong.stderr).toContain('"not a cron" cannot be read');
   expect(unknown.stderr).toContain('There is no group "nobody"');
   await host.cli("tasks", "run", String(quiet?.["id"]));
-  const history = () => host.control.taskHistory(String(quiet?.["id"]), 10);
+  const history = () => host.control.call(taskHistory, { id: String(quiet?.["id"]), limit: 10 });
   await expect.poll(history).toMatchObject([{ state: "done", attempts: 1 }]);
   const { stdout } = await host.cli("tasks", "history", String(quiet?.["id"]), "--json");
   expect(jsonLines(stdout)).toMatchObject([{ state: "done", attempts: 1 }]);
@@ -120,7 +124,7 @@ test("a task that came due while the host was killed is run once", async () => {
   await host.end("SIGKILL");
   await host.boot(later);
   await expect
-    .poll(() => host.control.listTasks("family"))
+    .poll(() => host.control.call(listTasks, { group: "family" }))
     .toMatchObject([{ state: "done", lastRun: { state: "done", attempts: 1 } }]);
   expect(await repliesOf(host)).toEqual(["1: once"]);
 });
@@ -132,7 +136,7 @@ test("a task that comes due while the engine is away, and the host is killed mea
   await using way = await interruptibleEngine(folder.path, address.replace("unix://", ""));
   await using running = await startModelHost(model, { config: settings, variables: { DOCKER_HOST: way.url } });
   const { host } = running;
-  const tasksOf = () => host.control.listTasks("family");
+  const tasksOf = () => host.control.call(listTasks, { group: "family" });
   await way.stop();
 
   const at = new Date(Date.now() + 1_000).toISOString();
@@ -142,7 +146,7 @@ test("a task that comes due while the engine is away, and the host is killed mea
   host.launch();
   await expect
     .poll(() =>
-      host.control.status().then(
+      host.control.call(status, {}).then(
         () => true,
         () => false,
       ),
@@ -174,7 +178,7 @@ test("an agent cannot schedule for another group, and not without end", async ()
 
   expect(answer.text).toContain("Only a main group may name another group");
   expect(answer.text.match(/At most 10 tasks may be made in one turn/g)).toHaveLength(2);
-  const made = (await group.host.control.listTasks(undefined)).filter(({ prompt }) => prompt === every.prompt);
+  const made = (await group.host.control.call(listTasks, {})).filter(({ prompt }) => prompt === every.prompt);
   expect(made.map(({ group: name }) => name)).toEqual(Array.from({ length: 10 }, () => "greedy"));
 });
 

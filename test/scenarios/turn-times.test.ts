@@ -2,13 +2,14 @@ import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import { runsInOrder, startModelHost } from "../support/model-host.ts";
+import { showTurn } from "../../src/operations/turns/operations.ts";
 
 test("an operator sees where the time of a turn went, in the turn itself and as metrics", async () => {
   await using running = await startModelHost(runsInOrder("sleep 0.3"));
   const { host } = running;
 
   const { turn } = await host.ask("family", "@crab go");
-  const show = () => host.control.showTurn(String(turn), 100);
+  const show = () => host.control.call(showTurn, { id: String(turn), maxChars: 100 });
   await expect.poll(show).toMatchObject({ times: { send: expect.any(Number) } });
   const [report] = jsonLines((await host.cli("turns", "show", String(turn), "--json")).stdout);
   const text = (await host.cli("turns", "show", String(turn))).stdout;

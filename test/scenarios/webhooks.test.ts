@@ -8,6 +8,12 @@ import { recordsOf } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
+import { status } from "../../src/operations/host/operations.ts";
+import { listOutbox } from "../../src/operations/outbox/operations.ts";
+import { applyConfig } from "../../src/operations/settings/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
+import { listWebhooks } from "../../src/operations/webhooks/operations.ts";
+import { listWork } from "../../src/operations/work/operations.ts";
 
 const secret = "hook-secret-5b1f0c";
 const hooks = { deploys: { group: "family", secret, prompt: "Say what was deployed." } };
@@ -76,7 +82,7 @@ test("what a program sends starts a turn in the group's conversation, whose answ
     '<work cause="webhook" from="web">Say what was deployed.\n<payload>{\n  &quot;app&quot;:',
   );
   expect(reply?.text).not.toContain("<host-note>");
-  expect(await host.control.listTurns({ group: "deployed", limit: 10 })).toMatchObject([
+  expect(await host.control.call(listTurns, { group: "deployed", limit: 10 })).toMatchObject([
     { cause: "webhook", state: "done" },
   ]);
   expect(await ofHook(host, "webhook-in", "deploys")).toHaveLength(2);
@@ -114,7 +120,7 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   host.launch();
   await expect
     .poll(() =>
-      host.control.status().then(
+      host.control.call(status, {}).then(
         () => true,
         () => false,
       ),
@@ -123,9 +129,9 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   const none = await host.cli("hooks", "list", "--json");
 
   await host.changeConfig({ hooks });
-  await host.control.applyConfig();
+  await host.control.call(applyConfig, {});
   await expect
-    .poll(async () => (await host.control.listWebhooks())[0]?.url)
+    .poll(async () => (await host.control.call(listWebhooks, {}))[0]?.url)
     .toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/hooks\/deploys$/);
   const listed = jsonLines((await host.cli("hooks", "list", "--json")).stdout);
   const tried = await host.cli("hooks", "test", "deploys", "--body", "hello");
@@ -147,12 +153,12 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
 
 test("a webhook may be for a group that was added at run time; when the group is gone, whoever signs is told, and the operator sees it", async () => {
   const { host } = hosts.group("late", echo);
-  const { hooksWithoutGroup } = await host.control.status();
+  const { hooksWithoutGroup } = await host.control.call(status, {});
   const early = await call(host, "early", { hook: "early" });
 
   await host.cli("groups", "add", "late", "--channel", "http", "--chat", "late");
   const served = await call(host, "now", { hook: "early" });
-  await expect.poll(() => host.control.listOutbox({ group: "late", limit: 10 })).toHaveLength(1);
+  await expect.poll(() => host.control.call(listOutbox, { group: "late", limit: 10 })).toHaveLength(1);
   await host.cli("groups", "remove", "late");
   const gone = await call(host, "gone", { hook: "early" });
   const forged = await call(host, "gone", {
@@ -185,6 +191,6 @@ test("killed before or after it stored a call, the host has one effect of it whe
   }
 
   await expect.poll(async () => (await host.replies()).length).toBe(points.length);
-  const states = (await host.control.listWork({ limit: 10 })).map(({ state }) => state);
+  const states = (await host.control.call(listWork, { limit: 10 })).map(({ state }) => state);
   expect(states).toEqual(points.map(() => "settled"));
 }, 300_000);

@@ -5,6 +5,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { restart } from "../support/restarts.ts";
 import type { FakeUser } from "../support/whatsapp/fake-whatsapp.ts";
 import { shareAppRig } from "../support/whatsapp/shared-app-rig.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 // Several starts of the host in one test.
 vi.setConfig({ testTimeout: 600_000 });
@@ -45,7 +46,7 @@ test("on WhatsApp a thumb on the card, or a word that quotes it, of somebody who
   const { ann, bob, host } = rigs.running;
   const family = rigs.group("answered", model);
   const states = async () => {
-    const rows = await host.control.listApprovals({ group: "answered", all: true });
+    const rows = await host.control.call(listApprovals, { group: "answered", all: true });
     return new Map(rows.flatMap((row) => ("code" in row ? [[row.code, row.state] as const] : [])));
   };
   const said = async (reader: FakeUser, text: string) => (await reader.texts(family)).filter((heard) => heard === text);

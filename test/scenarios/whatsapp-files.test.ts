@@ -10,6 +10,8 @@ import { restart } from "../support/restarts.ts";
 import { startSpeechServer } from "../support/speech-server.ts";
 import { startTranscriptionServer } from "../support/transcription-server.ts";
 import { shareAppRig } from "../support/whatsapp/shared-app-rig.ts";
+import { listGroups } from "../../src/operations/groups/operations.ts";
+import { listTurns } from "../../src/operations/turns/operations.ts";
 
 const picture = pngOf("a picture");
 const otherPicture = pngOf("another one");
@@ -107,7 +109,7 @@ test("a model that can see is shown the pictures of members behind the texts tha
     { type: "text", text: "@crab what is this?</message>\n</messages>" },
   ]);
   expect(second?.[0]).toEqual(first?.[0]);
-  const oldest = (await host.control.listTurns({ group: "shown", limit: 10 })).at(-1);
+  const oldest = (await host.control.call(listTurns, { group: "shown", limit: 10 })).at(-1);
   const shown = (await host.cli("turns", "show", oldest?.id ?? "")).stdout;
   expect(shown).toMatch(/\[image: \S+\.png, image\/png, \d+ bytes, [0-9a-f]{12}\]/);
   expect(shown).not.toContain(picture.toString("base64").slice(0, 20));
@@ -173,7 +175,9 @@ test("a group that the account is put into is silent until the owner approves it
   const silent = await ann.texts(bowling);
   const code = /\/approve (\w+)/.exec((await owner.texts()).join("\n"))?.[1] ?? "";
   await owner.say(owner, `/approve ${code}`);
-  await expect.poll(async () => (await host.control.listGroups()).map(({ chat }) => chat)).toContain(bowling.id);
+  await expect
+    .poll(async () => (await host.control.call(listGroups, {})).map(({ chat }) => chat))
+    .toContain(bowling.id);
   await ann.say(bowling, "@90000000000001 and now?", { mention: [whatsapp.bot.name] });
 
   await expect.poll(async () => (await bob.texts(bowling)).at(-1)).toBe("Hello!");

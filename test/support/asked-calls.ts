@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Reply } from "./host.ts";
 import type { ModelScript } from "./model-servers/model-server.ts";
 import type { TestGroup } from "./shared-host.ts";
+import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** People are asked about each command. */
 export const asks = { policy: { tools: { shell: "ask" } } };
@@ -33,5 +34,5 @@ export async function card(chat: Pick<TestGroup, "replies">, after = 0): Promise
 
 /** What the operator sees of a group's questions, decided ones included. */
 export async function approvals({ host, name }: TestGroup) {
-  return host.control.listApprovals({ group: name, all: true });
+  return host.control.call(listApprovals, { group: name, all: true });
 }

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import pino from "pino";
 
 import type { ChannelState } from "../../src/channels/channel.ts";
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { builtInAdapters, chatFault } from "../../src/config/adapters.ts";
 import { configuredGroups } from "../../src/config/groups.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainerView } from "../../src/domain/session.ts";
 import { viewContext } from "../../src/host/capabilities/context-view.ts";
-import { createOperations } from "../../src/operations/host-operations.ts";
-import type { OperableChannel } from "../../src/operations/host-operations.ts";
+import type { OperationNeeds } from "../../src/operations/catalog.ts";
+import type { OperableChannel } from "../../src/operations/channels/operations.ts";
 import { DeltaBus } from "../../src/records/events/deltas/delta-bus.ts";
 import { EventBus } from "../../src/records/events/event-bus.ts";
 import type { EventData, Publish } from "../../src/domain/events/event.ts";
@@ -67,7 +67,7 @@ class LinkedChannel implements OperableChannel {
 /** The control server of a host in this home, with a real store and real groups, but without containers and channels. */
 export interface ControlledHost extends AsyncDisposable {
   /** Asks this host through its socket. */
-  readonly client: ControlClient;
+  readonly client: HostClient;
   readonly store: Store;
   readonly pool: MemoryPool;
   readonly deltas: DeltaBus;
@@ -112,7 +112,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       clock: systemClock,
     }),
   );
-  const operations = createOperations({
+  const needs: OperationNeeds = {
     host: {
       version: "1.2.3",
       instance: "0123456789abcdef",
@@ -124,7 +124,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       maxHot: 16,
     },
     store,
-    groups: { ...groups, folders: () => store.groups.folders() },
+    groups: { ...groups, settings: () => groups.list(), folders: () => store.groups.folders() },
     routes: ["main"],
     viewContext: (session, how) =>
       viewContext({ store, roomOf: () => ({ windowTokens: 32_000, promptTokens: 28_000 }) }, session, how),
@@ -192,9 +192,9 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       prune: () => Promise.resolve([]),
     },
     mcp: {
-      listMcpServers: () => Promise.resolve([]),
-      testMcpServer: () => Promise.reject(new Error("there are no MCP servers")),
-      allowMcpTool: () => Promise.reject(new Error("there are no MCP servers")),
+      list: () => Promise.resolve([]),
+      test: () => Promise.reject(new Error("there are no MCP servers")),
+      allow: () => Promise.reject(new Error("there are no MCP servers")),
     },
     refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],
     intake: () => ({ open: true }),
@@ -204,8 +204,8 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       diff: () => Promise.resolve({ faults: [], differences: [] }),
     },
     settings: {
-      getSetting: () => Promise.reject(new Error("there is no configuration")),
-      editConfig: () => Promise.reject(new Error("there is no configuration")),
+      get: () => Promise.reject(new Error("there is no configuration")),
+      edit: () => Promise.reject(new Error("there is no configuration")),
       showGroup: () => Promise.reject(new Error("there is no configuration")),
       setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
@@ -220,18 +220,26 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     watchDeltas: (group, signal) => deltas.read(group, signal),
     clock: systemClock,
     forwardClock: systemClock,
-  });
+    plugins: () => [],
+    memories: {
+      search: () => Promise.resolve([]),
+      list: () => Promise.resolve([]),
+      show: () => Promise.resolve(undefined),
+      forget: () => Promise.resolve(false),
+    },
+    skills: { list: () => Promise.resolve([]) },
+  };
   stack.use(
     await startControlServer({
       socketPath: homePaths(home).controlSocket,
-      operations,
+      needs,
       publish: events.publish,
       onFault: () => {},
     }),
   );
   const owned = stack.move();
   return {
-    client: new ControlClient(homePaths(home).controlSocket),
+    client: new HostClient(homePaths(home).controlSocket),
     store,
     publish: events.publish,
     pool,

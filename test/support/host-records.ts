@@ -3,8 +3,10 @@ import { join } from "node:path";
 import type { HostEvent } from "../../src/domain/events/event.ts";
 import { readAudit } from "../../src/records/audit/read.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import type { TurnReport } from "../../src/operations/operations.ts";
+import type { TurnReport } from "../../src/operations/turns/turn-view.ts";
 import type { TestHost } from "./host.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 /** The events of this type, or of one such as `turn.*`, that the running host has stored, oldest first. */
 export async function eventsOf(
@@ -13,7 +15,7 @@ export async function eventsOf(
   group?: string,
 ): Promise<(Pick<HostEvent, "type" | "group" | "actor" | "at"> & { readonly data: Record<string, unknown> })[]> {
   const query = { after: 0, last: 0, type, group };
-  const told = await Array.fromAsync(host.control.tailEvents(query, { follow: false, deltas: false }));
+  const told = await Array.fromAsync(host.control.follow(tailEvents, query));
   return told as unknown as Awaited<ReturnType<typeof eventsOf>>;
 }
 
@@ -25,6 +27,6 @@ export async function recordsOf(host: TestHost, type: string, group?: string): P
 
 /** The report of the newest turn, of one group or of all. */
 export async function newestTurn(host: TestHost, group?: string): Promise<TurnReport> {
-  const turns = await host.control.listTurns({ group, limit: 1 });
-  return host.control.showTurn(turns.at(-1)?.id ?? "", 100_000);
+  const turns = await host.control.call(listTurns, { group, limit: 1 });
+  return host.control.call(showTurn, { id: turns.at(-1)?.id ?? "", maxChars: 100_000 });
 }

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 import { parse, stringify } from "yaml";
 
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
@@ -269,8 +269,8 @@ export class TestHost implements AsyncDisposable {
   }
 
   /** Asks the running host what the command line asks it: a process for each look would take the machine from what is looked at. */
-  get control(): ControlClient {
-    return new ControlClient(homePaths(this.home).controlSocket);
+  get control(): HostClient {
+    return new HostClient(homePaths(this.home).controlSocket);
   }
 
   /** Changes top-level keys of the configuration; it counts from the next start on. */

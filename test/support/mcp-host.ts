@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 
 import { homePaths } from "../../src/config/home/home.ts";
-import { ControlClient } from "../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import type { Host } from "../../src/host/host.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
@@ -24,7 +24,7 @@ export interface McpHost extends AsyncDisposable {
   ask(text: string): Promise<string>;
   cli(...args: string[]): Promise<CommandResult>;
   /** Asks the host what the command line asks it, without a process for each look. */
-  readonly control: ControlClient;
+  readonly control: HostClient;
   restart(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function startMcpHost(
       return channel.heard("family").slice(before).join("\n");
     },
     cli: (...args) => crabpot(place, ...args),
-    control: new ControlClient(homePaths(place.home).controlSocket),
+    control: new HostClient(homePaths(place.home).controlSocket),
     restart: async () => {
       await host[Symbol.asyncDispose]();
       host = await start();

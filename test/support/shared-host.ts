@@ -1,11 +1,13 @@
 import { afterAll, beforeAll } from "vitest";
 
 import type { HostEvent } from "../../src/domain/events/event.ts";
-import type { ToldDelta } from "../../src/surfaces/cli/control-client.ts";
+import type { ToldDelta } from "../../src/operations/events/operations.ts";
 import { type Reply, type Said, type SayOptions, TestHost } from "./host.ts";
 import type { HostOptions } from "./host-options.ts";
 import { groupOf, type ModelHost, type ModelHostOptions, startModelHost } from "./model-host.ts";
 import type { ModelScript, ModelServerRequest } from "./model-servers/model-server.ts";
+import { tailEvents } from "../../src/operations/events/operations.ts";
+import { editSettings, getSetting } from "../../src/operations/settings/operations.ts";
 
 /** A group that one test has for itself on a host that it shares: its own model, and only what concerns it. */
 export class TestGroup {
@@ -54,7 +56,7 @@ export class TestGroup {
   /** What was published about it of a type, such as `turn.*`, oldest first. */
   async events(type: string): Promise<(HostEvent | ToldDelta)[]> {
     const query = { after: 0, last: 0, type, group: this.name };
-    return Array.fromAsync(this.host.control.tailEvents(query, { follow: false, deltas: false }));
+    return Array.fromAsync(this.host.control.follow(tailEvents, query));
   }
 
   /** Ids of its containers, running or not. */
@@ -134,11 +136,11 @@ export function shareModelHost<Name extends string>(options: ModelHostOptions & 
 /** Gives a setting of a shared host another value until it is disposed of. */
 export async function setForTest({ control }: TestHost, setting: string, value: unknown): Promise<AsyncDisposable> {
   const path = setting.split(".");
-  const before = await control.getSetting(setting);
-  await control.editConfig([{ path, value }]);
+  const before = await control.call(getSetting, { path: setting });
+  await control.call(editSettings, { edits: [{ path, value }] });
   return {
     [Symbol.asyncDispose]: async () => {
-      await control.editConfig([{ path, value: before.value }]);
+      await control.call(editSettings, { edits: [{ path, value: before.value }] });
     },
   };
 }

@@ -3,10 +3,11 @@ import { join } from "node:path";
 
 import { expect, vi } from "vitest";
 
-import type { SubAgentView } from "../../src/operations/operations.ts";
 import type { TestHost } from "./host.ts";
 import { groupOf } from "./model-host.ts";
 import type { ModelScript, ModelServerRequest, ScriptedReply } from "./model-servers/model-server.ts";
+import { listSessions } from "../../src/operations/sessions/operations.ts";
+import { listSubAgents, type SubAgentView } from "../../src/operations/sub-agents/operations.ts";
 
 export function isSubAgent({ system }: ModelServerRequest): boolean {
   return system.includes("You are a sub-agent of");
@@ -52,8 +53,8 @@ export function byGroup(scripts: ReadonlyMap<string, ModelScript>): ModelScript 
 }
 
 /** Of a group, or of all, the newest first. */
-export async function subAgentsOf(host: TestHost, group?: string): Promise<SubAgentView[]> {
-  return host.control.listSubAgents({ group, all: true });
+export async function subAgentsOf(host: TestHost, group?: string): Promise<readonly SubAgentView[]> {
+  return host.control.call(listSubAgents, { group, all: true });
 }
 
 /** Running containers that say that they are a sub-agent's, of a group or of all. */
@@ -92,7 +93,7 @@ export async function remainsOf(host: TestHost): Promise<string[]> {
   const own = new Set((await subAgentsOf(host)).map(({ session }) => session));
   const found = await readdir(join(host.home, "sessions"), { recursive: true });
   const files = found.filter((name) => own.has(name.split("/", 1)[0] ?? "") && !isLog(name));
-  const sessions = (await host.control.listSessions()).filter(({ kind }) => kind === "agent");
+  const sessions = (await host.control.call(listSessions, {})).filter(({ kind }) => kind === "agent");
   const temporary = await readdir(join(host.home, "incoming")).catch(() => []);
   return [
     ...containers.map(({ name }) => `container ${name}`),

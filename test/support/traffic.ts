@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ListedTurn, ReceivedReply, SentMessage } from "./checker.ts";
 import type { TestHost } from "./host.ts";
 import type { Random } from "./random.ts";
+import { listTurns as listSome } from "../../src/operations/turns/operations.ts";
 
 const requestLimitMs = 8_000;
 const retryMs = 50;
@@ -140,7 +141,7 @@ function bodyOf({ group, id, text }: NewMessage): object {
 export async function listTurns(host: TestHost, groups: readonly string[]): Promise<ListedTurn[]> {
   const turns: ListedTurn[] = [];
   for (const group of groups) {
-    turns.push(...(await host.control.listTurns({ group, limit: 1_000 })));
+    turns.push(...(await host.control.call(listSome, { group, limit: 1_000 })));
   }
   return turns;
 }

@@ -6,7 +6,7 @@ import { EventBus } from "../../src/records/events/event-bus.ts";
 import type { NewEvent } from "../../src/domain/events/event.ts";
 import { createGatewayServer } from "../../src/surfaces/http/server.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { addWatchRoutes, type WatchHttpOptions } from "../../src/operations/watching/watch-http.ts";
+import { addWatchRoutes, type WatchHttpOptions } from "../../src/surfaces/http/watching/watch-http.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { openEventSource, type EventSourceReader } from "./event-source.ts";
 

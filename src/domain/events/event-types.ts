@@ -17,7 +17,7 @@ export const eventTypes = {
   "installed.changed": "what the operator has installed or removed since the host looked last",
   "plugin.refused": "an installed plugin is not used, and why",
   "plugin.ended": "the process of a plugin has ended without being asked to",
-  "operation.requested": "the operator asks for something, before it is done",
+  "operation.requested": "the operator changes something, before it is done",
   "operation.ended": "how a change that the operator asked for ended",
   "http.refused": "a request over HTTP was refused",
   "watch.opened": "somebody is about to follow events over HTTP",

@@ -10,7 +10,6 @@ import type { ContextView } from "../../domain/context-view.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/turn.ts";
 import type { LogEntry } from "../../domain/summary.ts";
-import { type ContextOptions, type ContextQuery, showContext } from "../../operations/contexts.ts";
 import { promptTokensOf, windowTokensOf } from "../../models/capabilities.ts";
 import type { Store } from "../../stores/store.ts";
 import type { AppContext } from "../context.ts";
@@ -106,21 +105,6 @@ export function createContextView(
 ): (session: Session, how: Parameters<typeof viewContext>[2]) => Promise<ContextView> {
   const roomOf = (route: string | undefined) => roomByConfig(config.models, route);
   return (session, how) => viewContext({ store, roomOf, firstPrompt: firstPrompt() }, session, how);
-}
-
-/** For programs that come over HTTP. */
-export function createContextShow(
-  context: Pick<AppContext, "store" | "config">,
-  {
-    groups: list,
-    firstPrompt,
-  }: {
-    readonly groups: ContextOptions["groups"]["list"];
-    readonly firstPrompt: () => FirstPrompt | undefined;
-  },
-): (query: ContextQuery) => Promise<ContextView> {
-  const options = { store: context.store, groups: { list }, viewContext: createContextView(context, firstPrompt) };
-  return (query) => showContext(options, query);
 }
 
 async function allEntries(

@@ -2,9 +2,9 @@ import { findMcpServer, mcpServers } from "../../config/mcp.ts";
 import type { Group } from "../../domain/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { McpOperations } from "../../operations/mcp/mcp-view.ts";
+import type { McpNeeds } from "../../operations/mcp/operations.ts";
 import type { ServerView } from "../../abilities/mcp/servers.ts";
-import { operator } from "../../operations/approvals/approvals.ts";
+import { operator } from "../../operations/approvals/approval-view.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { AppContext } from "../context.ts";
 import type { Mcp } from "./mcp.ts";
@@ -15,7 +15,7 @@ const testMs = 180_000;
 /** What the operator asks of MCP servers. */
 export function createMcpDesk(
   { live, publish }: Pick<AppContext, "live" | "publish">,
-  { view, test, allow }: Pick<Mcp, "view" | "test" | "allow">,
+  { view, test: testServer, allow: allowTool }: Pick<Mcp, "view" | "test" | "allow">,
   {
     list,
     approvals,
@@ -24,7 +24,7 @@ export function createMcpDesk(
     /** Undefined while the host is starting. */
     readonly approvals: () => Pick<Approvals, "desk" | "descriptions"> | undefined;
   },
-): McpOperations {
+): McpNeeds["mcp"] {
   const settle = async (name: string, tool: string, sha256: string): Promise<boolean> => {
     const { desk, descriptions } = approvals() ?? {};
     const code = await descriptions?.openFor(name, tool, sha256);
@@ -35,7 +35,7 @@ export function createMcpDesk(
   const named = (server: string): string[] =>
     Object.entries(live.current.groups).flatMap(([name, { mcp }]) => (mcp.includes(server) ? [name] : []));
   return {
-    listMcpServers: () =>
+    list: () =>
       Promise.resolve(
         mcpServers(live.current).map(({ name, kind }) => {
           const groups = named(name);
@@ -43,12 +43,12 @@ export function createMcpDesk(
           return { name, kind, groups, ...stateOf(views) };
         }),
       ),
-    allowMcpTool: async (name, tool, sha256) => {
+    allow: async (name, tool, sha256) => {
       findMcpServer(live.current, name);
       const done = { server: name, name: tool, state: "ok" } as const;
       if (await settle(name, tool, sha256)) return done;
       await publish({ type: "mcp.allowed", actor: "operator", data: { server: name, name: tool, sha256 } });
-      if (await allow(name, tool, sha256)) {
+      if (await allowTool(name, tool, sha256)) {
         approvals()?.desk.changed();
         return done;
       }
@@ -56,15 +56,15 @@ export function createMcpDesk(
         fix: ownCommand(`mcp tools ${name}`),
       });
     },
-    testMcpServer: (name) => {
+    test: (name) => {
       const server = findMcpServer(live.current, name);
       const signal = AbortSignal.timeout(testMs);
-      if (server.kind === "remote" || server.scope === "shared") return test(server, undefined, signal);
+      if (server.kind === "remote" || server.scope === "shared") return testServer(server, undefined, signal);
       const group = list().find((one) => named(name).includes(one.name));
       // Where nobody has it yet, it is tried by itself.
       return group
-        ? test(server, group, signal)
-        : test({ ...server, scope: "shared", folder: "none" }, undefined, signal);
+        ? testServer(server, group, signal)
+        : testServer({ ...server, scope: "shared", folder: "none" }, undefined, signal);
     },
   };
 }

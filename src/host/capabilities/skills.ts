@@ -9,7 +9,7 @@ import { leftOf, type Skill, type SkillSummary } from "../../domain/skill.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
-import type { ListSkills } from "../../operations/skill-http.ts";
+import type { SkillNeeds } from "../../operations/skills/operations.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { skillPlaces } from "../../abilities/skills/places.ts";
 import { GroupSkills } from "../../abilities/skills/group-skills.ts";
@@ -144,7 +144,7 @@ export function tidySkills(
 export function createSkillList(
   { home, environment, live }: Pick<AppContext, "home" | "environment" | "live">,
   groups: () => readonly Pick<Group, "name">[],
-): ListSkills {
+): SkillNeeds["skills"]["list"] {
   const options = { places: skillPlaces(home.paths, environment.checkout), hostUid: hostUid() };
   return async (group) => {
     const names = groups().map(({ name }) => name);

@@ -3,7 +3,7 @@ import { countPackages, describePackages } from "../../domain/packages.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
-import type { ImageOperationOptions } from "../../operations/images/images.ts";
+import type { ImageNeeds } from "../../operations/images/operations.ts";
 import { openImageBuilder } from "../../sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../sandbox/engine/engine.ts";
 import type { ImageBuilder } from "../../sandbox/engine/image-builder.ts";
@@ -23,7 +23,7 @@ export interface Images {
   readonly review: () => Promise<void>;
   /** What an agent is told of the packages that its group wanted and could not get. */
   readonly hasFailed: (group: string) => boolean;
-  readonly operations: ImageOperationOptions["images"];
+  readonly operations: ImageNeeds["images"];
 }
 
 /** The images of groups that want packages. Nothing of it is at work for the others. */

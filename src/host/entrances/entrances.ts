@@ -2,21 +2,12 @@ import type { AcceptMessage, Channel, ChannelState, TakeReaction } from "../../c
 import type { HostConsole } from "../../channels/define-channel.ts";
 import { hasTrait } from "../../config/adapters.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
-import { addApprovalRoutes, type ApprovalRouteOptions } from "../../operations/approvals/approval-routes.ts";
-import { addCostRoutes } from "../../operations/cost-http.ts";
-import { addContextRoutes } from "../../operations/context-http.ts";
-import { addMcpRoutes } from "../../operations/mcp/mcp-http.ts";
-import type { McpOperations } from "../../operations/mcp/mcp-view.ts";
-import { addSkillRoutes } from "../../operations/skill-http.ts";
-import { addMemoryRoutes, type MemoryHttpOptions } from "../../operations/memory-http.ts";
-import { addWatchRoutes, type WatchHttpOptions } from "../../operations/watching/watch-http.ts";
-import { addTaskRoutes, type TaskHttpOptions } from "../../operations/tasks/task-http.ts";
+import { addRestRoutes, type RestOptions } from "../../surfaces/http/operation-routes.ts";
+import { addWatchRoutes, type WatchHttpOptions } from "../../surfaces/http/watching/watch-http.ts";
 import { toError } from "../../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../../intake/chats/chat-book.ts";
 import type { AppContext } from "../context.ts";
-import { createContextShow, type FirstPrompt } from "../capabilities/context-view.ts";
-import { createSkillList } from "../capabilities/skills.ts";
 import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from "./http-entrance.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
@@ -36,21 +27,11 @@ export async function buildEntrances(
   options: HttpEntranceOptions & {
     readonly console: HostConsole | undefined;
     readonly groups: ChannelResources["groups"];
-    readonly desk: ApprovalRouteOptions["desk"];
-    readonly taskDesk: TaskHttpOptions["taskDesk"];
-    readonly memoryDesk: MemoryHttpOptions["memoryDesk"];
-    readonly mcpDesk: () => McpOperations | undefined;
-    readonly firstPrompt: () => FirstPrompt | undefined;
+    readonly operations: RestOptions["needs"];
   },
 ): Promise<Entrances> {
   const http = createHttpEntrance(context, stack, options);
-  if (http.routes) addApprovalRoutes(http.routes, { ...context, desk: options.desk });
-  if (http.routes) addTaskRoutes(http.routes, { ...context, groups: options.groups, taskDesk: options.taskDesk });
-  if (http.routes) addSkillRoutes(http.routes, createSkillList(context, options.groups));
-  if (http.routes) addMemoryRoutes(http.routes, { groups: options.groups, memoryDesk: options.memoryDesk });
-  if (http.routes) addCostRoutes(http.routes, { ...context, groups: options.groups });
-  if (http.routes) addContextRoutes(http.routes, createContextShow(context, options));
-  if (http.routes) addMcpRoutes(http.routes, options.mcpDesk);
+  if (http.routes) addRestRoutes(http.routes, { ...context, needs: options.operations });
   if (http.routes) addWatchRoutes(http.routes, watchOptions(context));
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: http.routes });

@@ -4,12 +4,10 @@ import type { Adapters } from "../../config/adapters.ts";
 import type { Environment } from "../../config/environment.ts";
 import { prepareHome } from "../../config/home/home.ts";
 import { loadPartOfConfig } from "../../config/loading/part-of-config.ts";
-import type { ErasureView } from "../../domain/erasure.ts";
 import { Redaction } from "../../lib/secrets/redaction.ts";
 import { systemClock } from "../../lib/time/clock.ts";
 import { readVersion } from "../../lib/process/version.ts";
-import type { ErasureOperations } from "../../operations/erasure-operations.ts";
-import { parsePerson } from "../../operations/people.ts";
+import type { ErasureNeeds } from "../../operations/people/operations.ts";
 import { lockHome } from "../../stores/catalog.ts";
 import { createEraser } from "./erasure.ts";
 import { openFoundation } from "../foundation.ts";
@@ -18,7 +16,7 @@ import { openFoundation } from "../foundation.ts";
 export async function openOfflineErasure(
   environment: Environment,
   adapters: Adapters,
-): Promise<ErasureOperations & AsyncDisposable> {
+): Promise<ErasureNeeds & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const home = await prepareHome(environment.crabpotHome);
   const loaded = await loadPartOfConfig(home.paths.config, environment.variables, ["log"], adapters);
@@ -34,8 +32,7 @@ export async function openOfflineErasure(
   const eraser = createEraser(foundation);
   const owned = opening.move();
   return {
-    lookAtPerson: async (id): Promise<ErasureView> => eraser.look(parsePerson(id)),
-    erasePerson: async (id): Promise<ErasureView> => eraser.erase(parsePerson(id), "operator"),
+    eraser,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

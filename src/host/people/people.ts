@@ -5,7 +5,7 @@ import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
 import { createRoles, type Roles } from "../../rights/people/roles.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
-import type { createReadings } from "../../operations/readings.ts";
+import type { OfflineNeeds } from "../../operations/catalog.ts";
 import type { AppContext } from "../context.ts";
 
 /** What the store knows of ids of the same person, on the channels that have such. */
@@ -61,7 +61,7 @@ export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "r
 export function createPeopleView(
   context: Pick<AppContext, "config" | "adapters">,
   roles: Roles = createRolesOf(context),
-): Parameters<typeof createReadings>[0]["people"] {
+): OfflineNeeds["people"] {
   const { config } = context;
   return {
     standingOf: (group, who) => roles.standingOf(group, who),

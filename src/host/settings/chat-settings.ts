@@ -6,13 +6,13 @@ import { memberActor } from "../../domain/actor.ts";
 import type { SettingAuthor, SettingEdit, SettingPath } from "../../domain/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { Operations } from "../../operations/operations.ts";
+import type { SettingNeeds } from "../../operations/settings/operations.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
 
 /** What changes and shows settings of groups. */
 export interface GroupSettings {
   setGroup(name: string, edits: readonly SettingEdit[], by: SettingAuthor): Promise<ReloadReport>;
-  readonly operations: Pick<Operations, "showGroup">;
+  readonly operations: Pick<SettingNeeds["settings"], "showGroup">;
 }
 
 /** What people can do with settings in a chat. `settings` are there once the host has started; commands that come before wait. */

@@ -16,7 +16,7 @@ import { type Group, type StoredGroup, unknownGroup } from "../../domain/group.t
 import type { SettingAuthor, SettingChange, SettingEdit } from "../../domain/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
-import type { GroupSettingView } from "../../operations/operations.ts";
+import type { GroupSettingView } from "../../operations/settings/operations.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
 import type { AppContext } from "../context.ts";
 import { recordSettings } from "./settings-history.ts";

@@ -5,7 +5,7 @@ import { settingInEffect } from "../../config/explain/setting-in-effect.ts";
 import { checkConfigText } from "../../config/loading/load.ts";
 import type { ReloadReport } from "../../domain/config-state.ts";
 import type { SettingAuthor, SettingEdit } from "../../domain/setting.ts";
-import type { Operations } from "../../operations/operations.ts";
+import type { SettingNeeds } from "../../operations/settings/operations.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
 import { type GroupSettingOptions, setGroup, showGroup } from "./group-settings.ts";
@@ -19,7 +19,7 @@ interface SettingsOptions extends Pick<Groups, "groups" | "unusable"> {
 
 /** Settings, read and changed while the host runs, by whoever may. */
 export interface Settings {
-  readonly operations: Pick<Operations, "getSetting" | "editConfig" | "showGroup" | "setGroup">;
+  readonly operations: SettingNeeds["settings"];
   /** The same as the operation, by somebody else than the operator at the command line. */
   setGroup(name: string, edits: readonly SettingEdit[], by: SettingAuthor): Promise<ReloadReport>;
 }
@@ -48,11 +48,11 @@ function createSettings(context: AppContext, options: SettingsOptions): Settings
   };
   return {
     operations: {
-      getSetting: async (path) => ({
+      get: async (path) => ({
         path,
         value: settingInEffect({ config: live.current, adapters }, options.groups.list(), parsePath(path)),
       }),
-      editConfig: (edits) => editFile(edits, byCommand, () => Promise.resolve()),
+      edit: (edits) => editFile(edits, byCommand, () => Promise.resolve()),
       showGroup: async (name) => showGroup(context, shared, name),
       setGroup: (name, edits) => setGroup(context, shared, { name, edits, by: byCommand }),
     },

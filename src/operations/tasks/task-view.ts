@@ -1,63 +1,100 @@
-import type { Role } from "../../domain/role.ts";
-import type { MissedRule, RunState, TaskMode, TaskState } from "../../domain/task.ts";
+import * as z from "zod";
 
-/** A task that the operator wants; exactly one of `at`, `every` and `cron`. */
-export interface NewOperatorTask {
-  readonly group: string;
-  readonly prompt: string;
-  readonly name?: string | undefined;
-  readonly at?: string | undefined;
-  readonly every?: string | undefined;
-  readonly cron?: string | undefined;
-  readonly timezone?: string | undefined;
-  readonly mode?: TaskMode | undefined;
-  readonly missed?: MissedRule | undefined;
+import { roles } from "../../domain/role.ts";
+import {
+  missedRules,
+  runStates,
+  type Task,
+  taskModes,
+  type TaskRun,
+  taskStates,
+  type Timing,
+} from "../../domain/task.ts";
+import { isoTime } from "../schemas.ts";
+
+/** One due time of a task. */
+export const taskRunView = z.strictObject({
+  id: z.string(),
+  due: isoTime,
+  state: z.enum(runStates),
+  startedAt: isoTime,
+  endedAt: isoTime.nullable(),
+  attempts: z.number(),
+  turn: z.string().nullable(),
+  reason: z.string().nullable(),
+});
+
+export type TaskRunView = z.infer<typeof taskRunView>;
+
+/** A task; `next` is null where it is never due by itself. */
+export const taskView = z.strictObject({
+  id: z.string(),
+  group: z.string(),
+  name: z.string(),
+  prompt: z.string(),
+  at: isoTime.optional(),
+  every: z.string().optional(),
+  cron: z.string().optional(),
+  timezone: z.string(),
+  mode: z.enum(taskModes),
+  missed: z.enum(missedRules),
+  next: isoTime.nullable(),
+  state: z.enum(taskStates),
+  reason: z.string().optional(),
+  failures: z.number(),
+  role: z.enum(roles).describe("Of its maker, at the time of making"),
+  requester: z.string().optional(),
+  createdAt: isoTime,
+  lastRun: taskRunView.nullable(),
+});
+
+export type TaskView = z.infer<typeof taskView>;
+
+/** A task as the operator sees it. */
+export function viewTask(task: Task): TaskView {
+  const { id, group, name, prompt, state, reason, timing, timezone, mode, missed, failures, role, requester } = task;
+  return {
+    id,
+    group: group.name,
+    name,
+    prompt,
+    ...viewTiming(timing),
+    timezone,
+    mode,
+    missed,
+    next: state === "active" ? isoOrNull(task.next) : null,
+    state,
+    reason,
+    failures,
+    role,
+    requester,
+    createdAt: new Date(task.createdAt).toISOString(),
+    lastRun: task.lastRun ? viewRun(task.lastRun) : null,
+  };
 }
 
-export type TaskAction = "pause" | "resume" | "remove" | "run";
-
-/** Times are ISO 8601; `next` is null where it is never due by itself. */
-export interface TaskView {
-  readonly id: string;
-  readonly group: string;
-  readonly name: string;
-  readonly prompt: string;
-  readonly at?: string;
-  readonly every?: string;
-  readonly cron?: string;
-  readonly timezone: string;
-  readonly mode: TaskMode;
-  readonly missed: MissedRule;
-  readonly next: string | null;
-  readonly state: TaskState;
-  readonly reason: string | undefined;
-  readonly failures: number;
-  /** What whoever made it was then. */
-  readonly role: Role;
-  readonly requester: string | undefined;
-  readonly createdAt: string;
-  readonly lastRun: TaskRunView | null;
+function viewTiming(timing: Timing): Pick<TaskView, "at" | "every" | "cron"> {
+  if (timing.kind === "at") return { at: new Date(timing.at).toISOString() };
+  if (timing.kind === "cron") return { cron: timing.cron };
+  const minutes = timing.everyMs / 60_000;
+  if (minutes % 1_440 === 0) return { every: `${minutes / 1_440}d` };
+  return { every: minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m` };
 }
 
-/** One due time of a task; times are ISO 8601. */
-export interface TaskRunView {
-  readonly id: string;
-  readonly due: string;
-  readonly state: RunState;
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly attempts: number;
-  readonly turn: string | null;
-  readonly reason: string | null;
+/** A run of a task as the operator sees it. */
+export function viewRun({ task, due, state, claimedAt, endedAt, attempts, turn, reason }: TaskRun): TaskRunView {
+  return {
+    id: `${task}:${due}`,
+    due: new Date(due).toISOString(),
+    state,
+    startedAt: new Date(claimedAt).toISOString(),
+    endedAt: isoOrNull(endedAt),
+    attempts,
+    turn: turn ?? null,
+    reason: reason ?? null,
+  };
 }
 
-/** What the operator does with tasks. */
-export interface TaskOperations {
-  /** In the order of making. */
-  listTasks(group: string | undefined): Promise<readonly TaskView[]>;
-  /** Newest first. */
-  taskHistory(id: string, limit: number): Promise<readonly TaskRunView[]>;
-  /** As the operator. Rejects with `bad_input`, and with `conflict` when the group has too many. */
-  addTask(task: NewOperatorTask): Promise<TaskView>;
-  actOnTask(id: string, action: TaskAction): Promise<TaskView>;
+function isoOrNull(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString();
 }

@@ -1,5 +1,11 @@
 import type { Approval } from "../../domain/approval.ts";
-import type { ParkedTurn } from "../operations.ts";
+
+/** A turn that waits for people, and the codes of its open questions. */
+interface ParkedTurn {
+  readonly turn: string;
+  readonly group: string;
+  readonly waitsFor: readonly string[];
+}
 
 /** The turns that wait for answers to these open questions, in the order of asking. */
 export function parkedTurns(open: readonly Pick<Approval, "turn" | "group" | "code">[]): ParkedTurn[] {

@@ -5,8 +5,8 @@ import type { Turn } from "../../domain/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/store.ts";
 import { parkedTurns } from "./parked-turns.ts";
-import type { TurnLine } from "../operations.ts";
-import { waitingIn } from "../waiting.ts";
+import type { TurnLine } from "./turn-view.ts";
+import { waitingIn } from "./waiting.ts";
 
 export interface TurnLineOptions {
   readonly groups: { list(): readonly GroupChat[] };

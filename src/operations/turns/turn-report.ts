@@ -4,7 +4,7 @@ import { describeParts, partsOf } from "../../domain/part.ts";
 import { isSilent } from "../../domain/silence.ts";
 import type { Step, TurnTimes } from "../../domain/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
-import type { StepView, ToolResultView, TurnReport, TurnUsage, TurnView } from "../operations.ts";
+import type { StepView, ToolResultView, TurnReport, TurnUsage, TurnView } from "./turn-view.ts";
 
 interface TurnOptions {
   readonly messages: readonly StoredMessage[];

@@ -1,117 +1,135 @@
-import type { ModelUsage, StopReason } from "../../domain/model.ts";
-import type { ExecutionPointChange } from "../../domain/mount.ts";
-import type { Origin } from "../../domain/origin.ts";
-import type { Action, Risk } from "../../domain/policy.ts";
-import type { Turn, TurnTimes } from "../../domain/turn.ts";
-import type { ApprovalView } from "../approvals/approval-view.ts";
+import * as z from "zod";
 
-export interface WaitingView {
-  readonly group: string;
-  readonly messages: number;
-  readonly oldestAt: number;
-}
+import { stopReasons, type ModelUsage } from "../../domain/model.ts";
+import { origins } from "../../domain/origin.ts";
+import { actions, risks } from "../../domain/policy.ts";
+import { turnPhases, turnStates, type TurnTimes } from "../../domain/turn.ts";
+import { causes } from "../../domain/work.ts";
+import { approvalView } from "../approvals/approval-view.ts";
+import { list, replyTarget, time } from "../schemas.ts";
+
+const waiting = z.strictObject({ messages: z.number(), oldestAt: time });
+
+const times: z.ZodType<TurnTimes> = z.partialRecord(z.enum(turnPhases), z.number()).describe("Milliseconds by phase");
 
 /** A turn, and what waits in its group for the next one or for the next step of this one. */
-export interface TurnView extends Turn {
-  readonly waiting: Omit<WaitingView, "group"> | undefined;
-}
+export const turnView = z.strictObject({
+  id: z.string(),
+  group: z.string(),
+  session: z.string(),
+  conversation: z.number(),
+  cause: z.enum(causes),
+  replyTo: replyTarget,
+  state: z.enum(turnStates),
+  attempts: z.number().describe("Containers that have worked on it"),
+  startedAt: time,
+  endedAt: time.optional(),
+  reason: z.string().optional(),
+  times: times.optional(),
+  origins: list(z.enum(origins)).optional(),
+  waiting: waiting.optional(),
+});
 
-/** A turn that people have to answer before it goes on. */
-export interface ParkedTurn {
-  readonly turn: string;
-  readonly group: string;
-  /** Codes of its open questions. */
-  readonly waitsFor: readonly string[];
-}
+export type TurnView = z.infer<typeof turnView>;
 
-/** A turn in a list: with what it is about and what it cost. */
-export interface TurnLine extends TurnView {
-  /** Codes of what people have to answer before it goes on; undefined: it does not wait for them. */
-  readonly waitsFor: readonly string[] | undefined;
-  /** Id of the agent whose turn it is; undefined: its session is not kept any more. */
-  readonly agent: string | undefined;
-  /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
-  readonly member: string | undefined;
-  /** First line of the message or the work that made it begin, shortened. */
-  readonly question: string | undefined;
-  /** US dollars for the answers of models; undefined when a price is not known or the answers are not kept any more. */
-  readonly usd: number | undefined;
-}
+/** A turn in a list: with its question and its cost. */
+export const turnLine = turnView.extend({
+  waitsFor: list(z.string()).optional().describe("Codes of approvals that it waits for"),
+  agent: z.string().optional(),
+  member: z.string().optional().describe("The sender of the message that made it begin"),
+  question: z.string().optional().describe("First line of what made it begin, shortened"),
+  usd: z.number().optional().describe("Absent: a price is unknown, or the answers are no longer kept"),
+});
 
-/** What the answers of a turn's models took, in tokens. The first three together are what the models were shown. */
-export interface TurnUsage {
-  /** Read from the vendor's prompt cache. */
-  readonly cached: number;
-  readonly uncached: number;
-  /** Written to the vendor's prompt cache, as far as it says so. */
-  readonly written: number;
-  readonly output: number;
-  /** Undefined when a price is not known. */
-  readonly usd: number | undefined;
-}
+export type TurnLine = z.infer<typeof turnLine>;
+
+const modelUsage: z.ZodType<ModelUsage> = z.strictObject({
+  inputTokens: z.number(),
+  cachedInputTokens: z.number(),
+  writtenInputTokens: z.number().optional(),
+  outputTokens: z.number(),
+  isEstimate: z.literal(true).optional(),
+});
+
+const toolResultView = z.strictObject({
+  callId: z.string(),
+  output: z.string(),
+  chars: z.number().describe("Length of the whole output"),
+  isError: z.boolean(),
+});
+
+export type ToolResultView = z.infer<typeof toolResultView>;
+
+const toolCallView = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  input: z.string().describe("Shortened"),
+  action: z.enum(actions).optional(),
+  risk: z.enum(risks).optional(),
+  rule: z.string().optional(),
+});
+
+export type ToolCallView = z.infer<typeof toolCallView>;
+
+const stepTime = { seq: z.number(), at: time, afterMs: z.number().describe("Since the turn began") };
+
+const stepView = z.discriminatedUnion("kind", [
+  z.strictObject({ ...stepTime, kind: z.literal("user"), text: z.string() }),
+  z.strictObject({
+    ...stepTime,
+    kind: z.literal("model"),
+    model: z.string(),
+    stop: z.enum(stopReasons),
+    usage: modelUsage,
+    text: z.string(),
+    toolCalls: list(toolCallView),
+    denied: list(toolResultView),
+  }),
+  z.strictObject({ ...stepTime, kind: z.literal("tools"), results: list(toolResultView) }),
+]);
+
+export type StepView = z.infer<typeof stepView>;
+
+/** Tokens of a turn's model answers. The first three together are what the models were shown. */
+const turnUsage = z.strictObject({
+  cached: z.number().describe("Read from the vendor's prompt cache"),
+  uncached: z.number(),
+  written: z.number().describe("Written to the vendor's prompt cache, as far as it says so"),
+  output: z.number(),
+  usd: z.number().optional().describe("Absent: a price is unknown"),
+});
+
+export type TurnUsage = z.infer<typeof turnUsage>;
 
 /** Everything that happened in a turn, in order, texts shortened. */
-export interface TurnReport {
-  readonly turn: TurnView;
-  readonly elapsedMs: number | undefined;
-  /** Where the time went, in milliseconds; as far as it is known. */
-  readonly times: TurnTimes;
-  readonly messages: readonly {
-    readonly id: string;
-    readonly sender: string;
-    readonly text: string;
-    readonly receivedAt: number;
-    /** Too old: its text and its sender's name are not kept any more. */
-    readonly pruned?: boolean | undefined;
-  }[];
-  readonly steps: readonly StepView[];
-  /** Calls that people were asked about. */
-  readonly approvals: readonly ApprovalView[];
-  /** Files in the group's mounts that programs on the host run by themselves, and that the turn has added, changed or removed. */
-  readonly executionPoints: readonly (ExecutionPointChange & { readonly at: number })[];
-  readonly usage: TurnUsage;
-  /** What the turn has read, or its conversation before it; undefined: it was not kept at that time. */
-  readonly origins: readonly Origin[] | undefined;
-  /** The agent answered that it had nothing to say in the chat. */
-  readonly silent?: true | undefined;
-  /** Too old: its steps are not kept any more, nor what they used. */
-  readonly pruned?: boolean | undefined;
-}
+export const turnReport = z.strictObject({
+  turn: turnView,
+  elapsedMs: z.number().optional(),
+  times,
+  messages: list(
+    z.strictObject({
+      id: z.string(),
+      sender: z.string(),
+      text: z.string(),
+      receivedAt: time,
+      pruned: z.boolean().optional().describe("Too old: its text and its sender's name are no longer kept"),
+    }),
+  ),
+  steps: list(stepView),
+  approvals: list(approvalView),
+  executionPoints: list(
+    z.strictObject({
+      target: z.string(),
+      path: z.string(),
+      kind: z.string(),
+      change: z.enum(["added", "changed", "removed"]),
+      at: time,
+    }),
+  ).describe("Files in mounts that programs on the host run by themselves, and that the turn has changed"),
+  usage: turnUsage,
+  origins: list(z.enum(origins)).optional(),
+  silent: z.literal(true).optional().describe("The agent had nothing to say in the chat"),
+  pruned: z.boolean().optional().describe("Too old: its steps are no longer kept"),
+});
 
-interface StepTime {
-  readonly seq: number;
-  readonly at: number;
-  /** Milliseconds since the turn began. */
-  readonly afterMs: number;
-}
-
-export type StepView =
-  | (StepTime & { readonly kind: "user"; readonly text: string })
-  | (StepTime & {
-      readonly kind: "model";
-      readonly model: string;
-      readonly stop: StopReason;
-      readonly usage: ModelUsage;
-      readonly text: string;
-      readonly toolCalls: readonly ToolCallView[];
-      readonly denied: readonly ToolResultView[];
-    })
-  | (StepTime & { readonly kind: "tools"; readonly results: readonly ToolResultView[] });
-
-/** A call, its input shortened, with what was decided about it; undefined where that was not kept. */
-export interface ToolCallView {
-  readonly id: string;
-  readonly name: string;
-  readonly input: string;
-  readonly action: Action | undefined;
-  readonly risk: Risk | undefined;
-  readonly rule: string | undefined;
-}
-
-export interface ToolResultView {
-  readonly callId: string;
-  readonly output: string;
-  /** Length of the whole output. */
-  readonly chars: number;
-  readonly isError: boolean;
-}
+export type TurnReport = z.infer<typeof turnReport>;

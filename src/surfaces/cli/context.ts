@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 
 import type { Command } from "commander";
+import type * as z from "zod";
 
 import type { Adapters } from "../../config/adapters.ts";
 import type { Environment } from "../../config/environment.ts";
@@ -9,11 +10,13 @@ import { homePaths } from "../../config/home/home.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { ConfigCheck, LoadedConfig } from "../../config/loading/load.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { Readings } from "../../operations/operations.ts";
+import type { OfflineNeeds } from "../../operations/catalog.ts";
+import type { Operation } from "../../operations/define-operation.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
-import { ControlClient } from "./control-client.ts";
 import { isWithoutHost } from "./control-socket.ts";
+import { HostClient } from "./host-client.ts";
 import type { HostFunctions } from "./host-functions.ts";
+import { invokeHere } from "./invoke-here.ts";
 import { Output } from "./output.ts";
 
 /** Where a command's words go, and where it reads what somebody types or pipes to it. */
@@ -28,7 +31,7 @@ export class CommandContext {
   readonly environment: Environment;
   readonly paths: HomePaths;
   /** The host that runs in this home; nothing is asked before a method is called. */
-  readonly host: ControlClient;
+  readonly host: HostClient;
   readonly streams: CommandStreams;
   readonly hostFunctions: HostFunctions;
   /** What the process ends with if the command does not throw; 1 means that a check failed. */
@@ -39,7 +42,7 @@ export class CommandContext {
   constructor(environment: Environment, streams: CommandStreams, hostFunctions: HostFunctions) {
     this.environment = environment;
     this.paths = homePaths(environment.crabpotHome);
-    this.host = new ControlClient(this.paths.controlSocket);
+    this.host = new HostClient(this.paths.controlSocket);
     this.streams = streams;
     this.hostFunctions = hostFunctions;
   }
@@ -86,17 +89,43 @@ export class CommandContext {
     await plugins?.[Symbol.asyncDispose]();
   }
 
-  /** Looks at the running host; where none runs, at what one has left, and says so. */
-  async read<Answer>(look: (host: Readings) => Promise<Answer>): Promise<Answer> {
+  /** Has the running host carry out an operation. */
+  call<Input extends z.ZodType, Output extends z.ZodType>(
+    operation: Operation<never, Input, Output>,
+    input: z.input<Input>,
+  ): Promise<z.output<Output>> {
+    return this.host.call(operation, input);
+  }
+
+  /** Has the running host carry out an operation; without one, looks at what it has left, and says so. */
+  async read<Input extends z.ZodType, Output extends z.ZodType>(
+    operation: Operation<OfflineNeeds, Input, Output>,
+    input: z.input<Input>,
+  ): Promise<z.output<Output>> {
+    return this.callOrHere(operation, input, async () => {
+      const { variables } = this.environment;
+      const left = await this.hostFunctions.readStoppedHost(this.paths, variables, await this.adapters());
+      this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
+      return left;
+    });
+  }
+
+  /**
+   * Has the running host carry out an operation; without one, this process does it with the parts that `open` gives, where the
+   * home has a store.
+   */
+  async callOrHere<Needs, Input extends z.ZodType, Output extends z.ZodType>(
+    operation: Operation<Needs, Input, Output>,
+    input: z.input<Input>,
+    open: () => Promise<Needs & AsyncDisposable>,
+  ): Promise<z.output<Output>> {
     try {
-      return await look(this.host);
+      return await this.host.call(operation, input);
     } catch (error) {
       if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
     }
-    const { variables } = this.environment;
-    await using left = await this.hostFunctions.readStoppedHost(this.paths, variables, await this.adapters());
-    this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
-    return await look(left);
+    await using needs = await open();
+    return await invokeHere(operation, needs, input);
   }
 
   /** `--json` counts wherever on the line it stands. */

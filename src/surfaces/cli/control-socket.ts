@@ -23,19 +23,19 @@ export function isWithoutHost(error: unknown): boolean {
 
 interface Exchange {
   readonly socketPath: string;
-  readonly method: string;
   readonly path: string;
-  readonly body?: object | undefined;
+  /** JSON */
+  readonly body: string;
   readonly silenceMs: number;
 }
 
-async function exchange({ socketPath, method, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
+async function exchange({ socketPath, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const headers = body === undefined ? {} : { "content-type": "application/json" };
-  const sent = request({ socketPath, method, path, headers, timeout, agent: false }, resolve);
+  const headers = { "content-type": "application/json" };
+  const sent = request({ socketPath, method: "POST", path, headers, timeout, agent: false }, resolve);
   sent.once("timeout", () => sent.destroy(new AppError("no_host", `The host has not answered for ${timeout} ms.`)));
   sent.once("error", reject);
-  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  sent.end(body);
   return promise;
 }
 
@@ -68,8 +68,13 @@ export async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
 }
 
 function toAppError(status: number, text: string): AppError {
-  const { error } = JSON.parse(text) as { error: { code: string; message: string; fix?: string } };
+  return refusalIn(JSON.parse(text)) ?? new AppError("store_failed", `The host answered with status ${status}.`);
+}
+
+/** The error that the host refuses with; undefined for an answer. */
+export function refusalIn(value: unknown): AppError | undefined {
+  const { error } = value as { readonly error?: { code: string; message: string; fix?: string } };
+  if (typeof error !== "object") return undefined;
   const code: ErrorCode = isErrorCode(error.code) ? error.code : "store_failed";
-  const message = error.message || `The host answered with status ${status}.`;
-  return new AppError(code, message, error.fix === undefined ? {} : { fix: error.fix });
+  return new AppError(code, error.message, error.fix === undefined ? {} : { fix: error.fix });
 }

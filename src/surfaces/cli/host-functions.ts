@@ -2,7 +2,9 @@ import type { Adapters } from "../../config/adapters.ts";
 import type { Environment, EnvironmentVariables } from "../../config/environment.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { LoadedConfig } from "../../config/loading/load.ts";
-import type { ErasureOperations, ImageOperations, Readings } from "../../operations/operations.ts";
+import type { OfflineNeeds } from "../../operations/catalog.ts";
+import type { ImageNeeds } from "../../operations/images/operations.ts";
+import type { ErasureNeeds } from "../../operations/people/operations.ts";
 import type { PluginInstaller, PluginInstallerOptions } from "../../plugins/install/installer.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
 
@@ -31,7 +33,7 @@ export interface HostFunctions {
     paths: HomePaths,
     variables: EnvironmentVariables,
     adapters: Adapters,
-  ) => Promise<Readings & AsyncDisposable>;
+  ) => Promise<OfflineNeeds & AsyncDisposable>;
   /** Configured people of whom the store knows only the id that the configuration names. */
   readonly readHalfKnownKeys: (paths: HomePaths, loaded: LoadedConfig) => Promise<string[]>;
   /** Builds and lists images without a running host. */
@@ -39,10 +41,10 @@ export interface HostFunctions {
     environment: Environment,
     adapters: Adapters,
     progress: (line: string) => void,
-  ) => Promise<ImageOperations & AsyncDisposable>;
+  ) => Promise<ImageNeeds & AsyncDisposable>;
   /** Erases people without a running host. */
   readonly openOfflineErasure: (
     environment: Environment,
     adapters: Adapters,
-  ) => Promise<ErasureOperations & AsyncDisposable>;
+  ) => Promise<ErasureNeeds & AsyncDisposable>;
 }

@@ -8,10 +8,10 @@ import fastify from "fastify";
 import { AppError } from "../../lib/app-error.ts";
 import { withShortPath } from "../../lib/files/socket-path.ts";
 import { withoutSchemas } from "../../lib/http/without-schemas.ts";
-import { addControlRoutes } from "./routes.ts";
-import type { RouteOptions } from "./routes.ts";
+import { addOperationRoutes } from "./operation-routes.ts";
+import type { OperationRouteOptions } from "./operation-routes.ts";
 
-export interface ControlServerOptions extends RouteOptions {
+export interface ControlServerOptions extends OperationRouteOptions {
   /** `<home>/control.sock`; the home is a folder that only its user can enter. */
   readonly socketPath: string;
 }
@@ -29,7 +29,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
     logger: false,
     schemaController: withoutSchemas,
   });
-  addControlRoutes(server, options);
+  addOperationRoutes(server, options);
   // Nobody can reach the socket before it has its mode: it is bound in a folder of its own (0700) and then moved.
   const folder = join(dirname(options.socketPath), `.control-${randomBytes(4).toString("hex")}`);
   await mkdir(folder, { mode: 0o700 });

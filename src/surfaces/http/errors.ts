@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 
 import { AppError } from "../../lib/app-error.ts";
+import { InputError } from "../../operations/invoke.ts";
 
 /** What a client is told when something goes wrong: never a stack, never the inside of an unexpected error. */
 interface ErrorBody {
@@ -28,7 +29,8 @@ export function createErrorHandler(
   return async (error, request, reply) => {
     if (error instanceof AppError) {
       if (error.httpStatus >= 500) logger.warn({ err: error, route: request.routeOptions.url }, "a request failed");
-      return reply.code(error.httpStatus).send(errorBody(error.code, error.message));
+      const path = error instanceof InputError ? { path: error.path } : {};
+      return reply.code(error.httpStatus).send({ error: { code: error.code, message: error.message, ...path } });
     }
     const status = error.statusCode ?? 500;
     const code = codes[status];

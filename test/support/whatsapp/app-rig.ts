@@ -12,6 +12,7 @@ import type { ModelScript, ModelServer } from "../model-servers/model-server.ts"
 import { openFakeWhatsApp } from "./fake-whatsapp.ts";
 import type { FakeGroup, FakeUser, FakeWhatsApp } from "./fake-whatsapp.ts";
 import type { Addressing } from "./stanza.ts";
+import { listChannels } from "../../../src/operations/channels/operations.ts";
 
 /** A group on the server, and what the configuration says of it. */
 export interface AppGroup {
@@ -133,7 +134,7 @@ export class AppRig implements AsyncDisposable {
 
   /** The state of the channel as the operator sees it. */
   async state(): Promise<string> {
-    const channels = await this.host.control.listChannels();
+    const channels = await this.host.control.call(listChannels, {});
     return String(channels.find(({ name }) => name === "whatsapp")?.state);
   }
 

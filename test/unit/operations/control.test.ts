@@ -7,9 +7,15 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ControlClient } from "../../../src/surfaces/cli/control-client.ts";
+import { HostClient } from "../../../src/surfaces/cli/host-client.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { status } from "../../../src/operations/host/operations.ts";
+import { addGroup, listGroups, removeGroup } from "../../../src/operations/groups/operations.ts";
+import { listSessions, stopSession } from "../../../src/operations/sessions/operations.ts";
+import { addWork, dropWork } from "../../../src/operations/work/operations.ts";
+import { loginChannel } from "../../../src/operations/channels/operations.ts";
+import { retryTurn, showTurn } from "../../../src/operations/turns/operations.ts";
 
 const socketOf = (home: string): string => join(home, "control.sock");
 
@@ -53,7 +59,7 @@ test("the socket of a dead host is replaced", async () => {
 
   await using host = await startControlledHost(folder.path);
 
-  await expect(host.client.status()).resolves.toMatchObject({ version: "1.2.3" });
+  await expect(host.client.call(status, {})).resolves.toMatchObject({ version: "1.2.3" });
 });
 
 test("a second host in the same home is refused, and the first one stays reachable", async () => {
@@ -62,7 +68,7 @@ test("a second host in the same home is refused, and the first one stays reachab
 
   await expect(startControlledHost(folder.path)).rejects.toMatchObject({ code: "host_running" });
 
-  await expect(first.client.status()).resolves.toMatchObject({ pid: process.pid });
+  await expect(first.client.call(status, {})).resolves.toMatchObject({ pid: process.pid });
 });
 
 test("something else in the socket's place is not removed", async () => {
@@ -81,34 +87,35 @@ test("a home with a path too long for a socket works all the same", async () => 
   await mkdir(home, { recursive: true });
   await using host = await startControlledHost(home);
 
-  await expect(host.client.status()).resolves.toMatchObject({ home });
+  await expect(host.client.call(status, {})).resolves.toMatchObject({ home });
 });
 
 test("without a host, the client says that none is running", async () => {
   await using folder = await temporaryFolder();
-  await expect(new ControlClient(socketOf(folder.path)).status()).rejects.toMatchObject({
+  await expect(new HostClient(socketOf(folder.path)).call(status, {})).rejects.toMatchObject({
     code: "no_host",
     exitCode: 4,
   });
 
   await using host = await startControlledHost(folder.path);
   await rm(socketOf(folder.path));
-  await expect(host.client.status()).rejects.toMatchObject({ code: "no_host" });
+  await expect(host.client.call(status, {})).rejects.toMatchObject({ code: "no_host" });
   const longHome = join(folder.path, "a".repeat(120), "control.sock");
-  await expect(new ControlClient(longHome).status()).rejects.toMatchObject({ code: "no_host" });
+  await expect(new HostClient(longHome).call(status, {})).rejects.toMatchObject({ code: "no_host" });
 });
 
 test.for([
-  ["POST", "/groups", '{"name":"x","channel":"terminal","chat":"c","admin":true}', 400],
-  ["POST", "/groups", '{"name":"x","channel":"terminal"}', 400],
-  ["POST", "/groups", '{"__proto__":{"main":true},"name":"x","channel":"terminal","chat":"c"}', 400],
-  ["POST", "/groups", "{", 400],
-  ["POST", "/groups", `{"name":"${"x".repeat(100_000)}"}`, 413],
-  ["GET", "/turns?limit=0", undefined, 400],
-  ["GET", "/turns?limit=5&limit=6", undefined, 400],
-  ["GET", "/turns?sort=up", undefined, 400],
-  ["GET", "/nothing", undefined, 404],
-  ["POST", "/status", undefined, 404],
+  ["POST", "/groups.add", '{"name":"x","channel":"terminal","chat":"c","admin":true}', 400],
+  ["POST", "/groups.add", '{"name":"x","channel":"terminal"}', 400],
+  ["POST", "/groups.add", '{"__proto__":{"main":true},"name":"x","channel":"terminal","chat":"c"}', 400],
+  ["POST", "/groups.add", "{", 400],
+  ["POST", "/groups.add", "[]", 400],
+  ["POST", "/groups.add", `{"name":"${"x".repeat(100_000)}"}`, 413],
+  ["POST", "/turns.list", '{"limit":0}', 400],
+  ["POST", "/turns.list", '{"sort":"up"}', 400],
+  ["POST", "/nothing", "{}", 404],
+  ["POST", "/toString", "{}", 404],
+  ["GET", "/status", undefined, 404],
 ] as const)(
   "a request that no command makes is refused with a reason: %s %s %.40s",
   async ([method, path, body, status]) => {
@@ -123,18 +130,17 @@ test.for([
   },
 );
 
-test("every request is on record before it is done, a change also with how it ended", async () => {
+test("a change is on record before it is made and after it has ended; looking is not", async () => {
   await using folder = await temporaryFolder();
   await using host = await startControlledHost(folder.path);
   const { client } = host;
 
-  await client.listGroups();
-  await client.addGroup({ name: "family", channel: "terminal", chat: "f" });
-  await expect(client.removeGroup("main")).rejects.toMatchObject({ code: "conflict" });
+  await client.call(listGroups, {});
+  await client.call(addGroup, { name: "family", channel: "terminal", chat: "f" });
+  await expect(client.call(removeGroup, { name: "main" })).rejects.toMatchObject({ code: "conflict" });
 
-  const parameters = { name: "family", channel: "terminal", chat: "f" };
+  const parameters = { name: "family", channel: "terminal", chat: "f", trigger: "mention", main: false, adopt: false };
   expect(host.records).toEqual([
-    { operation: "groups.list", parameters: {}, outcome: "asked" },
     { operation: "groups.add", parameters, outcome: "asked" },
     { operation: "groups.add", parameters, outcome: "done" },
     { operation: "groups.remove", parameters: { name: "main" }, outcome: "asked" },
@@ -147,7 +153,7 @@ test("what cannot be put on record is not done, and the caller is not told why",
   await using host = await startControlledHost(folder.path);
   host.breakAudit();
 
-  const answer = await ask(folder.path, "POST", "/groups", '{"name":"x","channel":"terminal","chat":"c"}');
+  const answer = await ask(folder.path, "POST", "/groups.add", '{"name":"x","channel":"terminal","chat":"c"}');
 
   expect(answer.status).toBe(500);
   expect(answer.text).not.toContain("disk");
@@ -157,11 +163,11 @@ test("what cannot be put on record is not done, and the caller is not told why",
 test("a group added at run time takes its budget from the configuration and survives a restart", async () => {
   await using folder = await temporaryFolder();
   const before = await startControlledHost(folder.path);
-  await before.client.addGroup({ name: "family", channel: "terminal", chat: "f" });
+  await before.client.call(addGroup, { name: "family", channel: "terminal", chat: "f" });
   await before[Symbol.asyncDispose]();
   await using host = await startControlledHost(folder.path);
 
-  const groups = await host.client.listGroups();
+  const groups = await host.client.call(listGroups, {});
 
   expect(groups).toMatchObject([
     { name: "family", trigger: "mention", mounts: [], origin: "store" },
@@ -180,7 +186,7 @@ test.for([
   await using folder = await temporaryFolder();
   await using host = await startControlledHost(folder.path);
 
-  await expect(host.client.addGroup(group)).rejects.toMatchObject({ code });
+  await expect(host.client.call(addGroup, group)).rejects.toMatchObject({ code });
 });
 
 test("a failed turn can be read step by step and retried, a finished one cannot", async () => {
@@ -189,7 +195,7 @@ test("a failed turn can be read step by step and retried, a finished one cannot"
   await addFailedTurn(host.store, "t1");
   const { client } = host;
 
-  const report = await client.showTurn("t1", 100);
+  const report = await client.call(showTurn, { id: "t1", maxChars: 100 });
 
   expect(report).toMatchObject({
     elapsedMs: 2_000,
@@ -202,8 +208,8 @@ test("a failed turn can be read step by step and retried, a finished one cannot"
   ]);
   expect(report.steps[1]).toMatchObject({ toolCalls: [{ name: "shell", input: '{"command":"ls"}' }] });
   expect(report.steps[2]).toMatchObject({ results: [{ chars: 5_000, output: `${"x".repeat(100)}… (4900 more)` }] });
-  expect(await client.retryTurn("t1")).toEqual({ turn: "t1", requeued: 1 });
-  await expect(client.retryTurn("nope")).rejects.toMatchObject({ code: "not_found" });
+  expect(await client.call(retryTurn, { id: "t1" })).toEqual({ turn: "t1", requeued: 1 });
+  await expect(client.call(retryTurn, { id: "nope" })).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("a session is stopped by its id, its key or its group", async () => {
@@ -222,12 +228,12 @@ test("a session is stopped by its id, its key or its group", async () => {
 
   for (const target of [session.id, session.key, "main"]) {
     host.pool.hot = [{ ...hot, name: "crabpot-x" }];
-    expect((await client.listSessions())[0]).toMatchObject({ container: { name: "crabpot-x", state: "idle" } });
-    expect(await client.stopSession(target)).toEqual({ stopped: ["crabpot-x"] });
+    expect((await client.call(listSessions, {}))[0]).toMatchObject({ container: { name: "crabpot-x", state: "idle" } });
+    expect(await client.call(stopSession, { target })).toEqual({ stopped: ["crabpot-x"] });
   }
 
-  expect(await client.stopSession("main")).toEqual({ stopped: [] });
-  await expect(client.stopSession("other")).rejects.toMatchObject({ code: "not_found" });
+  expect(await client.call(stopSession, { target: "main" })).toEqual({ stopped: [] });
+  await expect(client.call(stopSession, { target: "other" })).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("the beginning of an id is enough when no other has it; else the candidates are named", async () => {
@@ -236,19 +242,19 @@ test("the beginning of an id is enough when no other has it; else the candidates
   const { client } = host;
   for (const id of ["3f10", "3f2a", "3"]) await addFailedTurn(host.store, id);
   const session = await host.store.sessions.open("main:terminal:main", "main");
-  const work = await client.addWork({ group: "main", text: "tidy up", silent: true });
+  const work = await client.call(addWork, { group: "main", text: "tidy up", silent: true });
 
-  expect((await client.showTurn("3", 100)).turn.id).toBe("3");
-  expect((await client.showTurn("3f2", 100)).turn.id).toBe("3f2a");
-  expect(await client.retryTurn("3f1")).toEqual({ turn: "3f10", requeued: 1 });
-  await expect(client.retryTurn("3f")).rejects.toMatchObject({
+  expect((await client.call(showTurn, { id: "3", maxChars: 100 })).turn.id).toBe("3");
+  expect((await client.call(showTurn, { id: "3f2", maxChars: 100 })).turn.id).toBe("3f2a");
+  expect(await client.call(retryTurn, { id: "3f1" })).toEqual({ turn: "3f10", requeued: 1 });
+  await expect(client.call(retryTurn, { id: "3f" })).rejects.toMatchObject({
     code: "bad_input",
     message: '"3f" is the beginning of more than one turn: 3f10, 3f2a.',
   });
-  await expect(client.showTurn("4", 100)).rejects.toMatchObject({ code: "not_found" });
-  expect(await client.stopSession(session.id.slice(0, 5))).toEqual({ stopped: [] });
-  expect(await client.dropWork(work.id.slice(0, 8))).toEqual({ dropped: work.id });
-  await expect(client.dropWork("x")).rejects.toMatchObject({ code: "not_found" });
+  await expect(client.call(showTurn, { id: "4", maxChars: 100 })).rejects.toMatchObject({ code: "not_found" });
+  expect(await client.call(stopSession, { target: session.id.slice(0, 5) })).toEqual({ stopped: [] });
+  expect(await client.call(dropWork, { id: work.id.slice(0, 8) })).toEqual({ dropped: work.id });
+  await expect(client.call(dropWork, { id: "x" })).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("a login is told event by event; a channel without one says that it needs none", async () => {
@@ -256,18 +262,21 @@ test("a login is told event by event; a channel without one says that it needs n
   await using host = await startControlledHost(folder.path);
   const { client } = host;
 
-  expect(await Array.fromAsync(client.login("messenger"))).toEqual([{ pairingCode: "ABCD-1234" }, { state: "open" }]);
-  expect(await Array.fromAsync(client.login("terminal"))).toEqual([
+  expect(await Array.fromAsync(client.follow(loginChannel, { name: "messenger" }))).toEqual([
+    { pairingCode: "ABCD-1234" },
+    { state: "open" },
+  ]);
+  expect(await Array.fromAsync(client.follow(loginChannel, { name: "terminal" }))).toEqual([
     { state: "open", detail: "The channel terminal needs no login." },
   ]);
-  await expect(client.login("nope").next()).rejects.toMatchObject({ code: "not_found" });
+  await expect(client.follow(loginChannel, { name: "nope" }).next()).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("stopping ends connections that are open at that moment", async () => {
   await using folder = await temporaryFolder();
   const host = await startControlledHost(folder.path);
   const headers = { "content-type": "application/json" };
-  const sent = request({ socketPath: socketOf(folder.path), method: "POST", path: "/v1/control/groups", headers });
+  const sent = request({ socketPath: socketOf(folder.path), method: "POST", path: "/v1/control/groups.add", headers });
   const broken = once(sent, "error");
   sent.write("{");
   const [socket] = (await once(sent, "socket")) as [Socket];

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 
 import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { addCostRoutes } from "../../../src/operations/cost-http.ts";
+import type { OperationNeeds } from "../../../src/operations/catalog.ts";
+import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const token = "0123456789abcdef0123456789abcdef";
@@ -25,7 +26,13 @@ async function openRig() {
       logger: pino({ level: "silent" }),
     }),
   );
-  addCostRoutes(server.routes, { store, groups: () => [{ name: "family", channel: "terminal", chat: "c" }], clock });
+  const groups = { list: () => [{ name: "family", channel: "terminal", chat: "c" }] };
+  addRestRoutes(server.routes, {
+    // All that this operation works with.
+    needs: () => ({ store, groups, clock }) as unknown as OperationNeeds,
+    publish: () => Promise.resolve(),
+    version: "test",
+  });
   const { port } = await server.listen();
   const get = async (query: string, authorization = `Bearer ${token}`) => {
     const response = await fetch(`http://127.0.0.1:${port}/v1/costs${query}`, { headers: { authorization } });

@@ -10,7 +10,8 @@ import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
 import { MemoryDesk } from "../../../src/abilities/memory/thread/memory-desk.ts";
-import { addMemoryRoutes } from "../../../src/operations/memory-http.ts";
+import type { OperationNeeds } from "../../../src/operations/catalog.ts";
+import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
 import { createMemoryDesk } from "../../../src/host/memory/memory-desks.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -36,9 +37,12 @@ async function openRig() {
     }),
   );
   const memoryDesk = createMemoryDesk({ publish }, { existing: async (group) => existing(group) });
-  addMemoryRoutes(server.routes, {
-    groups: () => [{ name: "family", agent: "main", agents: ["main", "scout"] }, { name: "club" }],
-    memoryDesk: () => memoryDesk,
+  const groups = { list: () => [{ name: "family", agent: "main", agents: ["main", "scout"] }, { name: "club" }] };
+  addRestRoutes(server.routes, {
+    // All that these operations work with.
+    needs: () => ({ groups, memories: memoryDesk }) as unknown as OperationNeeds,
+    publish: () => Promise.resolve(),
+    version: "test",
   });
   const { port } = await server.listen();
   const owned = stack.move();

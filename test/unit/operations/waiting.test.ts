@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { crabpot } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { status } from "../../../src/operations/host/operations.ts";
+import { listTurns, showTurn } from "../../../src/operations/turns/operations.ts";
 
 test("an operator sees what waits in each group, since when, and next to the turns of the group", async () => {
   await using folder = await temporaryFolder();
@@ -13,9 +15,9 @@ test("an operator sees what waits in each group, since when, and next to the tur
   for (const id of ["1", "2"])
     await host.store.messages.insert({ ...message, id }, { group: "main", state: "waiting", at });
 
-  const status = await host.client.status();
-  const [turn] = await host.client.listTurns({ limit: 5 });
-  const report = await host.client.showTurn("t1", 100);
+  const found = await host.client.call(status, {});
+  const [turn] = await host.client.call(listTurns, { limit: 5 });
+  const report = await host.client.call(showTurn, { id: "t1", maxChars: 100 });
   const shown = [
     await crabpot({ home: folder.path }, "status"),
     await crabpot({ home: folder.path }, "turns", "list"),
@@ -23,7 +25,7 @@ test("an operator sees what waits in each group, since when, and next to the tur
   ];
 
   const waiting = { messages: 2, oldestAt: at };
-  expect(status.waiting).toEqual([{ group: "main", ...waiting }]);
+  expect(found.waiting).toEqual([{ group: "main", ...waiting }]);
   expect([turn?.waiting, report.turn.waiting]).toEqual([waiting, waiting]);
   expect(shown.map(({ stdout }) => /2.*oldest 5 min/.test(stdout))).toEqual([true, true, true]);
 });

@@ -59,7 +59,7 @@ export interface HostEventData {
   "plugin.refused": { readonly plugin: string; readonly reason: string };
   /** The process of a plugin has ended without being asked to; `failures` in a row. */
   "plugin.ended": { readonly plugin: string; readonly reason: string; readonly failures: number };
-  /** What the operator asked for; `outcome` is `asked`. */
+  /** A change that the operator asked for, before it is made; `outcome` is `asked`. */
   "operation.requested": {
     readonly operation: string;
     readonly parameters: Readonly<Record<string, string | number | boolean>>;

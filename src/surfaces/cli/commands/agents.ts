@@ -4,6 +4,7 @@ import { shorten, visibleLines } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { cancelSubAgent, listSubAgents, showSubAgent } from "../../../operations/sub-agents/operations.ts";
 
 const shownChars = 60;
 
@@ -14,7 +15,7 @@ export function addAgentsCommand(program: Command, context: CommandContext): voi
 
   addLeaf(agents, "cancel <id>", "end a sub-agent; whoever waits for it goes on").action(
     async (id: string, _options: object, command: Command) => {
-      const agent = await context.host.cancelSubAgent(id);
+      const agent = await context.call(cancelSubAgent, { id });
       const output = context.outputOf(command);
       if (output.json) output.object(agent);
       output.line(`${agent.id} of group ${agent.group} is cancelled.`);
@@ -28,7 +29,7 @@ function addListCommand(agents: Command, context: CommandContext): void {
     .option("--all", "also those that have ended")
     .action(async ({ group, all }: { group?: string; all?: boolean }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listSubAgents({ group, all: all === true })),
+        await context.read(listSubAgents, { group, all }),
         [
           { title: "id", of: ({ id }) => id },
           { title: "group", of: ({ group: name }) => name },
@@ -45,7 +46,7 @@ function addListCommand(agents: Command, context: CommandContext): void {
 
 function addShowCommand(agents: Command, context: CommandContext): void {
   addLeaf(agents, "show <id>", "all of a sub-agent").action(async (id: string, _options: object, command: Command) => {
-    const agent = await context.read((host) => host.showSubAgent(id));
+    const agent = await context.read(showSubAgent, { id });
     const output = context.outputOf(command);
     if (output.json) return output.object(agent);
     output.facts(agent, [

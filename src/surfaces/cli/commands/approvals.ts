@@ -9,6 +9,12 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import {
+  answerApproval,
+  listApprovals,
+  revokeApproval,
+  showApproval,
+} from "../../../operations/approvals/operations.ts";
 
 const shownChars = 60;
 
@@ -22,7 +28,7 @@ export function addApprovalsCommand(program: Command, context: CommandContext): 
 
   addLeaf(approvals, "revoke <id>", "take back what was allowed for a conversation, a day or always").action(
     async (id: string, _options: object, command: Command) => {
-      const revoked = await context.host.revokeApproval(id);
+      const revoked = await context.call(revokeApproval, { id });
       const output = context.outputOf(command);
       if (output.json) output.object(revoked);
       output.line(`People are asked again about this call of ${revoked.tool} in group ${revoked.group}.`);
@@ -36,7 +42,7 @@ function addListCommand(approvals: Command, context: CommandContext): void {
     .option("--all", "also calls that were decided")
     .action(async ({ group, all }: { group?: string; all?: boolean }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listApprovals({ group, all: all === true })),
+        await context.read(listApprovals, { group, all }),
         [
           { title: "code", of: ({ code }) => code },
           { title: "id", of: (row) => ("id" in row ? row.id : undefined) },
@@ -57,7 +63,7 @@ function addListCommand(approvals: Command, context: CommandContext): void {
 function addShowCommand(approvals: Command, context: CommandContext): void {
   addLeaf(approvals, "show <code>", "all of a call that people are asked about").action(
     async (code: string, _options: object, command: Command) => {
-      const approval = await context.read((host) => host.showApproval(code));
+      const approval = await context.read(showApproval, { code });
       const output = context.outputOf(command);
       if (output.json) return output.object(approval);
       const { votes, quorum, decidedBy, decidedAt, usedAt } = approval;
@@ -96,7 +102,7 @@ function addAnswerCommands(approvals: Command, context: CommandContext): void {
         .default("once"),
     )
     .action(async (code: string, { scope }: { scope: ApprovalScope }, command: Command) => {
-      const approval = await context.host.answerApproval(code, { allow: true, scope });
+      const approval = await context.call(answerApproval, { code, decision: "allow", scope });
       const output = context.outputOf(command);
       if (output.json) output.object(approval);
       const { state, votes, quorum } = approval;
@@ -109,7 +115,7 @@ function addAnswerCommands(approvals: Command, context: CommandContext): void {
     .option("--yes", "of a question without values, or whose values all have defaults")
     .action(async (code: string, words: string[], { yes }: { yes?: boolean }, command: Command) => {
       if (words.length === 0 && yes !== true) throw new AppError("usage", `Say what ${code} asks for: NAME=VALUE …`);
-      const approval = await context.host.answerApproval(code, { allow: true, values: words.join("\n") });
+      const approval = await context.call(answerApproval, { code, decision: "allow", values: words.join("\n") });
       const output = context.outputOf(command);
       if (output.json) output.object(approval);
       output.line(`${approval.tool} goes on with it (${approval.code}).`);
@@ -118,7 +124,7 @@ function addAnswerCommands(approvals: Command, context: CommandContext): void {
   addLeaf(approvals, "deny <code>", "do not let a call run; the agent is told")
     .option("--reason <text>", "why, for the agent and for the chat")
     .action(async (code: string, { reason }: { reason?: string }, command: Command) => {
-      const approval = await context.host.answerApproval(code, { allow: false, reason });
+      const approval = await context.call(answerApproval, { code, decision: "deny", reason });
       const output = context.outputOf(command);
       if (output.json) output.object(approval);
       output.line(`${approval.tool} does not run (${approval.code}).`);

@@ -7,6 +7,7 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
+import { listChannels, loginChannel } from "../../../operations/channels/operations.ts";
 
 export function addChannelsCommand(program: Command, context: CommandContext): void {
   const channels = program.command("channels").description("list channels, link an account");
@@ -14,7 +15,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
   addLeaf(channels, "list", "the running channels and their states").action(
     async (_options: object, command: Command) => {
       context.outputOf(command).items(
-        await context.host.listChannels(),
+        await context.call(listChannels, {}),
         [
           { title: "channel", of: (channel) => channel.name },
           { title: "state", of: (channel) => channel.state },
@@ -31,7 +32,10 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
     .action(async (name: string, { phone }: { phone?: string }, command: Command) => {
       const output = context.outputOf(command);
       let last: LoginEvent | undefined;
-      for await (const event of context.host.login(name, phone?.replaceAll(/[\s+()-]/g, ""))) {
+      for await (const event of context.host.follow(loginChannel, {
+        name,
+        phoneNumber: phone?.replaceAll(/[\s+()-]/g, ""),
+      })) {
         last = event;
         if (output.json) output.object(event);
         else output.line(describeEvent(event));

@@ -9,6 +9,7 @@ import { addConfigInit } from "./config/init.ts";
 import { addConfigShow } from "./config/show.ts";
 import { addConfigHistory } from "./config/history.ts";
 import { addSettingCommands, showValue, tellReport, tellUnusable } from "./config/settings.ts";
+import { applyConfig, diffConfig } from "../../../operations/settings/operations.ts";
 
 type Difference = ConfigDifferences["differences"][number];
 
@@ -32,7 +33,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      const { faults, differences } = await context.host.diffConfig();
+      const { faults, differences } = await context.call(diffConfig, {});
       if (faults.length > 0) {
         if (output.json) output.object({ faults });
         return tellUnusable(context, output, faults);
@@ -66,7 +67,7 @@ function addApplyCommand(parent: Command, name: string, context: CommandContext)
   addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      tellReport(context, output, await context.host.applyConfig());
+      tellReport(context, output, await context.call(applyConfig, {}));
     },
   );
 }

@@ -4,6 +4,7 @@ import { contextSections, type EntryRange } from "../../../domain/context-view.t
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { showContext } from "../../../operations/contexts/operations.ts";
 
 export function addContextCommand(program: Command, context: CommandContext): void {
   const shown = program.command("context").description("what stands in the prompts of conversations");
@@ -13,7 +14,7 @@ export function addContextCommand(program: Command, context: CommandContext): vo
     .option("--session <session>", "another session than its main one, by id or key")
     .option("--raw", "list all entries of the log")
     .action(async (given: { group: string; session?: string; raw?: true }, command: Command) => {
-      const view = await context.read((host) => host.showContext(given));
+      const view = await context.read(showContext, given);
       const output = context.outputOf(command);
       const { window, total, bySection } = view.tokens;
       output.facts(view, [

@@ -8,7 +8,7 @@ import type { EventQuery } from "../../../records/events/read-events.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { openEventReader } from "../../../stores/catalog.ts";
 import type { Delta, MissedDeltas } from "../../../domain/delta.ts";
-import type { ToldDelta } from "../control-client.ts";
+import { tailEvents, type ToldDelta } from "../../../operations/events/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import type { Output } from "../output.ts";
@@ -48,7 +48,7 @@ async function* tail(
   more: { readonly follow: boolean; readonly deltas: boolean },
 ): AsyncGenerator<HostEvent | ToldDelta> {
   try {
-    yield* context.host.tailEvents(query, more);
+    yield* context.host.follow(tailEvents, { ...query, ...more });
     return;
   } catch (error) {
     if (more.follow || !(error instanceof AppError) || error.code !== "no_host") throw error;

@@ -8,6 +8,8 @@ import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
 import { addGroupSettings } from "./groups/settings.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
+import { listChats } from "../../../operations/chats/operations.ts";
+import { addGroup, listGroups, removeGroup } from "../../../operations/groups/operations.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
   const groups = program.command("groups").description("list, add, change or remove groups");
@@ -15,7 +17,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
   addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
     async (_options: object, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listGroups()),
+        await context.read(listGroups, {}),
         [
           { title: "group", of: (group) => group.name },
           { title: "channel", of: (group) => group.channel },
@@ -48,7 +50,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
       ) => {
         const { trigger, main, model, adopt } = options;
         const { channel, chat } = await findChat(context, options);
-        const group = await context.host.addGroup({ name, channel, chat, trigger, main, model, adopt });
+        const group = await context.call(addGroup, { name, channel, chat, trigger, main, model, adopt });
         const output = context.outputOf(command);
         if (output.json) output.object(group);
         output.line(`Added group ${group.name}: chat ${group.chat} on ${group.channel}.`);
@@ -59,7 +61,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
 
   addLeaf(groups, "remove <name>", "forget a group that was added at run time; its folder and messages stay").action(
     async (name: string, _options: object, command: Command) => {
-      const removed = await context.host.removeGroup(name);
+      const removed = await context.call(removeGroup, { name });
       const output = context.outputOf(command);
       if (output.json) output.object(removed);
       output.line(`Removed group ${name}. Its folder is still in ${context.paths.groups}.`);
@@ -75,7 +77,7 @@ interface ChatOptions {
 
 /** The chat that is meant: named, or by the code of its request, which a denied one has, too. */
 async function findChat(
-  { host }: CommandContext,
+  context: CommandContext,
   { channel, chat, code }: ChatOptions,
 ): Promise<{ readonly channel: string; readonly chat: string }> {
   if (code === undefined && channel !== undefined && chat !== undefined) return { channel, chat };
@@ -83,7 +85,7 @@ async function findChat(
     throw new AppError("usage", "Say which chat: --channel and --chat, or --code alone.", {
       fix: `See \`${ownCommand("chats")}\`.`,
     });
-  const found = (await host.listChats()).find(({ request }) => request?.code === code.toUpperCase());
+  const found = (await context.call(listChats, {})).find(({ request }) => request?.code === code.toUpperCase());
   if (!found) throw unknownRequest(code);
   return found;
 }

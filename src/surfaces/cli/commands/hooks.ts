@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
+import { listWebhooks, testWebhook } from "../../../operations/webhooks/operations.ts";
 
 const shownChars = 60;
 const stored = 202;
@@ -13,7 +14,7 @@ export function addHooksCommand(program: Command, context: CommandContext): void
 
   addLeaf(hooks, "list", "the webhooks of config.yaml").action(async (_options: object, command: Command) => {
     context.outputOf(command).items(
-      await context.host.listWebhooks(),
+      await context.call(listWebhooks, {}),
       [
         { title: "name", of: ({ name }) => name },
         { title: "group", of: ({ group, hasGroup }) => (hasGroup ? group : `${group} (not there)`) },
@@ -29,7 +30,7 @@ export function addHooksCommand(program: Command, context: CommandContext): void
   addLeaf(hooks, "test <name>", "call a webhook of the running host, signed; its agent gets something to do")
     .option("--body <text>", "what is sent", testBody)
     .action(async (name: string, { body }: { body: string }, command: Command) => {
-      const test = await context.host.testWebhook(name, body);
+      const test = await context.call(testWebhook, { name, text: body });
       const output = context.outputOf(command);
       if (test.status !== stored) context.exitCode = 1;
       if (output.json) output.object(test);

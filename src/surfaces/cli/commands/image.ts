@@ -1,12 +1,21 @@
 import type { Command } from "commander";
+import type * as z from "zod";
 
 import { describePackages } from "../../../domain/packages.ts";
 import { formatBytes } from "../../../lib/text/bytes.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import type { ImageOperations, ImageView } from "../../../operations/operations.ts";
+import type { Operation } from "../../../operations/define-operation.ts";
+import {
+  buildImages,
+  type ImageNeeds,
+  type ImageView,
+  listImages,
+  pruneImages,
+} from "../../../operations/images/operations.ts";
 import { addLeaf, type CommandContext } from "../context.ts";
 import { isWithoutHost } from "../control-socket.ts";
 import { formatTime } from "../formats.ts";
+import { invokeHere } from "../invoke-here.ts";
 import type { Column } from "../output.ts";
 
 /** With a host through it, so that it is on record and takes effect; without one on the engine itself. */
@@ -22,7 +31,7 @@ function addBuild(image: Command, context: CommandContext): void {
     .option("--group <group>", "only for this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
       const output = context.outputOf(command);
-      const built = await through(context, (images) => images.buildImages(group));
+      const built = await runImageOperation(context, buildImages, { group });
       for (const one of built) {
         if (one.state !== "ready") context.exitCode = 1;
         if (output.json) output.object(one);
@@ -46,7 +55,7 @@ const columns: readonly Column<ImageView>[] = [
 function addList(image: Command, context: CommandContext): void {
   addLeaf(image, "list", "what groups ask for, and what the engine has").action(
     async (_options: object, command: Command) => {
-      const images = await through(context, (operations) => operations.listImages());
+      const images = await runImageOperation(context, listImages, {});
       context.outputOf(command).items(images, columns, "There are no images with packages.");
     },
   );
@@ -56,7 +65,7 @@ function addPrune(image: Command, context: CommandContext): void {
   addLeaf(image, "prune", "remove images with packages that no group asks for").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      const removed = await through(context, (images) => images.pruneImages());
+      const removed = await runImageOperation(context, pruneImages, {});
       for (const name of removed) {
         if (output.json) output.object({ image: name, state: "removed" });
         output.line(`removed ${name}`);
@@ -66,13 +75,14 @@ function addPrune(image: Command, context: CommandContext): void {
   );
 }
 
-/** Asks the running host, or does it where none runs. */
-export async function through<Answer>(
+/** Has the running host carry out an operation on images, or this process where none runs. */
+export async function runImageOperation<Input extends z.ZodType, Output extends z.ZodType>(
   context: CommandContext,
-  ask: (images: ImageOperations) => Promise<Answer>,
-): Promise<Answer> {
+  operation: Operation<ImageNeeds, Input, Output>,
+  input: z.input<Input>,
+): Promise<z.output<Output>> {
   try {
-    return await ask(context.host);
+    return await context.call(operation, input);
   } catch (error) {
     if (!isWithoutHost(error)) throw error;
   }
@@ -80,6 +90,6 @@ export async function through<Answer>(
     if (line.startsWith("Step ")) context.streams.stderr.write(`crabpot: ${visible(line.slice(0, 120))}\n`);
   };
   const { environment, hostFunctions } = context;
-  await using images = await hostFunctions.openStoppedImages(environment, await context.adapters(), say);
-  return await ask(images);
+  await using needs = await hostFunctions.openStoppedImages(environment, await context.adapters(), say);
+  return await invokeHere(operation, needs, input);
 }

@@ -4,6 +4,7 @@ import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { listJobs, stopJob } from "../../../operations/jobs/operations.ts";
 import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
@@ -16,7 +17,7 @@ export function addJobsCommand(program: Command, context: CommandContext): void 
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async ({ group, all, limit }: { group?: string; all?: boolean; limit: number }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listJobs({ group, all: all === true, limit })),
+        await context.read(listJobs, { group, all, limit }),
         [
           { title: "id", of: ({ id }) => id },
           { title: "group", of: ({ group: name }) => name },
@@ -34,7 +35,7 @@ export function addJobsCommand(program: Command, context: CommandContext): void 
   addLeaf(jobs, "stop <id>", "end a background job; its agent is told")
     .option("--session <id>", "where jobs of several sessions have this id")
     .action(async (id: string, { session }: { session?: string }, command: Command) => {
-      const ended = await context.host.stopJob(id, session);
+      const ended = await context.call(stopJob, { id, session });
       const output = context.outputOf(command);
       if (output.json) output.object(ended);
       output.line(`Job ${ended.id} of group ${ended.group} has ended: ${ended.state}.`);

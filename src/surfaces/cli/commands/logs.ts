@@ -8,6 +8,7 @@ import type { LogLine, LogQuery } from "../log-reader.ts";
 import type { Output } from "../output.ts";
 import { parseCount } from "../parse-count.ts";
 import { parseMoment } from "../since.ts";
+import { listGroups } from "../../../operations/groups/operations.ts";
 
 const newestShown = 200;
 
@@ -45,7 +46,7 @@ async function requireKnown(context: CommandContext, logs: LogQuery, group: stri
   const check = await context.checkConfig();
   const configured = check.ok ? configuredGroups(check.loaded.config).map(({ name }) => name) : [];
   if (configured.includes(group)) return;
-  const added = (await context.host.listGroups().catch(() => [])).map(({ name }) => name);
+  const added = (await context.call(listGroups, {}).catch(() => [])).map(({ name }) => name);
   const logged = (await readLogs(logs, Infinity)).flatMap((line) => line.group ?? []);
   const known = new Set([...configured, ...added, ...logged]);
   if (!known.has(group)) throw unknownGroup(group, [...known].toSorted());

@@ -32,6 +32,7 @@ import {
 import { addAllow } from "./mcp/allow.ts";
 import { addTools } from "./mcp/tools.ts";
 import { isConfirmed } from "./skills/show-plan.ts";
+import { testMcpServer } from "../../../operations/mcp/operations.ts";
 
 const connectMs = 60_000;
 const loginMs = 600_000;
@@ -83,7 +84,8 @@ function addTest(mcp: Command, context: CommandContext): void {
     "connects with a server, asks what it has, and pings it; one with a container needs a host",
   ).action(async (name: string, _options: object, command: Command) => {
     const server = await findServer(context, name);
-    const tested = server.kind === "stdio" ? await context.host.testMcpServer(name) : await testRemote(context, server);
+    const tested =
+      server.kind === "stdio" ? await context.call(testMcpServer, { name }) : await testRemote(context, server);
     const { version, protocol, pingMs, tools } = tested;
     const view = { name, state: "ok", version, protocol, pingMs, tools };
     const named = (state: TestedTool["state"]): string =>

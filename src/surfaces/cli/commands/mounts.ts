@@ -7,6 +7,7 @@ import type { Group } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
+import { listGroups } from "../../../operations/groups/operations.ts";
 
 export function addMountsCommand(program: Command, context: CommandContext): void {
   const mounts = program.command("mounts").description("check a group's mounts");
@@ -73,7 +74,7 @@ async function findGroup(context: CommandContext, configured: readonly Group[], 
 
 async function findAddedGroup(context: CommandContext, name: string): Promise<Group | undefined> {
   try {
-    return (await context.host.listGroups()).find((group) => group.name === name);
+    return (await context.call(listGroups, {})).find((group) => group.name === name);
   } catch (error) {
     if (error instanceof AppError && error.code === "no_host") return undefined;
     throw error;

@@ -2,12 +2,12 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { OutboxState } from "../../../domain/message.ts";
-import type { OutboxView } from "../../../operations/operations.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { listOutbox, type OutboxView, retryOutbox } from "../../../operations/outbox/operations.ts";
 import { parseCount } from "../parse-count.ts";
 
 const states = ["queued", "sending", "accepted", "delivered", "uncertain", "dead"];
@@ -20,7 +20,7 @@ export function addOutboxCommand(program: Command, context: CommandContext): voi
   addLeaf(outbox, "retry [seq]", "queue a dead or uncertain message again, as new")
     .option("--all-dead", "all dead messages")
     .action(async (seq: string | undefined, options: { allDead?: boolean }, command: Command) => {
-      const answer = await context.host.retryOutbox(whatToRetry(seq, options.allDead === true));
+      const answer = await context.call(retryOutbox, whatToRetry(seq, options.allDead === true));
       const output = context.outputOf(command);
       const { length } = answer.retried;
       if (output.json) output.object(answer);
@@ -36,7 +36,7 @@ function addListCommand(outbox: Command, context: CommandContext): void {
     .action(
       async ({ group, state, limit }: { group?: string; state?: OutboxState; limit: number }, command: Command) => {
         context.outputOf(command).items(
-          await context.read((host) => host.listOutbox({ group, state, limit })),
+          await context.read(listOutbox, { group, state, limit }),
           [
             { title: "seq", of: (message) => message.seq },
             { title: "group", of: (message) => message.group },

@@ -1,15 +1,14 @@
-import { existsSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 
 import type { Command } from "commander";
 
 import { erasedKinds, type ErasureView } from "../../../domain/erasure.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import type { ErasureOperations } from "../../../operations/operations.ts";
+import type { ErasureNeeds } from "../../../operations/people/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import { isWithoutHost } from "../control-socket.ts";
 import type { Output } from "../output.ts";
+import { erasePerson, listPeople, lookAtPerson } from "../../../operations/people/operations.ts";
 
 /** What something must be set up, or said, for first. */
 const notSaidExit = 3;
@@ -21,7 +20,7 @@ export function addPeopleCommand(program: Command, context: CommandContext): voi
     .option("--group <group>", "of this group only")
     .action(async ({ group }: { group?: string }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listPeople(group)),
+        await context.read(listPeople, { group }),
         [
           { title: "group", of: (person) => person.group },
           { title: "id", of: (person) => person.id },
@@ -42,29 +41,17 @@ export function addPeopleCommand(program: Command, context: CommandContext): voi
     .option("--yes", "without being asked")
     .action(async (id: string, { yes = false }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
-      await withErasure(context, async (erasure) => {
-        if (!yes) {
-          const found = await erasure.lookAtPerson(id);
-          show(output, found, "would be erased");
-          if (!(await isConfirmed(context, output))) {
-            context.exitCode = notSaidExit;
-            return;
-          }
+      const openHere = async (): Promise<ErasureNeeds & AsyncDisposable> =>
+        context.hostFunctions.openOfflineErasure(context.environment, await context.adapters());
+      if (!yes) {
+        show(output, await context.callOrHere(lookAtPerson, { id }, openHere), "would be erased");
+        if (!(await isConfirmed(context, output))) {
+          context.exitCode = notSaidExit;
+          return;
         }
-        show(output, await erasure.erasePerson(id), "erased");
-      });
+      }
+      show(output, await context.callOrHere(erasePerson, { id }, openHere), "erased");
     });
-}
-
-/** By the host that runs; where none does, this process works on the home. */
-async function withErasure(context: CommandContext, use: (erasure: ErasureOperations) => Promise<void>): Promise<void> {
-  try {
-    return await use(context.host);
-  } catch (error) {
-    if (!isWithoutHost(error) || !existsSync(context.paths.database)) throw error;
-  }
-  await using erasure = await context.hostFunctions.openOfflineErasure(context.environment, await context.adapters());
-  await use(erasure);
 }
 
 /** Only somebody at a terminal can be asked. */

@@ -14,6 +14,7 @@ import { broughtTools } from "./skills/brought-tools.ts";
 import { explainCall, tellExplanation } from "./policy/explain.ts";
 import type { ExplainOptions } from "./policy/explain.ts";
 import { findAudience } from "./policy/find-audience.ts";
+import { clearFolderOrigins, listFolderOrigins } from "../../../operations/groups/operations.ts";
 
 type ExplainArguments = [
   group: string,
@@ -73,7 +74,7 @@ function addOriginsCommands(policy: Command, context: CommandContext): void {
   addLeaf(policy, "origins <group>", "what a group's folder carries of what its agents have read").action(
     async (group: string, _options: object, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listFolderOrigins(group)),
+        await context.read(listFolderOrigins, { name: group }),
         [
           { title: "origin", of: ({ origin }) => origin },
           { title: "since (UTC)", of: ({ since }) => formatTime(since) },
@@ -87,7 +88,7 @@ function addOriginsCommands(policy: Command, context: CommandContext): void {
   addLeaf(policy, "clear <group>", "let a group's folder carry an origin no more: you have looked at what is in it")
     .addOption(new Option("--origin <origin>", "only this one").choices(origins))
     .action(async (group: string, { origin }: { origin?: Origin }, command: Command) => {
-      const answer = await context.host.clearFolderOrigins(group, origin);
+      const answer = await context.call(clearFolderOrigins, { name: group, origin });
       const output = context.outputOf(command);
       if (output.json) output.object(answer);
       output.line(

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 
-import type { HostStatus } from "../../../operations/operations.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatDuration, formatTime } from "../formats.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
+import { type HostStatus, status as readStatus } from "../../../operations/host/operations.ts";
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {
-    const status = await context.host.status();
+    const status = await context.call(readStatus, {});
     context.outputOf(command).facts(status, describeStatus(status));
   });
 }

@@ -5,6 +5,7 @@ import { sleep } from "../../../lib/time/sleep.ts";
 import { findHomeHolder } from "../../../stores/catalog.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
+import { stop } from "../../../operations/host/operations.ts";
 
 const lookAgainMs = 100;
 /** Turns get 10 s, what has to be sent 5 s, the engine 20 s. */
@@ -14,7 +15,7 @@ export function addStopCommand(program: Command, context: CommandContext): void 
   addLeaf(program, "stop", "stop the running host in good order, and wait until it has ended").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      const { pid, runningTurns } = await context.host.stop();
+      const { pid, runningTurns } = await context.call(stop, {});
       const turns = runningTurns === 1 ? "1 turn is still running" : `${runningTurns} turns are still running`;
       output.line(`The host (pid ${pid}) is stopping${runningTurns === 0 ? "" : `; ${turns}`} …`);
       await untilEnded(context.paths.root, pid);

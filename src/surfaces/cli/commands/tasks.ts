@@ -1,21 +1,35 @@
 import { Option } from "commander";
 import type { Command } from "commander";
+import type * as z from "zod";
 
 import { missedRules, taskModes } from "../../../domain/task.ts";
 import { shorten } from "../../../lib/text/visible.ts";
-import type { NewOperatorTask, TaskAction, TaskView } from "../../../operations/operations.ts";
+import type { TaskView } from "../../../operations/tasks/task-view.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import {
+  addTask,
+  listTasks,
+  pauseTask,
+  removeTask,
+  resumeTask,
+  runTask,
+  taskHistory,
+} from "../../../operations/tasks/operations.ts";
 import { parseCount } from "../parse-count.ts";
 
 const shownChars = 60;
 
-const actions: Readonly<Record<TaskAction, { readonly summary: string; readonly done: string }>> = {
-  run: { summary: "run a task once now, besides the times at which it is due", done: "runs" },
-  pause: { summary: "let a task rest until it is resumed", done: "is paused" },
-  resume: { summary: "let a paused task go on; what passed meanwhile is not made up for", done: "goes on" },
-  remove: { summary: "remove a task and its history", done: "is removed" },
+const actions = {
+  run: { operation: runTask, summary: "run a task once now, besides the times at which it is due", done: "runs" },
+  pause: { operation: pauseTask, summary: "let a task rest until it is resumed", done: "is paused" },
+  resume: {
+    operation: resumeTask,
+    summary: "resume a paused task; runs that were missed are not repeated",
+    done: "goes on",
+  },
+  remove: { operation: removeTask, summary: "remove a task and its history", done: "is removed" },
 };
 
 export function addTasksCommand(program: Command, context: CommandContext): void {
@@ -23,10 +37,10 @@ export function addTasksCommand(program: Command, context: CommandContext): void
   addListCommand(tasks, context);
   addAddCommand(tasks, context);
   for (const action of ["run", "pause", "resume", "remove"] as const) {
-    const { summary, done } = actions[action];
+    const { operation, summary, done } = actions[action];
     addLeaf(tasks, `${action} <id>`, `${summary}; the beginning of its id is enough`).action(
       async (id: string, _options: object, command: Command) => {
-        const task = await context.host.actOnTask(id, action);
+        const task = await context.call(operation, { id });
         const output = context.outputOf(command);
         if (output.json) return output.object(task);
         return output.line(`Task ${task.id} of group ${task.group} ${done}.`);
@@ -41,7 +55,7 @@ function addListCommand(tasks: Command, context: CommandContext): void {
     .option("--group <name>", "only this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listTasks(group)),
+        await context.read(listTasks, { group }),
         [
           { title: "id", of: ({ id }) => id },
           { title: "group", of: ({ group: of }) => of },
@@ -77,9 +91,9 @@ function addAddCommand(tasks: Command, context: CommandContext): void {
     .addOption(
       new Option("--missed <rule>", "what becomes of times that passed while the host was off").choices(missedRules),
     )
-    .action(async (wanted: NewOperatorTask, command: Command) => {
+    .action(async (wanted: z.input<(typeof addTask)["input"]>, command: Command) => {
       const { group, prompt, name, at, every, cron, timezone, mode, missed } = wanted;
-      const task = await context.host.addTask({ group, prompt, name, at, every, cron, timezone, mode, missed });
+      const task = await context.call(addTask, { group, prompt, name, at, every, cron, timezone, mode, missed });
       const output = context.outputOf(command);
       if (output.json) return output.object(task);
       return output.line(`Task ${task.id} of group ${group}: next at ${task.next ?? "no time"}.`);
@@ -91,7 +105,7 @@ function addHistoryCommand(tasks: Command, context: CommandContext): void {
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (id: string, { limit }: { limit: number }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.taskHistory(id, limit)),
+        await context.read(taskHistory, { id, limit }),
         [
           { title: "due (UTC)", of: ({ due }) => formatTime(Date.parse(due)) },
           { title: "state", of: ({ state }) => state },

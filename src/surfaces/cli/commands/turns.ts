@@ -10,13 +10,14 @@ import type {
   TurnReport,
   TurnUsage,
   TurnView,
-} from "../../../operations/operations.ts";
+} from "../../../operations/turns/turn-view.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
 import { formatDuration, formatTime } from "../formats.ts";
 import { parseCount } from "../parse-count.ts";
 import type { Output } from "../output.ts";
+import { listTurns, retryTurn, showTurn } from "../../../operations/turns/operations.ts";
 
 /** Where texts are cut without `--full`, in characters; with it, they are longer than any text can be. */
 const shortChars = 400;
@@ -33,7 +34,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
   )
     .option("--full", "do not shorten texts")
     .action(async (id: string, options: { full?: boolean }, command: Command) => {
-      const report = await context.read((host) => host.showTurn(id, options.full === true ? fullChars : shortChars));
+      const report = await context.read(showTurn, { id, maxChars: options.full === true ? fullChars : shortChars });
       const output = context.outputOf(command);
       if (output.json) output.object(report);
       else showReport(output, report);
@@ -41,7 +42,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
 
   addLeaf(turns, "retry <turn>", "queue the messages of a failed turn again").action(
     async (id: string, _options: object, command: Command) => {
-      const answer = await context.host.retryTurn(id);
+      const answer = await context.call(retryTurn, { id });
       const output = context.outputOf(command);
       if (output.json) output.object(answer);
       output.line(`${answer.requeued} ${answer.requeued === 1 ? "message waits" : "messages wait"} for a new turn.`);
@@ -55,7 +56,7 @@ function addListCommand(turns: Command, context: CommandContext): void {
     .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async ({ group, state, limit }: { group?: string; state?: TurnState; limit: number }, command: Command) => {
-      const listed = await context.read((host) => host.listTurns({ group, state, limit }));
+      const listed = await context.read(listTurns, { group, state, limit });
       const output = context.outputOf(command);
       output.items(
         listed,

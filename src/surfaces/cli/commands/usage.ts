@@ -6,6 +6,7 @@ import { formatUsd } from "../../../lib/text/format-usd.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { parseFirstDay } from "../since.ts";
+import { usage } from "../../../operations/usage/operations.ts";
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "usage", "what model calls have used and cost")
@@ -20,7 +21,7 @@ export function addUsageCommand(program: Command, context: CommandContext): void
     )
     .option("--group <name>", "only this group")
     .action(async ({ by, since, group }: { by: UsageBy; since: number; group?: string }, command: Command) => {
-      const sums = await context.read((host) => host.usage(by, since, group));
+      const sums = await context.read(usage, { by, since, group });
       const output = context.outputOf(command);
       const rows = output.json
         ? sums.map((sum) => toUsageLine(by, sum))

@@ -8,6 +8,7 @@ import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
 import { parseCount } from "../parse-count.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
+import { addWork, dropWork, listWork } from "../../../operations/work/operations.ts";
 
 const states = ["due", "taken", "settled", "dropped"];
 const shownChars = 60;
@@ -27,7 +28,7 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
     .option("--session <name>", "in a session of this name beside the group's conversation, made if it is new")
     .option("--silent", `the answer goes nowhere; see it with \`${ownCommand("turns show")}\``)
     .action(async (text: string, { group, session, silent }: AddOptions, command: Command) => {
-      const added = await context.host.addWork({ group, text, session, silent: silent === true });
+      const added = await context.call(addWork, { group, text, session, silent: silent === true });
       const output = context.outputOf(command);
       if (output.json) output.object(added);
       output.line(`The agent of group ${group} has it: work ${added.id}.`);
@@ -35,7 +36,7 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
 
   addLeaf(work, "drop <id>", "drop work that no turn has begun; the beginning of its id is enough").action(
     async (id: string, _options: object, command: Command) => {
-      const answer = await context.host.dropWork(id);
+      const answer = await context.call(dropWork, { id });
       const output = context.outputOf(command);
       if (output.json) output.object(answer);
       output.line(`Work ${answer.dropped} is dropped.`);
@@ -50,7 +51,7 @@ function addListCommand(work: Command, context: CommandContext): void {
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async ({ group, state, limit }: { group?: string; state?: WorkState; limit: number }, command: Command) => {
       context.outputOf(command).items(
-        await context.read((host) => host.listWork({ group, state, limit })),
+        await context.read(listWork, { group, state, limit }),
         [
           { title: "id", of: ({ id }) => id },
           { title: "group", of: ({ group: name }) => name },

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import { addFailedTurn, startControlledHost } from "../../../support/crabpot-control.ts";
 import { crabpot, newHome } from "../../../support/crabpot.ts";
+import { addGroup } from "../../../../src/operations/groups/operations.ts";
 
 const readings = [
   ["turns", "list"],
@@ -33,7 +34,7 @@ test("what a host that has ended left can be looked at as before, and nothing in
   });
   const host = await startControlledHost(place.home);
   await addFailedTurn(host.store, "t1");
-  await host.client.addGroup({ name: "family", channel: "terminal", chat: "f" });
+  await host.client.call(addGroup, { name: "family", channel: "terminal", chat: "f" });
   await host.store.chats.seen({ channel: "terminal", chat: "main", group: "main", at: 5 });
   const running = await readAll(place.home);
   await host[Symbol.asyncDispose]();

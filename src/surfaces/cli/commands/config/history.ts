@@ -5,12 +5,13 @@ import { addLeaf } from "../../context.ts";
 import { formatTime } from "../../formats.ts";
 import { parseCount } from "../../parse-count.ts";
 import { showValue } from "./settings.ts";
+import { configHistory } from "../../../../operations/settings/operations.ts";
 
 export function addConfigHistory(config: Command, context: CommandContext): void {
   addLeaf(config, "history [path]", "which settings changed when, from what to what, and by whom; newest first")
     .option("--limit <count>", "how many", parseCount, 50)
     .action(async (path: string | undefined, { limit }: { limit: number }, command: Command) => {
-      const records = await context.read((host) => host.configHistory({ path, limit }));
+      const records = await context.read(configHistory, { path, limit });
       context.outputOf(command).items(
         records.map(({ time, ...record }) => ({ ...record, time: new Date(time).toISOString() })),
         [

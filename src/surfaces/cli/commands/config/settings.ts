@@ -10,11 +10,11 @@ import { configuredGroups } from "../../../../config/groups.ts";
 import { checkConfigText } from "../../../../config/loading/load.ts";
 import type { ReloadReport } from "../../../../domain/config-state.ts";
 import type { SettingChange, SettingEdit } from "../../../../domain/setting.ts";
-import type { SettingView } from "../../../../operations/operations.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";
 import type { Output } from "../../output.ts";
+import { editSettings, getSetting, type SettingView } from "../../../../operations/settings/operations.ts";
 
 /** `get`, `set` and `unset`: with a host through it, as it knows the variables; without one on the file itself. */
 export function addSettingCommands(config: Command, context: CommandContext): void {
@@ -24,7 +24,7 @@ export function addSettingCommands(config: Command, context: CommandContext): vo
     "the value in effect of a setting, such as groups.family.policy; secrets are masked",
   ).action(async (path: string, _options: object, command: Command) => {
     const output = context.outputOf(command);
-    const { value } = await getSetting(context, path);
+    const { value } = await readSetting(context, path);
     if (output.json) output.object({ path, value });
     output.line(value === null ? "(not set)" : showValue(value));
   });
@@ -47,10 +47,10 @@ export function showValue(value: unknown): string {
   return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
 }
 
-async function getSetting(context: CommandContext, text: string): Promise<SettingView> {
+async function readSetting(context: CommandContext, text: string): Promise<SettingView> {
   const path = parsePath(text);
   try {
-    return await context.host.getSetting(text);
+    return await context.call(getSetting, { path: text });
   } catch (error) {
     if (!isWithoutHost(error)) throw error;
   }
@@ -63,7 +63,7 @@ export async function changeConfig(
   context: CommandContext,
   output: Output,
   edits: readonly SettingEdit[],
-  ask: () => Promise<ReloadReport> = () => context.host.editConfig(edits),
+  ask: () => Promise<ReloadReport> = () => context.call(editSettings, { edits: [...edits] }),
 ): Promise<void> {
   try {
     tellReport(context, output, await ask());

@@ -5,12 +5,13 @@ import { configuredGroups } from "../../../../config/groups.ts";
 import { describeFault } from "../../../../config/loading/load.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { shellQuoted } from "../../../../lib/files/paths.ts";
-import type { ChannelView, HostStatus } from "../../../../operations/operations.ts";
+import type { ChannelView } from "../../../../operations/channels/operations.ts";
 import { renamedGroups } from "../config/check.ts";
 import type { CommandContext } from "../../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
+import { type HostStatus, status as readStatus } from "../../../../operations/host/operations.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {
@@ -42,7 +43,7 @@ async function canRead(folder: string): Promise<boolean> {
 /** Whether a host runs and how it sees itself. None is no fault: the doctor is for before the first start, too. */
 export async function checkHost(context: CommandContext): Promise<CheckResult[]> {
   try {
-    const status = await context.host.status();
+    const status = await context.call(readStatus, {});
     const results = [good("host", `A host is running: pid ${status.pid}, version ${status.version}.`)];
     if (!status.intake.open) results.push(judgeIntake(status.intake));
     if (!status.engine.ok)

@@ -3,14 +3,15 @@ import { formatBytes } from "../../../../lib/text/bytes.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import type { CommandContext } from "../../context.ts";
-import { through } from "../image.ts";
+import { listImages } from "../../../../operations/images/operations.ts";
+import { runImageOperation } from "../image.ts";
 import { type CheckResult, good, warning } from "./check.ts";
 
 /** Whether the packages that groups ask for are there. */
 export async function checkPackages(context: CommandContext): Promise<CheckResult[]> {
   if (!(await context.checkConfig()).ok) return [];
   try {
-    const images = await through(context, (operations) => operations.listImages());
+    const images = await runImageOperation(context, listImages, {});
     const missing = images.filter(({ state }) => state !== "ready" && state !== "unused");
     const unused = images.filter(({ state }) => state === "unused");
     const faults = missing.map(({ groups, packages, state, reason }) => {

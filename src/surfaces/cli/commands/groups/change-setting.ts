@@ -7,6 +7,7 @@ import { AppError } from "../../../../lib/app-error.ts";
 import type { CommandContext } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";
 import { changeConfig } from "../config/settings.ts";
+import { setGroup } from "../../../../operations/settings/operations.ts";
 
 interface GroupEdit {
   readonly name: string;
@@ -26,7 +27,7 @@ export async function setOfGroup(
   const below = [{ path: ["groups", name, ...path], value }];
   await changeConfig(context, context.outputOf(command), below, async () => {
     try {
-      return await context.host.setGroup(name, [{ path, value }]);
+      return await context.host.call(setGroup, { name, edits: [{ path, value }] });
     } catch (error) {
       if (isWithoutHost(error)) await requireConfigured(context, name);
       requireSetting(name, path);

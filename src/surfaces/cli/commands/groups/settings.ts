@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
+import { showGroup } from "../../../../operations/settings/operations.ts";
 
 /** What reads and changes configurations is loaded by what needs it: `groups list` does not. */
 const loadChange = () => import("./change-setting.ts");
@@ -14,7 +15,7 @@ export function addGroupSettings(groups: Command, context: CommandContext): void
   ).action(async (name: string, _options: object, command: Command) => {
     const { showValue } = await import("../config/settings.ts");
     context.outputOf(command).items(
-      await context.host.showGroup(name),
+      await context.call(showGroup, { name }),
       [
         { title: "setting", of: ({ path }) => path },
         { title: "value", of: ({ value }) => (value === null ? "" : showValue(value)) },

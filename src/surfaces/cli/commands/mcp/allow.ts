@@ -8,6 +8,7 @@ import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 import { addLeaf, type CommandContext } from "../../context.ts";
 import { isConfirmed } from "../skills/show-plan.ts";
 import { findServer } from "./servers.ts";
+import { allowMcpTool } from "../../../../operations/mcp/operations.ts";
 
 /** What tools say of themselves now takes the place of what they said when they were first seen. */
 export function addAllow(mcp: Command, context: CommandContext): void {
@@ -28,7 +29,7 @@ export function addAllow(mcp: Command, context: CommandContext): void {
       }
       if (!(await isConfirmed(context, output, yes === true))) return;
       for (const { tool: pinned, now } of changed) {
-        const allowed = await context.host.allowMcpTool(name, { tool: pinned, sha256: now.sha256 });
+        const allowed = await context.call(allowMcpTool, { name, tool: pinned, sha256: now.sha256 });
         if (output.json) output.object(allowed);
         output.line(`${pinned} of ${name} is used again.`, "good");
       }

@@ -7,6 +7,7 @@ import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";
 import { pathOfMemory } from "./open-memory.ts";
+import { status } from "../../../../operations/host/operations.ts";
 
 /** Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a host runs. */
 export async function repairIfDamaged(context: CommandContext, group: string): Promise<Salvaged | undefined> {
@@ -33,9 +34,9 @@ export function describeRepair({ items, isFromStart, aside }: Salvaged): string 
   return `The file was damaged: ${items} memories could be read and are kept.${again} The damaged file is ${aside}; delete it when you do not need it any more.`;
 }
 
-async function isHostRunning({ host }: CommandContext): Promise<boolean> {
+async function isHostRunning(context: CommandContext): Promise<boolean> {
   try {
-    await host.status();
+    await context.call(status, {});
     return true;
   } catch (error) {
     if (isWithoutHost(error)) return false;

@@ -12,6 +12,7 @@ import { callsTools, seesImages } from "../../../../models/capabilities.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import type { Audience } from "../../../../tools/registry.ts";
 import type { CommandContext } from "../../context.ts";
+import { listGroups } from "../../../../operations/groups/operations.ts";
 
 /** A group, and what its agent's calls are judged by. */
 export interface GroupAudience {
@@ -43,12 +44,10 @@ export async function findAudience(
 }
 
 async function findStored(context: CommandContext, configured: readonly Group[], name: string): Promise<Group> {
-  const known = await context
-    .read((host) => host.listGroups())
-    .catch((error: unknown) => {
-      if (error instanceof AppError && error.code === "no_host") return configured;
-      throw error;
-    });
+  const known = await context.read(listGroups, {}).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "no_host") return configured;
+    throw error;
+  });
   const found = known.find((group) => group.name === name);
   if (found) return found;
   throw unknownGroup(

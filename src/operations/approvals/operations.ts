@@ -1,0 +1,103 @@
+import * as z from "zod";
+
+import { type Approval, type ApprovalAnswer, approvalScopes, type Decider } from "../../domain/approval.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Store } from "../../stores/store.ts";
+import { defineOperation } from "../define-operation.ts";
+import { flag, list, name } from "../schemas.ts";
+import { approvalView, grantView, operator, viewApproval, viewGrant } from "./approval-view.ts";
+
+/** The parts that look at approvals. */
+export interface ApprovalReadingNeeds {
+  readonly store: { readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list"> };
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The parts that answer and revoke them. */
+export interface ApprovalNeeds {
+  readonly store: { readonly approvals: Pick<Store["approvals"], "revoke"> };
+  readonly approvalDesk: {
+    answer(answer: Omit<ApprovalAnswer, "at">, options?: { readonly values?: string | undefined }): Promise<Approval>;
+  };
+  readonly clock: Pick<Clock, "now">;
+}
+
+const listed = 1_000;
+
+export const listApprovals = defineOperation<ApprovalReadingNeeds>()({
+  name: "approvals.list",
+  summary: "list calls that wait for people's answers, and permissions that were given for longer",
+  input: z.strictObject({ group: name.optional(), all: flag.describe("also those that are decided") }),
+  output: list(z.union([approvalView, grantView])),
+  scope: "read",
+  effect: "none",
+  rest: "GET /approvals",
+  listAs: "approvals",
+  offline: true,
+  run: async ({ store, clock }, { group, all }) => {
+    const approvals = await store.approvals.list({ group, state: all ? undefined : "open", limit: listed });
+    const grants = await store.approvals.grants({ group, now: clock.now() });
+    return [...approvals.map(viewApproval), ...grants.map(viewGrant)];
+  },
+});
+
+export const showApproval = defineOperation<ApprovalReadingNeeds>()({
+  name: "approvals.show",
+  summary: "show all of a call that people are asked about",
+  input: z.strictObject({ code: name }),
+  output: approvalView,
+  scope: "read",
+  effect: "none",
+  rest: "GET /approvals/{code}",
+  offline: true,
+  run: async ({ store }, { code }) => {
+    const approval = await store.approvals.get(code.toUpperCase());
+    if (approval) return viewApproval(approval);
+    throw new AppError("not_found", `There is no approval "${code}".`, { fix: ownCommand("approvals list") });
+  },
+});
+
+/** Rejects with `conflict` where it was decided before, with `expired` where the time is over. */
+export const answerApproval = defineOperation<ApprovalNeeds>()({
+  name: "approvals.answer",
+  summary: "allow or deny a call that waits",
+  input: z.strictObject({
+    code: name,
+    decision: z.enum(["allow", "deny"]),
+    scope: z.enum(approvalScopes).default("once"),
+    reason: z.string().max(400).optional().describe("for the agent and the chat"),
+    values: z
+      .union([z.string().max(16_000), z.record(z.string().max(256), z.unknown())])
+      .transform((values) => (typeof values === "string" ? values : JSON.stringify(values)))
+      .optional()
+      .describe("what a form asks for: values by their names, or `name=value …`"),
+  }),
+  output: approvalView,
+  scope: "admin",
+  effect: "change",
+  rest: "POST /approvals/{code}",
+  record: ({ code, decision, scope }) => ({ code, decision, scope }),
+  run: async ({ approvalDesk }, { code, decision, scope, reason, values }, { actor }) => {
+    const by: Decider = { ...operator, actor };
+    const answer = { code: code.toUpperCase(), allow: decision === "allow", scope, reason, by };
+    return viewApproval(await approvalDesk.answer(answer, { values }));
+  },
+});
+
+export const revokeApproval = defineOperation<ApprovalNeeds>()({
+  name: "approvals.revoke",
+  summary: "revoke a permission that was given for longer; calls that have begun go on",
+  input: z.strictObject({ id: name }),
+  output: grantView,
+  scope: "admin",
+  effect: "change",
+  run: async ({ store, clock }, { id }) => {
+    const grant = await store.approvals.revoke(id, clock.now());
+    if (grant) return viewGrant(grant);
+    throw new AppError("not_found", `Nothing that was allowed has the id "${id}".`, {
+      fix: ownCommand("approvals list"),
+    });
+  },
+});

@@ -1,0 +1,86 @@
+import * as z from "zod";
+
+import type { ChannelState, LoginEvent, LoginOptions } from "../../channels/channel.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { defineOperation, defineStream } from "../define-operation.ts";
+import { list, name, nothing, time } from "../schemas.ts";
+
+/** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
+export interface OperableChannel {
+  readonly name: string;
+  state(): ChannelState;
+  login?(signal: AbortSignal, loginOptions?: LoginOptions): AsyncIterable<LoginEvent>;
+}
+
+/** The running channels. */
+export interface ChannelNeeds {
+  readonly channels: readonly OperableChannel[];
+}
+
+const states = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
+
+/** A channel and its state. */
+export const channelView = z.strictObject({
+  name: z.string(),
+  state: z.enum(states),
+  since: time,
+  detail: z.string().optional(),
+});
+
+export type ChannelView = z.infer<typeof channelView>;
+
+const loginEvent: z.ZodType<LoginEvent> = z.union([
+  z.strictObject({ qr: z.string() }),
+  z.strictObject({ pairingCode: z.string() }),
+  z.strictObject({ state: z.enum(states), detail: z.string().optional() }),
+]);
+
+export const listChannels = defineOperation<ChannelNeeds>()({
+  name: "channels.list",
+  summary: "list channels and their states",
+  input: nothing,
+  output: list(channelView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /channels",
+  listAs: "channels",
+  run: async ({ channels }) => channels.map(viewChannel),
+});
+
+/** Rejects with `not_found` for a channel that does not run. */
+export const loginChannel = defineStream<ChannelNeeds>()({
+  name: "channels.login",
+  summary: "link a channel to an account",
+  input: z.strictObject({
+    name,
+    phoneNumber: z
+      .string()
+      .regex(/^\d{6,15}$/, "digits only")
+      .optional()
+      .describe("the account is linked by a code to type instead of a picture to scan"),
+  }),
+  output: loginEvent,
+  scope: "admin",
+  effect: "change",
+  isLong: true,
+  follow: async function* ({ channels }, { name: wanted, phoneNumber }, { signal }) {
+    const channel = findChannel(channels, wanted);
+    if (channel.login) yield* channel.login(signal, { phoneNumber });
+    else yield { state: channel.state().state, detail: `The channel ${wanted} needs no login.` };
+  },
+});
+
+/** A channel as the operator sees it. */
+export function viewChannel(channel: OperableChannel): ChannelView {
+  return { name: channel.name, ...channel.state() };
+}
+
+/** Returns the running channel of this name. Throws `not_found`. */
+export function findChannel(channels: readonly OperableChannel[], wanted: string): OperableChannel {
+  const channel = channels.find((candidate) => candidate.name === wanted);
+  if (channel !== undefined) return channel;
+  const names = channels.map((candidate) => candidate.name).join(", ") || "none";
+  throw new AppError("not_found", `The channel "${wanted}" is not running; running: ${names}.`, {
+    fix: "Channels are configured under `channels` in config.yaml.",
+  });
+}

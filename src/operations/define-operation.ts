@@ -1,0 +1,86 @@
+import type * as z from "zod";
+
+import type { Actor } from "../domain/actor.ts";
+
+/** What a caller must have: `read` looks at everything, `admin` changes it, too. */
+export type Scope = "read" | "admin";
+
+/** What an operation does: nothing, a change, or something that cannot be undone. */
+export type Effect = "none" | "change" | "destroy";
+
+/** Parameters as they go on record. */
+export type Recordable = Readonly<Record<string, string | number | boolean>>;
+
+/** Who asks, and until when the answer is wanted. */
+export interface OperationCall {
+  readonly actor: Actor;
+  /** Aborted when the caller has left. */
+  readonly signal: AbortSignal;
+}
+
+interface Common<Input extends z.ZodType, Output extends z.ZodType> {
+  /** `noun.verb`, such as `tasks.pause`; also on record. */
+  readonly name: string;
+  /** A short sentence without a full stop: for the help of commands, and for programs. */
+  readonly summary: string;
+  /** Strict: an unknown parameter is refused. */
+  readonly input: Input;
+  readonly output: Output;
+  readonly scope: Scope;
+  readonly effect: Effect;
+  /** The method and the path below `/v1`, with parameters in braces; absent: not over HTTP. */
+  readonly rest?: `${"GET" | "POST" | "PUT" | "DELETE"} /${string}` | undefined;
+  /** Over HTTP a list stands in an object under this name. */
+  readonly listAs?: string | undefined;
+  /** May also look at what a host that does not run has left. */
+  readonly offline?: true | undefined;
+  /** May take minutes: its caller waits as long as the host lives. */
+  readonly isLong?: true | undefined;
+  /** What goes on record of the parameters, which may hold secrets; absent: all of them but texts. */
+  readonly record?: ((input: z.output<Input>) => Recordable) | undefined;
+}
+
+/** An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the host that it works with. */
+export interface Operation<
+  Needs = never,
+  Input extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+> extends Common<Input, Output> {
+  readonly run: (needs: Needs, input: z.output<Input>, call: OperationCall) => Promise<z.input<Output>>;
+  readonly follow?: undefined;
+}
+
+/** The same where the answer comes in pieces, each of which is an output. */
+export interface StreamOperation<
+  Needs = never,
+  Input extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+> extends Common<Input, Output> {
+  readonly run?: undefined;
+  readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
+}
+
+/** Any operation, whatever it needs. */
+export type AnyOperation = Operation | StreamOperation;
+
+/** The needs of an operation. */
+export type NeedsOf<Defined> =
+  Defined extends Operation<infer Needs, infer _Input, infer _Output>
+    ? Needs
+    : Defined extends StreamOperation<infer Needs, infer _In, infer _Out>
+      ? Needs
+      : never;
+
+/** Defines an operation: `defineOperation<Needs>()({ … })`. */
+export function defineOperation<Needs>() {
+  return <Input extends z.ZodType, Output extends z.ZodType>(
+    definition: Operation<Needs, Input, Output>,
+  ): Operation<Needs, Input, Output> => definition;
+}
+
+/** Defines an operation whose answer comes in pieces. */
+export function defineStream<Needs>() {
+  return <Input extends z.ZodType, Output extends z.ZodType>(
+    definition: StreamOperation<Needs, Input, Output>,
+  ): StreamOperation<Needs, Input, Output> => definition;
+}

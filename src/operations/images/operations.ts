@@ -1,0 +1,117 @@
+import * as z from "zod";
+
+import type { Group } from "../../domain/group.ts";
+import type { PackageLists } from "../../domain/packages.ts";
+import { defineOperation } from "../define-operation.ts";
+import { requireGroup } from "../require-group.ts";
+import { list, name, nothing, time } from "../schemas.ts";
+
+/** An image with packages, as the operator sees it. */
+const imageView = z.strictObject({
+  image: z.string().describe("`crabpot-agent-packages:…`"),
+  state: z
+    .enum(["ready", "building", "failed", "wanted", "unused"])
+    .describe("wanted: still to be built; unused: no group of this home asks for it"),
+  packages: z.strictObject({ apt: list(z.string()), pip: list(z.string()), npm: list(z.string()) }),
+  groups: list(z.string()),
+  id: z.string().optional().describe("Of the engine: `sha256:…`"),
+  bytes: z.number().optional().describe("With all layers below it"),
+  createdAt: time.optional(),
+  reason: z.string().optional().describe("Why it could not be built"),
+});
+
+export type ImageView = z.infer<typeof imageView>;
+
+/** The result of a build for a group. */
+export const imageBuildView = z.strictObject({
+  group: z.string(),
+  image: z.string(),
+  state: z.enum(["ready", "building", "failed"]),
+  reason: z.string().optional(),
+});
+
+export type ImageBuildView = z.infer<typeof imageBuildView>;
+
+interface ShelvedImage {
+  readonly image: string;
+  readonly packages: PackageLists;
+  readonly groups: readonly string[];
+  readonly built: { readonly id: string; readonly bytes: number; readonly createdAt: number } | undefined;
+}
+
+/** The parts that list, build and remove images with packages. */
+export interface ImageNeeds {
+  readonly groups: { list(): readonly Pick<Group, "name">[] };
+  readonly images: {
+    /** Of groups that want packages, as far as it is known. */
+    states(): readonly ImageBuildView[];
+    /** Undefined: the group wants none. */
+    build(group: string): Promise<ImageBuildView | undefined>;
+    list(): Promise<readonly ShelvedImage[]>;
+    prune(): Promise<readonly string[]>;
+  };
+}
+
+export const listImages = defineOperation<ImageNeeds>()({
+  name: "image.list",
+  summary: "list images with packages",
+  input: nothing,
+  output: list(imageView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /images",
+  listAs: "images",
+  run: async ({ images }) => (await images.list()).map((image) => viewImage(image, images.states())),
+});
+
+export const buildImages = defineOperation<ImageNeeds>()({
+  name: "image.build",
+  summary: "build missing images, of one group or of all",
+  input: z.strictObject({ group: name.optional() }),
+  output: list(imageBuildView),
+  scope: "admin",
+  effect: "change",
+  isLong: true,
+  run: async ({ groups, images }, { group }) => {
+    const names =
+      group === undefined ? groups.list().map((each) => each.name) : [requireGroup(groups.list(), group).name];
+    const built: ImageBuildView[] = [];
+    for (const each of names) {
+      const state = await images.build(each);
+      if (state) built.push(viewBuild(state));
+    }
+    return built;
+  },
+});
+
+export const pruneImages = defineOperation<ImageNeeds>()({
+  name: "image.prune",
+  summary: "remove images that no group asks for",
+  input: nothing,
+  output: list(z.string()).describe("Names of the removed images"),
+  scope: "admin",
+  effect: "change",
+  run: ({ images }) => images.prune(),
+});
+
+function viewImage({ image, packages, groups, built }: ShelvedImage, states: readonly ImageBuildView[]): ImageView {
+  const known = states.find((state) => state.image === image);
+  const state = groups.length === 0 ? "unused" : built ? "ready" : (known?.state ?? "wanted");
+  return {
+    image,
+    state,
+    packages,
+    groups,
+    ...built,
+    ...(state === "failed" && { reason: known?.reason }),
+  };
+}
+
+/** Builds of groups whose packages are missing. */
+export function listUnready({ states }: Pick<ImageNeeds["images"], "states">): ImageBuildView[] {
+  return states().flatMap((state) => (state.state === "ready" ? [] : [viewBuild(state)]));
+}
+
+function viewBuild({ group, image, state, reason }: ImageBuildView): ImageBuildView {
+  return { group, image, state, ...(reason !== undefined && { reason }) };
+}

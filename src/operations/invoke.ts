@@ -1,0 +1,95 @@
+import type * as z from "zod";
+
+import type { Actor } from "../domain/actor.ts";
+import type { Publish } from "../domain/events/event.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { AnyOperation, Operation, OperationCall, Recordable, Scope, StreamOperation } from "./define-operation.ts";
+
+/** A parameter that does not fit; `path` is its place, with dots between names. */
+export class InputError extends AppError {
+  readonly path: string;
+
+  constructor(error: z.ZodError) {
+    super("bad_input", `${error.issues.map(describeIssue).join("; ")}.`);
+    this.path = error.issues[0]?.path.join(".") ?? "";
+  }
+}
+
+/** Who asks for an operation, with which scopes, and where that is put on record. */
+export interface Caller extends OperationCall {
+  readonly actor: Actor;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly publish: Publish<"operation.requested" | "operation.ended">;
+}
+
+/**
+ * The one way to an operation: checks the scope, then the parameters, puts a change on record before it is made and after it
+ * has ended, and makes it. Rejects with AppError `unauthorized`, with InputError, and as the operation does; what cannot be put
+ * on record is not done. Resolves with the answer, or with the pieces of a stream.
+ */
+export async function invoke(
+  operation: AnyOperation,
+  needs: unknown,
+  given: unknown,
+  caller: Caller,
+): Promise<unknown> {
+  if (!caller.scopes.has(operation.scope))
+    throw new AppError("unauthorized", `${operation.name} needs the scope "${operation.scope}".`);
+  const parsed = operation.input.safeParse(given);
+  if (!parsed.success) throw new InputError(parsed.error);
+  // The host has all that any operation needs: `OperationNeeds`.
+  const defined = operation as Operation<unknown> | StreamOperation<unknown>;
+  const record = createRecord(operation, parsed.data, caller);
+  await record("requested", "asked");
+  try {
+    if (defined.follow) return recorded(defined.follow(needs, parsed.data, caller), record);
+    const answer = await defined.run(needs, parsed.data, caller);
+    await record("ended", "done");
+    return answer;
+  } catch (error) {
+    await record("ended", outcomeOf(error));
+    throw error;
+  }
+}
+
+type RecordOutcome = (moment: "requested" | "ended", outcome: string) => Promise<void>;
+
+/** Looking at something is not recorded. */
+function createRecord(
+  { name, effect, record }: AnyOperation,
+  input: unknown,
+  { actor, publish }: Pick<Caller, "actor" | "publish">,
+): RecordOutcome {
+  if (effect === "none") return () => Promise.resolve();
+  const parameters = record?.(input) ?? recordable(input as object);
+  return (moment, outcome) =>
+    publish({ type: `operation.${moment}`, actor, data: { operation: name, parameters, outcome } });
+}
+
+async function* recorded(pieces: AsyncIterable<unknown>, record: RecordOutcome): AsyncGenerator {
+  let outcome = "done";
+  try {
+    yield* pieces;
+  } catch (error) {
+    outcome = outcomeOf(error);
+    throw error;
+  } finally {
+    await record("ended", outcome);
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof AppError ? error.code : "failed";
+}
+
+/** Words to an agent or a chat stay in the store. */
+function recordable(parameters: object): Recordable {
+  const given = Object.entries(parameters).filter(
+    ([key, value]) => value !== undefined && key !== "text" && key !== "reason",
+  );
+  return Object.fromEntries(given) as Recordable;
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+}

@@ -1,0 +1,103 @@
+import * as z from "zod";
+
+import type { Actor } from "../../domain/actor.ts";
+import type { Group } from "../../domain/group.ts";
+import { agentsOf, folderOf } from "../../domain/session.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { defineOperation } from "../define-operation.ts";
+import { requireGroup } from "../require-group.ts";
+import { list, name } from "../schemas.ts";
+
+/**
+ * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of the group, or of
+ * the folder of another agent of it.
+ */
+export interface MemoryDesk {
+  search(folder: string, query: string, limit: number): Promise<readonly object[]>;
+  /** Newest first. */
+  list(
+    folder: string,
+    filter: { readonly category?: string | undefined; readonly limit: number },
+  ): Promise<readonly object[]>;
+  show(folder: string, id: string): Promise<object | undefined>;
+  /** Really. False where there is no such memory. */
+  forget(folder: string, id: string, actor: Actor): Promise<boolean>;
+}
+
+/** The parts that know memories. */
+export interface MemoryNeeds {
+  readonly groups: { list(): readonly Pick<Group, "name" | "agent" | "agents">[] };
+  readonly memories: MemoryDesk;
+}
+
+const memory: z.ZodType<object> = z.looseObject({});
+const whose = z.strictObject({ group: name, agent: z.string().min(1).max(64).optional() });
+const usual = { found: 10, listed: 100 };
+
+export const listMemories = defineOperation<MemoryNeeds>()({
+  name: "memory.list",
+  summary: "search memories of a group, or list them, newest first",
+  input: whose
+    .extend({
+      query: z.string().min(1).max(2_000).optional(),
+      category: z.string().min(1).max(32).optional(),
+      limit: z.coerce.number().int().min(1).max(200).optional(),
+    })
+    .refine(({ query, category }) => query === undefined || category === undefined, {
+      message: "It goes with a list only; leave it out, or leave query out",
+      path: ["category"],
+    }),
+  output: list(memory),
+  scope: "read",
+  effect: "none",
+  rest: "GET /memory/{group}",
+  listAs: "memories",
+  run: async (needs, { group, agent, query, category, limit }) => {
+    const folder = findFolder(needs, group, agent);
+    return query === undefined
+      ? needs.memories.list(folder, { category, limit: limit ?? usual.listed })
+      : needs.memories.search(folder, query, limit ?? usual.found);
+  },
+});
+
+export const showMemory = defineOperation<MemoryNeeds>()({
+  name: "memory.show",
+  summary: "show a memory with its sources",
+  input: whose.extend({ id: name }),
+  output: memory,
+  scope: "read",
+  effect: "none",
+  rest: "GET /memory/{group}/{id}",
+  run: async (needs, { group, agent, id }) => {
+    const found = await needs.memories.show(findFolder(needs, group, agent), id);
+    if (found) return found;
+    throw unknownMemory(group, id);
+  },
+});
+
+export const forgetMemory = defineOperation<MemoryNeeds>()({
+  name: "memory.forget",
+  summary: "forget a memory for good",
+  input: whose.extend({ id: name }),
+  output: z.strictObject({ forgotten: z.string() }),
+  scope: "admin",
+  effect: "destroy",
+  rest: "DELETE /memory/{group}/{id}",
+  run: async (needs, { group, agent, id }, { actor }) => {
+    const isForgotten = await needs.memories.forget(findFolder(needs, group, agent), id, actor);
+    if (isForgotten) return { forgotten: id };
+    throw unknownMemory(group, id);
+  },
+});
+
+function findFolder({ groups }: MemoryNeeds, wanted: string, agent: string | undefined): string {
+  const group = requireGroup(groups.list(), wanted);
+  if (agent === undefined) return wanted;
+  const agents = agentsOf(group);
+  if (agents.includes(agent)) return folderOf(group, agent);
+  throw new AppError("not_found", `Group ${wanted} has no agent "${agent}"; it has ${agents.join(", ")}.`);
+}
+
+function unknownMemory(group: string, id: string): AppError {
+  return new AppError("not_found", `Group ${group} has no memory "${id}".`);
+}

@@ -1,0 +1,97 @@
+import * as z from "zod";
+
+import type { LearnedWindow } from "../../domain/usage.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { defineOperation } from "../define-operation.ts";
+import { list, name, nothing, time } from "../schemas.ts";
+
+/** A model of the configuration's routes, or of which something was learned. */
+const modelView = z.strictObject({
+  name: z.string().describe("`provider/model`"),
+  routes: list(z.string()).describe("Routes that name it"),
+  windowTokens: z.number().describe("The learned window where that is smaller"),
+  learned: z.strictObject({ windowTokens: z.number(), at: time }).optional().describe("From its server's refusals"),
+  factor: z.number().optional().describe("Its count of a prompt, as a multiple of our estimate"),
+});
+
+export type ModelView = z.infer<typeof modelView>;
+
+interface KnownModel {
+  readonly reference: string;
+  readonly routes: readonly string[];
+  readonly windowTokens: number;
+}
+
+/** The parts that know models. */
+export interface ModelReadingNeeds {
+  readonly store: {
+    readonly usage: {
+      learnedWindows(): Promise<readonly LearnedWindow[]>;
+      tokenFactors(): Promise<ReadonlyMap<string, number>>;
+    };
+  };
+  /** Those of all routes, and the windows of others. */
+  readonly models: {
+    list(): readonly KnownModel[];
+    windowOf(reference: string): number;
+  };
+}
+
+/** The parts that forget what was learned. */
+export interface ModelNeeds extends ModelReadingNeeds {
+  /** In memory and in the store. */
+  readonly forgetLearned: (models: readonly string[]) => Promise<void>;
+}
+
+export const listModels = defineOperation<ModelReadingNeeds>()({
+  name: "models.list",
+  summary: "list models of routes, then others of which something was learned",
+  input: nothing,
+  output: list(modelView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /models",
+  listAs: "models",
+  offline: true,
+  run: async (needs) => viewModels(needs),
+});
+
+/** Rejects with `not_found` where nothing was learned of this model. */
+export const forgetModels = defineOperation<ModelNeeds>()({
+  name: "models.forget",
+  summary: "forget what was learned of a model, or of all",
+  input: z.strictObject({ name: name.optional() }),
+  output: z.strictObject({ forgotten: list(z.string()) }),
+  scope: "admin",
+  effect: "change",
+  run: async (needs, { name: wanted }) => {
+    const learned = (await viewModels(needs)).filter((model) => model.learned ?? model.factor !== undefined);
+    const forgotten = learned.map((model) => model.name).filter((each) => wanted === undefined || each === wanted);
+    if (wanted !== undefined && forgotten.length === 0)
+      throw new AppError("not_found", `Nothing was learned of a model "${wanted}".`, {
+        fix: ownCommand("models list"),
+      });
+    if (forgotten.length > 0) await needs.forgetLearned(forgotten);
+    return { forgotten };
+  },
+});
+
+async function viewModels({ store, models }: ModelReadingNeeds): Promise<ModelView[]> {
+  const factors = await store.usage.tokenFactors();
+  const windows = new Map((await store.usage.learnedWindows()).map((learned) => [learned.model, learned]));
+  const known = models.list();
+  const others = [...new Set([...factors.keys(), ...windows.keys()])]
+    .filter((each) => known.every(({ reference }) => reference !== each))
+    .map((reference) => ({ reference, routes: [], windowTokens: models.windowOf(reference) }));
+  return [...known, ...others].map(({ reference, routes, windowTokens }) => {
+    const [learned, factor] = [windows.get(reference), factors.get(reference)];
+    return {
+      name: reference,
+      routes,
+      windowTokens: Math.min(windowTokens, learned?.windowTokens ?? Infinity),
+      ...(learned && { learned: { windowTokens: learned.windowTokens, at: learned.learnedAt } }),
+      ...(factor !== undefined && { factor }),
+    };
+  });
+}

@@ -1,0 +1,134 @@
+import * as z from "zod";
+
+import { erasedKinds, type ErasureView } from "../../domain/erasure.ts";
+import { type Group, unknownGroup } from "../../domain/group.ts";
+import type { Sender } from "../../domain/message.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../../domain/person.ts";
+import { type Role, roles } from "../../domain/role.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { defineOperation } from "../define-operation.ts";
+import { list, name } from "../schemas.ts";
+
+/** The parts that know people. */
+export interface PeopleNeeds {
+  readonly store: { readonly chats: { members(group: string): Promise<readonly Sender[]> } };
+  readonly groups: { settings(): readonly Group[] };
+  readonly people: {
+    standingOf(
+      group: Group,
+      who: MemberId,
+    ): { readonly role: Role; readonly why: string; readonly person: string | undefined };
+    /** Other keys that mean this very id, or another one of theirs on its channel. */
+    aliasesOf(who: MemberId): readonly string[];
+    /** People whom the configuration names, as `memberKey` writes them. */
+    named(group: string): readonly string[];
+  };
+}
+
+/** The part that erases people's words. */
+export interface ErasureNeeds {
+  readonly eraser: {
+    look(who: MemberId): Promise<ErasureView>;
+    erase(who: MemberId, actor: "operator"): Promise<ErasureView>;
+  };
+}
+
+/** Somebody in a group. */
+const personView = z.strictObject({
+  id: z.string().describe("As `members` and `people` of the configuration have it"),
+  name: z.string().optional().describe("Their own name for themselves; absent for somebody who has not written there"),
+  person: z.string().optional().describe("Their name in the configuration"),
+  group: z.string(),
+  role: z.enum(roles),
+  why: z.string().describe("What gives them the role"),
+});
+
+export type PersonView = z.infer<typeof personView>;
+
+const erasureView = z.strictObject({
+  ids: list(z.string()),
+  groups: list(z.string()),
+  erased: z.partialRecord(z.enum(erasedKinds), z.number()),
+  files: list(z.string()).describe("In groups' folders: files that hold words or the name of the person"),
+  left: list(z.string()).describe("Other files of the home that still hold words of theirs"),
+});
+
+export const listPeople = defineOperation<PeopleNeeds>()({
+  name: "people.list",
+  summary: "list people who have written in groups or are named for them, and their roles",
+  input: z.strictObject({ group: name.optional() }),
+  output: list(personView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /people",
+  listAs: "people",
+  offline: true,
+  run: async (needs, { group: wanted }) => {
+    const all = needs.groups.settings();
+    const groups = wanted === undefined ? all : all.filter((group) => group.name === wanted);
+    if (wanted !== undefined && groups.length === 0) {
+      throw unknownGroup(
+        wanted,
+        all.map((group) => group.name),
+      );
+    }
+    return (await Promise.all(groups.map((group) => peopleOf(needs, group)))).flat();
+  },
+});
+
+/** Rejects with `not_found` for nobody. */
+export const lookAtPerson = defineOperation<ErasureNeeds>()({
+  name: "people.look",
+  summary: "count what there is of somebody, all of their ids included",
+  input: z.strictObject({ id: name }),
+  output: erasureView,
+  scope: "read",
+  effect: "none",
+  // The id stands as a digest in the record of the erasure itself.
+  record: () => ({}),
+  run: ({ eraser }, { id }) => eraser.look(parsePerson(id)),
+});
+
+/** Rejects with `conflict` while a turn of theirs has not ended. */
+export const erasePerson = defineOperation<ErasureNeeds>()({
+  name: "people.forget",
+  summary: "erase what somebody said, and what was made of it",
+  input: z.strictObject({ id: name }),
+  output: erasureView,
+  scope: "admin",
+  effect: "destroy",
+  isLong: true,
+  record: () => ({}),
+  run: ({ eraser }, { id }) => eraser.erase(parsePerson(id), "operator"),
+});
+
+/** Parses `channel:id`. Throws `bad_input` for what is no id of a member. */
+function parsePerson(id: string): MemberId {
+  const who = parseMemberKey(id);
+  if (who) return who;
+  throw new AppError("bad_input", `"${id}" is no id of a person.`, {
+    fix: "write it as <channel>:<id>, such as http:ann; `crabpot people list` shows them",
+  });
+}
+
+async function peopleOf({ store, people }: PeopleNeeds, group: Group): Promise<PersonView[]> {
+  const { name, channel } = group;
+  const seen = await store.chats.members(name);
+  const names = new Map(seen.map((sender) => [sender.id, sender.name]));
+  const ids = new Set<string>();
+  for (const key of people.named(name)) {
+    const who = parseMemberKey(key);
+    if (who?.channel === channel) ids.add(seenAs(people, who, names) ?? who.id);
+  }
+  for (const id of names.keys()) ids.add(id);
+  return [...ids].map((id) => {
+    const { role, why, person } = people.standingOf(group, { channel, id });
+    return { id: memberKey({ channel, id }), name: names.get(id), person, group: name, role, why };
+  });
+}
+
+/** The id by which somebody has written who is named by another one. */
+function seenAs(people: PeopleNeeds["people"], who: MemberId, seen: ReadonlyMap<string, unknown>): string | undefined {
+  const ids = people.aliasesOf(who).map((key) => parseMemberKey(key)?.id);
+  return ids.find((id) => id !== undefined && seen.has(id));
+}

@@ -1,0 +1,46 @@
+import * as z from "zod";
+
+import type { ReplyTarget } from "../domain/work.ts";
+
+/** Names, codes and ids. */
+export const name = z.string().min(1).max(256);
+
+/** For what takes no parameters. */
+export const nothing = z.strictObject({});
+
+/** A truth value, also as a query has it. */
+export const flag = z.union([z.boolean(), z.stringbool()]).default(false);
+
+/** The most items of a list, 1 to 1,000. */
+export function limit(usual: number, most = 1_000) {
+  return z.coerce.number().int().min(1).max(most).default(usual);
+}
+
+/** Milliseconds since 1970. */
+export const time = z.number().describe("Milliseconds since 1970");
+
+/** An ISO 8601 time. */
+export const isoTime = z.string().describe("ISO 8601");
+
+/** A list that nobody changes. */
+export function list<Item extends z.ZodType>(
+  item: Item,
+): z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]> {
+  return z.array(item);
+}
+
+/** The place where the answer of a turn goes. */
+export const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("chat"),
+    channel: z.string(),
+    chat: z.string(),
+    thread: z.string().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal("session"),
+    session: z.string(),
+    group: z.strictObject({ name: z.string(), channel: z.string(), chat: z.string() }).optional(),
+  }),
+  z.strictObject({ kind: z.literal("nowhere") }),
+]);

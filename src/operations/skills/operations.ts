@@ -1,0 +1,26 @@
+import * as z from "zod";
+
+import { defineOperation } from "../define-operation.ts";
+import { list, name } from "../schemas.ts";
+
+/** The part that knows skills. */
+export interface SkillNeeds {
+  readonly skills: {
+    /** As `crabpot skills list` shows them; `group`: those that one group could have. Rejects with `not_found`. */
+    list(group: string | undefined): Promise<readonly object[]>;
+  };
+}
+
+const skill: z.ZodType<object> = z.looseObject({});
+
+export const listSkills = defineOperation<SkillNeeds>()({
+  name: "skills.list",
+  summary: "list skills of all groups, or those that one group could have",
+  input: z.strictObject({ group: name.optional() }),
+  output: list(skill),
+  scope: "read",
+  effect: "none",
+  rest: "GET /skills",
+  listAs: "skills",
+  run: ({ skills }, { group }) => skills.list(group),
+});

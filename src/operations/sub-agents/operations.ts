@@ -1,0 +1,105 @@
+import * as z from "zod";
+
+import { roles } from "../../domain/role.ts";
+import { type SubAgent, subAgentStates } from "../../domain/sub-agent.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { shorten } from "../../lib/text/visible.ts";
+import type { Store } from "../../stores/store.ts";
+import { defineOperation } from "../define-operation.ts";
+import { flag, list, name, time } from "../schemas.ts";
+
+/** The parts that look at sub-agents. */
+export interface SubAgentReadingNeeds {
+  readonly store: { readonly subAgents: Pick<Store["subAgents"], "get" | "list"> };
+}
+
+/** The parts that cancel them. */
+export interface SubAgentNeeds extends SubAgentReadingNeeds {
+  readonly subAgentDesk: { cancel(id: string, reason: string): Promise<boolean> };
+}
+
+const listed = 1_000;
+const shownChars = 400;
+
+/** A sub-agent: `parent` is the session that it works for, `session` its own. */
+const subAgentView = z.strictObject({
+  id: z.string(),
+  group: z.string(),
+  session: z.string().optional(),
+  parent: z.string(),
+  turn: z.string(),
+  task: z.string(),
+  state: z.enum(subAgentStates),
+  profile: z.string().optional(),
+  route: z.string().optional(),
+  depth: z.number(),
+  background: z.boolean(),
+  requester: z.string().optional(),
+  role: z.enum(roles),
+  result: z.string().optional().describe("Its answer, or why there is none"),
+  files: list(z.string()),
+  createdAt: time,
+  expiresAt: time,
+  endedAt: time.optional(),
+});
+
+export type SubAgentView = z.infer<typeof subAgentView>;
+
+export const listSubAgents = defineOperation<SubAgentReadingNeeds>()({
+  name: "agents.list",
+  summary: "list sub-agents, newest first",
+  input: z.strictObject({ group: name.optional(), all: flag.describe("also those that have ended") }),
+  output: list(subAgentView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /agents",
+  listAs: "agents",
+  offline: true,
+  run: async ({ store }, { group, all }) => {
+    const agents = await store.subAgents.list({ group, running: !all, limit: listed });
+    return agents.map((agent) => ({ ...view(agent), task: shorten(agent.task, shownChars) }));
+  },
+});
+
+export const showSubAgent = defineOperation<SubAgentReadingNeeds>()({
+  name: "agents.show",
+  summary: "show a sub-agent with all of its task and its result",
+  input: z.strictObject({ id: name }),
+  output: subAgentView,
+  scope: "read",
+  effect: "none",
+  rest: "GET /agents/{id}",
+  offline: true,
+  run: async ({ store }, { id }) => view(await found(store.subAgents, id)),
+});
+
+/** Rejects with `conflict` when it has ended before. */
+export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
+  name: "agents.cancel",
+  summary: "cancel a sub-agent and those that work for it",
+  input: z.strictObject({ id: name }),
+  output: subAgentView,
+  scope: "admin",
+  effect: "change",
+  run: async ({ store, subAgentDesk }, input) => {
+    const { id } = await found(store.subAgents, input.id);
+    const isEnded = await subAgentDesk.cancel(id, "the operator has cancelled it");
+    const agent = await found(store.subAgents, id);
+    if (isEnded) return view(agent);
+    throw new AppError("conflict", `${id} has ended: it is ${agent.state}.`);
+  },
+});
+
+async function found(agents: Pick<Store["subAgents"], "get">, id: string): Promise<SubAgent> {
+  const agent = await agents.get(id);
+  if (agent) return agent;
+  throw new AppError("not_found", `There is no sub-agent "${id}".`, { fix: ownCommand("agents list --all") });
+}
+
+function view(agent: SubAgent): SubAgentView {
+  const { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role } = agent;
+  const { text, files, createdAt, expiresAt, endedAt } = agent;
+  const about = { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role };
+  return { ...about, result: text, files, createdAt, expiresAt, endedAt };
+}

@@ -1,0 +1,127 @@
+import * as z from "zod";
+
+import type { Actor } from "../../domain/actor.ts";
+import type { Group, GroupChat } from "../../domain/group.ts";
+import { missedRules, type Task, taskModes } from "../../domain/task.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import type { Store } from "../../stores/store.ts";
+import { defineOperation, type OperationCall } from "../define-operation.ts";
+import { requireGroup } from "../require-group.ts";
+import { resolveId } from "../resolve-id.ts";
+import { limit, list, name } from "../schemas.ts";
+import { taskRunView, taskView, viewRun, viewTask } from "./task-view.ts";
+
+const short = z.string().min(1).max(256).optional();
+
+/** A task that the operator wants; exactly one of `at`, `every` and `cron`. */
+const newTask = z.strictObject({
+  group: name,
+  prompt: z.string().min(1).max(16_000),
+  name: short,
+  at: short.describe("once: 2026-01-15T09:00:00, by the clock of the zone unless it has an offset"),
+  every: short.describe("again and again: 1m, 2h, 1d"),
+  cron: short.describe("five fields, such as `0 9 * * 1-5`"),
+  timezone: short.describe("an IANA zone, such as Europe/Paris"),
+  mode: z.enum(taskModes).optional().describe("in the group's conversation, or in a new one for each run"),
+  missed: z.enum(missedRules).optional().describe("what becomes of times that passed while the host was off"),
+});
+
+/** The operator's rights: nobody has more. */
+const byOperator = {
+  actor: "operator" as Actor,
+  role: "owner",
+  origin: "owner",
+  origins: [],
+  requester: undefined,
+} as const;
+
+/** Makes and changes tasks in a host that runs; its methods throw AppErrors. */
+export interface TaskDesk {
+  make(group: GroupChat, wanted: Omit<z.output<typeof newTask>, "group">, by: typeof byOperator): Promise<Task>;
+  pause(id: string, by: typeof byOperator): Promise<Task>;
+  resume(id: string, by: typeof byOperator): Promise<Task>;
+  remove(id: string, by: typeof byOperator): Promise<Task>;
+  run(id: string, by: typeof byOperator): Promise<Task>;
+}
+
+/** The parts that look at tasks. */
+export interface TaskReadingNeeds {
+  readonly store: { readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs"> };
+  readonly groups: { list(): readonly Pick<Group, "name">[] };
+}
+
+/** The parts that change them. */
+export interface TaskNeeds {
+  readonly taskDesk: TaskDesk;
+  readonly groups: { list(): readonly GroupChat[] };
+}
+
+export const listTasks = defineOperation<TaskReadingNeeds>()({
+  name: "tasks.list",
+  summary: "list tasks in the order of making",
+  input: z.strictObject({ group: name.optional() }),
+  output: list(taskView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /tasks",
+  listAs: "tasks",
+  offline: true,
+  run: async ({ store, groups }, { group }) => {
+    if (group !== undefined) requireGroup(groups.list(), group);
+    return (await store.tasks.list({ group })).map(viewTask);
+  },
+});
+
+export const taskHistory = defineOperation<TaskReadingNeeds>()({
+  name: "tasks.history",
+  summary: "list the times at which a task was due, newest first",
+  input: z.strictObject({ id: name, limit: limit(20) }),
+  output: list(taskRunView),
+  scope: "read",
+  effect: "none",
+  rest: "GET /tasks/{id}/history",
+  listAs: "runs",
+  offline: true,
+  run: async ({ store }, { id: given, limit: most }) => {
+    const id = await resolveId(given, {
+      what: "task",
+      list: ownCommand("tasks list"),
+      beginningWith: (prefix, atMost) => store.tasks.idsBeginningWith(prefix, atMost),
+    });
+    return (await store.tasks.runs(id, most)).map(viewRun);
+  },
+});
+
+/** Rejects with `bad_input`, and with `conflict` when the group has too many. */
+export const addTask = defineOperation<TaskNeeds>()({
+  name: "tasks.add",
+  summary: "give the agent of a group something to do at certain times",
+  input: newTask,
+  output: taskView,
+  scope: "admin",
+  effect: "change",
+  rest: "POST /tasks",
+  // The prompt stays in the store.
+  record: ({ group, mode, missed }) => ({ group, ...(mode && { mode }), ...(missed && { missed }) }),
+  run: async ({ taskDesk, groups }, { group, ...wanted }, { actor }) =>
+    viewTask(await taskDesk.make(requireGroup(groups.list(), group), wanted, { ...byOperator, actor })),
+});
+
+export const pauseTask = actOnTask("pause", "let a task rest until it is resumed");
+export const resumeTask = actOnTask("resume", "resume a paused task; runs that were missed are not repeated");
+export const removeTask = actOnTask("remove", "remove a task and its history");
+export const runTask = actOnTask("run", "run a task once now, besides the times at which it is due");
+
+function actOnTask(action: "pause" | "resume" | "remove" | "run", summary: string) {
+  return defineOperation<TaskNeeds>()({
+    name: `tasks.${action}`,
+    summary,
+    input: z.strictObject({ id: name.describe("Id of the task, or its beginning") }),
+    output: taskView,
+    scope: "admin",
+    effect: action === "remove" ? "destroy" : "change",
+    rest: `POST /tasks/{id}/${action}`,
+    run: async ({ taskDesk }, { id }, { actor }: OperationCall) =>
+      viewTask(await taskDesk[action](id, { ...byOperator, actor })),
+  });
+}

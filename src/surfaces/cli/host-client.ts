@@ -1,0 +1,61 @@
+import type { IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+
+import type * as z from "zod";
+
+import type { Operation, StreamOperation } from "../../operations/define-operation.ts";
+import { askSocket, readText, refusalIn } from "./control-socket.ts";
+
+/** Longest silence of the host before a command gives up, in milliseconds. */
+const silenceMs = 30_000;
+
+/**
+ * Asks the running host through its control socket. Errors are those of the host; `no_host` when none is running.
+ * Answers are believed: whatever answers on that socket owns the home.
+ */
+export class HostClient {
+  readonly #socketPath: string;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  /** Has the host carry out an operation, and resolves with its answer. */
+  async call<Input extends z.ZodType, Output extends z.ZodType>(
+    operation: Operation<never, Input, Output>,
+    input: z.input<Input>,
+  ): Promise<z.output<Output>> {
+    return JSON.parse(await readText(await this.#send(operation, input))) as z.output<Output>;
+  }
+
+  /** The pieces of an answer as they come; leaving early ends the operation. */
+  async *follow<Input extends z.ZodType, Output extends z.ZodType>(
+    operation: StreamOperation<never, Input, Output>,
+    input: z.input<Input>,
+  ): AsyncGenerator<z.output<Output>> {
+    const answer = await this.#send(operation, input);
+    try {
+      for await (const line of createInterface({ input: answer })) {
+        const value: unknown = JSON.parse(line);
+        const refusal = refusalIn(value);
+        if (refusal) throw refusal;
+        yield value as z.output<Output>;
+      }
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  #send(
+    { name, isLong }: { readonly name: string; readonly isLong?: true | undefined },
+    input: unknown,
+  ): Promise<IncomingMessage> {
+    const longestMs = isLong ? 0 : silenceMs;
+    return askSocket({
+      socketPath: this.#socketPath,
+      path: `/${name}`,
+      body: JSON.stringify(input),
+      silenceMs: longestMs,
+    });
+  }
+}
