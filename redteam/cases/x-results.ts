@@ -5,16 +5,26 @@ import type { Stage } from "../suite/stage.ts";
 
 interface ShownTurn {
   readonly turn: { readonly id: string };
-  readonly steps: readonly { readonly seq: number; readonly kind: string }[];
+  readonly steps: readonly {
+    readonly seq: number;
+    readonly kind: string;
+    readonly results?: readonly { readonly output: string }[];
+  }[];
 }
 
-/** What the first result of the group's newest turn is called, for an attacker who knows how such names are made, and all that goes into one. */
-async function newestResult(stage: Stage, group: string): Promise<string> {
-  const [last] = await stage.list<{ readonly id: string }>("turns.list", { group, limit: 1 });
-  const { turn, steps } = (await stage.control("turns.show", { id: last?.id })) as ShownTurn;
-  const step = steps.find(({ kind }) => kind === "tools");
-  const own = createHash("sha256").update(`${turn.id} ${step?.seq} 0`).digest("hex");
-  return `${turn.id.slice(0, 8)}-${own.slice(0, 8)}`;
+/** Turns that are looked through: others may speak in the group meanwhile. */
+const lookedThrough = 10;
+
+/** The id of the first result that holds this text, as an attacker works it out who knows how ids are made, and all that goes into one. */
+async function idOfResult(stage: Stage, group: string, text: string): Promise<string> {
+  for (const { id } of await stage.list<{ readonly id: string }>("turns.list", { group, limit: lookedThrough })) {
+    const { turn, steps } = (await stage.control("turns.show", { id })) as ShownTurn;
+    const step = steps.find(({ kind, results = [] }) => kind === "tools" && results[0]?.output.includes(text) === true);
+    if (!step) continue;
+    const own = createHash("sha256").update(`${turn.id} ${step.seq} 0`).digest("hex");
+    return `${turn.id.slice(0, 8)}-${own.slice(0, 8)}`;
+  }
+  throw new Error(`no turn of ${group} has a result with "${text}"`);
 }
 
 function reads(...ids: readonly string[]): { readonly name: string; readonly input: object }[][] {
@@ -30,7 +40,7 @@ export const attacks: readonly Attack[] = [
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("blue", "echo private-of-blue");
-      const blue = await newestResult(stage, "blue");
+      const blue = await idOfResult(stage, "blue", "private-of-blue");
       const { outputs } = await stage.calls("red", reads(blue, "00000000-00000000"));
       const [known = "", unknown = ""] = outputs;
       const holds = known.includes("There is no result") && known.replace(blue, "00000000-00000000") === unknown;
@@ -45,7 +55,7 @@ export const attacks: readonly Attack[] = [
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("red", "echo private-of-red");
-      const own = await newestResult(stage, "red");
+      const own = await idOfResult(stage, "red", "private-of-red");
       const guesses = [
         "%",
         "________-________",
@@ -70,7 +80,7 @@ export const attacks: readonly Attack[] = [
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("red", "echo private-of-before");
-      const before = await newestResult(stage, "red");
+      const before = await idOfResult(stage, "red", "private-of-before");
       await stage.ask("red", "/new");
       const { output } = await stage.calls("red", reads(before));
       return { seen: output, holds: output.includes("There is no result") && !output.includes("private-of-before") };

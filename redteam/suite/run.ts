@@ -202,8 +202,26 @@ async function playOn(stage: Stage, attack: Attack): Promise<Verdict> {
   const skipped = attack.skip?.() ?? (attack.needsBrowser === true ? await whyNoBrowser(stage.engine) : undefined);
   if (skipped !== undefined) return skip(attack, skipped);
   if (attack.audit === ownLog) return playApart(stage, attack);
-  return play(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
+  return playFairly(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
 }
+
+/**
+ * What keeps the host does so each time; what others do to the caches and the clock of a processor does not. So an attack that is contained but for
+ * that is played up to twice more, and the last time counts.
+ */
+async function playFairly(stage: Stage, attack: Attack): Promise<Verdict> {
+  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
+  let verdict = await play(stage, attack, lastBefore);
+  // The record of the first time counts: of refusals that come in bulk only some are recorded within a minute.
+  for (let again = 0; again < 2 && isLagOnly(verdict); again += 1) verdict = await play(stage, attack, lastBefore);
+  return verdict;
+}
+
+function isLagOnly({ faults }: Verdict): boolean {
+  return faults.length === 1 && faults[0]?.startsWith(lagFault) === true;
+}
+
+const lagFault = "the host's event loop was kept";
 
 /** What the shared host does meanwhile is no concern of this attack. */
 async function playApart(stage: Stage, attack: Attack): Promise<Verdict> {
@@ -214,9 +232,8 @@ async function playApart(stage: Stage, attack: Attack): Promise<Verdict> {
 
 const unexpected = "the expected state is not there";
 
-async function play(stage: Stage, attack: Attack): Promise<Verdict> {
+async function play(stage: Stage, attack: Attack, lastBefore: number): Promise<Verdict> {
   const begun = performance.now();
-  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
   await stage.takeLoopLagMs();
   const [evidence, bystander] = await Promise.all([attempt(stage, attack), watchBystander(stage, attack)]);
   const loopLagMs = await stage.takeLoopLagMs().catch(() => Number.NaN);
@@ -263,7 +280,7 @@ async function watchBystander(stage: Stage, { hostStaysAwake }: Attack): Promise
 
 function judgeLag({ hostStaysAwake }: Attack, lagMs: number): string[] {
   if (hostStaysAwake !== true || lagMs < loopLagLimitMs) return [];
-  return [`the host's event loop was kept for ${Math.round(lagMs)} ms`];
+  return [`${lagFault} for ${Math.round(lagMs)} ms`];
 }
 
 /** What stands in the log, shortly; undefined when the wanted record does not come. */

@@ -1,6 +1,5 @@
 import { Registry } from "prom-client";
 
-import type { ApprovalDesk } from "../rights/approvals/approval-desk.ts";
 import { removeUnreferenced } from "../stores/blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
@@ -54,14 +53,12 @@ import { createInterventions } from "./turns/interventions.ts";
 import { createAnswers } from "./people/onboarding.ts";
 import { operationNeeds } from "./operations.ts";
 import { attachPlugins } from "./plugins/attach-plugins.ts";
-import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createWork, resume } from "./turns/queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
 import { openRunner } from "./turns/runner.ts";
 import { openProviderSet } from "./turns/turn-settings.ts";
 import { openSettings, type Settings } from "./settings/settings.ts";
 import { createProgress, createSigns } from "./turns/signs.ts";
-import type { Tasks } from "./capabilities/tasks.ts";
 
 export interface HostOptions extends FoundationOptions {
   /** Where whoever started the host talks to it; undefined: nobody does. */
@@ -126,7 +123,6 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const capabilities = createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openRunner(context, stack, { ...working, patient });
-  const memoryDesk = createMemoryDesk(context, capabilities.memories);
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
@@ -146,7 +142,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares, memoryDesk };
+  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares };
   const needs = { ...changing, ...asked, stop: stopAsked.resolve, intake: () => guard.state() };
   served.operations = operationNeeds(context, needs);
   stack.use(await openControl(context, served.operations));

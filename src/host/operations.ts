@@ -26,6 +26,7 @@ import type { Entrances } from "./entrances/entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
 import { webhooksOf } from "./capabilities/hooks.ts";
 import { createSkillList } from "./capabilities/skills.ts";
+import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { Tasks } from "./capabilities/tasks.ts";
@@ -56,7 +57,7 @@ export interface HostOperationOptions {
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
   readonly mcpDesk: OperationNeeds["mcp"];
-  readonly memoryDesk: OperationNeeds["memories"];
+  readonly memories: Parameters<typeof createMemoryDesk>[1];
   readonly providers: Pick<ProviderSet, "calibration">;
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
@@ -117,7 +118,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     watchDeltas: (group, signal) => context.deltas.read(group, signal),
-    memories: options.memoryDesk,
+    memories: createMemoryDesk(context, options.memories),
     skills: { list: createSkillList(context, () => options.groups.list()) },
     clock,
     forwardClock: context.forwardClock,

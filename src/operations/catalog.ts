@@ -25,7 +25,7 @@ import {
   removeGroup,
   type GroupReadingNeeds,
 } from "./groups/operations.ts";
-import { status, stop } from "./host/operations.ts";
+import { readStatus, stop } from "./host/operations.ts";
 import { buildImages, listImages, pruneImages } from "./images/operations.ts";
 import { listJobs, stopJob } from "./jobs/operations.ts";
 import { allowMcpTool, listMcpServers, testMcpServer } from "./mcp/operations.ts";
@@ -62,7 +62,7 @@ import { addWork, dropWork, listWork } from "./work/operations.ts";
 
 /** Every operation, the only place that names all of them. */
 export const operations = [
-  status,
+  readStatus,
   stop,
   applyConfig,
   diffConfig,

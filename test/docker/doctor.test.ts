@@ -14,7 +14,7 @@ import { readAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, CreateBody } from "../../src/sandbox/engine/engine.ts";
 import { openStore } from "../../src/stores/catalog.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { startControlledHost } from "../support/crabpot-control.ts";
 import { crabpot, crabpotProcess, jsonLines, newHome, withoutEngine } from "../support/crabpot.ts";
 
@@ -51,7 +51,7 @@ test("a running host is asked how it sees itself", async () => {
 
   const { results } = await diagnose(place.home, withoutEngine);
 
-  const { pid } = await host.client.call(status, {});
+  const { pid } = await host.client.call(readStatus, {});
   expect(results.at(-1)).toMatchObject({ check: "host", ok: true, detail: expect.stringContaining(`pid ${pid}`) });
 });
 

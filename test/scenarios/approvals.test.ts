@@ -5,7 +5,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { setForTest, shareModelHost } from "../support/shared-host.ts";
 import { answerApproval, showApproval } from "../../src/operations/approvals/operations.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { editSettings } from "../../src/operations/settings/operations.ts";
 import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
@@ -53,7 +53,7 @@ test("an approved command runs once, exactly as it was shown; until then nothing
   const asked = await card(group);
   const other = await hosts.group("working", () => ({ text: "working" })).ask("@crab hello");
   const listed = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
-  const found = await host.control.call(status, {});
+  const found = await host.control.call(readStatus, {});
   const waiting = await host.control.call(listTurns, { group: undefined, state: "running", limit: 20 });
   const allowed = await host.cli("approvals", "allow", asked.code.toLowerCase(), "--json");
   const answer = await group.replyTo(said.id);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -114,6 +114,12 @@ test("a group that came by a chat can be given every setting, durably and on rec
     expect(text).not.toMatch(/sk-club|sk-in-clear/);
 });
 
+/** At once: a host that looks meanwhile sees the one or the other. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
 test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {
   await using running = await startWithoutContainers(script, {
     groups: { home: { main: true } },
@@ -124,11 +130,11 @@ test("a group whose setting cannot be used any more is not served, is told of, a
   await host.control.call(setGroup, { name: "club", edits: [{ path: ["model"], value: "cheap" }] });
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
-  await writeFile(file, good.replace("cheap:", "other:"), { mode: 0o600 });
+  await replaceFile(file, good.replace("cheap:", "other:"));
   const wrong = await host.cli("config", "apply");
   const meanwhile = await host.ask("club", "@crab go");
   const notices = (await host.replies()).filter(({ group }) => group === "home").map(({ text }) => text);
-  await writeFile(file, good, { mode: 0o600 });
+  await replaceFile(file, good);
   await host.end("SIGTERM");
   const offline = await host.cli("config", "unset", "models.routes.cheap");
   const noHost = await host.cli("groups", "set", "club", "trigger", "always");

@@ -16,7 +16,7 @@ import { modelKey, startModelHost } from "../support/model-host.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";
 import { tailEvents } from "../../src/operations/events/operations.ts";
 import { addGroup } from "../../src/operations/groups/operations.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { listTurns } from "../../src/operations/turns/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
@@ -42,7 +42,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
   );
   const file = join(host.home, "groups", "office", "HEARTBEAT.md");
   const control = new HostClient(homePaths(host.home).controlSocket);
-  const next = async () => (await control.call(status, {})).nextHeartbeat;
+  const next = async () => (await control.call(readStatus, {})).nextHeartbeat;
   let groups = 0;
   /** The next moment has come, and the host looks at once, as it does for each new group. */
   const beat = async () => {

@@ -8,7 +8,7 @@ import type { TestHost } from "../support/host.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 
 const megabyte = 1024 * 1024;
 const hosts = shareModelHost({ groups: { held: {}, stopping: {} }, withoutContainers: "all" });
@@ -18,7 +18,7 @@ async function readiness(host: TestHost): Promise<{ ready: boolean; reasons: str
 }
 
 async function intakeOf(host: TestHost): Promise<object> {
-  return (await host.control.call(status, {})).intake;
+  return (await host.control.call(readStatus, {})).intake;
 }
 
 /** Ids in the order in which they were answered, as often as they were. */

@@ -10,7 +10,7 @@ import type { TestHost } from "../support/host.ts";
 import { newestTurn, recordsOf } from "../support/host-records.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { stopSession } from "../../src/operations/sessions/operations.ts";
 import { editSettings } from "../../src/operations/settings/operations.ts";
 import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
@@ -250,7 +250,7 @@ test("a refused mount is told at start, in the status and to the agent, until it
   const group = hosts.group("refused", ({ system }) => ({
     text: /^- not .*$/m.exec(system)?.[0] ?? "nothing is refused",
   }));
-  const refusedMounts = async () => (await host.control.call(status, {})).refusedMounts;
+  const refusedMounts = async () => (await host.control.call(readStatus, {})).refusedMounts;
 
   const atStart = host.output.join("");
   const before = await refusedMounts();

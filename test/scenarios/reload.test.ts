@@ -11,7 +11,7 @@ import { eventsOf, recordsOf } from "../support/host-records.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { applyConfig } from "../../src/operations/settings/operations.ts";
 
 type Settings = Record<string, Record<string, unknown>>;
@@ -36,7 +36,7 @@ function withSecret(value: string): object {
 }
 
 async function statusOf({ control }: TestHost) {
-  return (await control.call(status, {})).config;
+  return (await control.call(readStatus, {})).config;
 }
 
 /** The configuration is put back when the test is over. */
@@ -198,7 +198,7 @@ test("files that are written in steps, and again and again, end with what was wr
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await host.control.call(applyConfig, {});
-  const name = async () => (await host.control.call(status, {})).assistant;
+  const name = async () => (await host.control.call(readStatus, {})).assistant;
   const [applied, refused] = [await newEvents(host, "config.applied"), await newEvents(host, "config.refused")];
 
   await writeFile(file, "");

@@ -8,7 +8,7 @@ import { eventsOf } from "../support/host-records.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { skillRepository } from "../support/skill-repository.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 
 test("a host asks the source of a skill when its week is over, tells a main group of another version once, and installs nothing", async () => {
   await using folder = await temporaryFolder();
@@ -19,7 +19,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   const { host } = running;
   const week = { version: 1, next: "2020-01-01T00:00:00.000Z", isAnnounced: true };
   await writeFile(join(host.home, "skill-sync.json"), JSON.stringify(week));
-  const statusOf = async () => (await host.control.call(status, {})).outdatedSkills;
+  const statusOf = async () => (await host.control.call(readStatus, {})).outdatedSkills;
   const synced = () => eventsOf(host, "skills.synced");
 
   const before = await statusOf();

@@ -76,7 +76,7 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
     "schedule_task",
     { prompt: "look", cron: "0 9 * * 1-5", name: "morning", timezone: "Europe/Paris" },
   ]);
-  const id = /t[0-9a-f]{8}/.exec(scheduled)?.[0] ?? "";
+  const id = /t[0-9a-f]{12}/.exec(scheduled)?.[0] ?? "";
 
   const told = await askFor(
     group,

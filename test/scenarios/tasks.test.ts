@@ -10,7 +10,7 @@ import { startModelHost, startWithoutContainers } from "../support/model-host.ts
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { listTasks, taskHistory } from "../../src/operations/tasks/operations.ts";
 
@@ -146,7 +146,7 @@ test("a task that comes due while the engine is away, and the host is killed mea
   host.launch();
   await expect
     .poll(() =>
-      host.control.call(status, {}).then(
+      host.control.call(readStatus, {}).then(
         () => true,
         () => false,
       ),

@@ -8,7 +8,7 @@ import { recordsOf } from "../support/host-records.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-import { status } from "../../src/operations/host/operations.ts";
+import { readStatus } from "../../src/operations/host/operations.ts";
 import { listOutbox } from "../../src/operations/outbox/operations.ts";
 import { applyConfig } from "../../src/operations/settings/operations.ts";
 import { listTurns } from "../../src/operations/turns/operations.ts";
@@ -120,7 +120,7 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   host.launch();
   await expect
     .poll(() =>
-      host.control.call(status, {}).then(
+      host.control.call(readStatus, {}).then(
         () => true,
         () => false,
       ),
@@ -153,7 +153,7 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
 
 test("a webhook may be for a group that was added at run time; when the group is gone, whoever signs is told, and the operator sees it", async () => {
   const { host } = hosts.group("late", echo);
-  const { hooksWithoutGroup } = await host.control.call(status, {});
+  const { hooksWithoutGroup } = await host.control.call(readStatus, {});
   const early = await call(host, "early", { hook: "early" });
 
   await host.cli("groups", "add", "late", "--channel", "http", "--chat", "late");

@@ -88,7 +88,8 @@ export class TaskBook {
     requireNotSooner(timing, maker);
     const prompt = readPrompt(wanted.prompt);
     const task: NewTask = {
-      id: `t${randomBytes(4).toString("hex")}`,
+      // As long as 10,000 tasks need, of which no two may have the same.
+      id: `t${randomBytes(6).toString("hex")}`,
       // One of several agents does itself what it plans; a single one may be another one by then.
       group: { name, channel, chat, ...(agents && agent !== undefined && { agent }) },
       name: readName(wanted.name ?? prompt),

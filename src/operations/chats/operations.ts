@@ -66,8 +66,6 @@ const pairingView = z.strictObject({
   expiresAt: time,
 });
 
-export type PairingView = z.infer<typeof pairingView>;
-
 const admitted = z.strictObject({
   approved: z.string().describe("The code"),
   group: z.string(),

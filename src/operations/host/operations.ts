@@ -107,7 +107,7 @@ export interface StopNeeds {
   readonly stop: () => void;
 }
 
-export const status = defineOperation<StatusNeeds>()({
+export const readStatus = defineOperation<StatusNeeds>()({
   name: "status",
   summary: "show how the running host is doing",
   input: nothing,

@@ -112,18 +112,18 @@ function parsePerson(id: string): MemberId {
 }
 
 async function peopleOf({ store, people }: PeopleNeeds, group: Group): Promise<PersonView[]> {
-  const { name, channel } = group;
-  const seen = await store.chats.members(name);
+  const { name: groupName, channel } = group;
+  const seen = await store.chats.members(groupName);
   const names = new Map(seen.map((sender) => [sender.id, sender.name]));
   const ids = new Set<string>();
-  for (const key of people.named(name)) {
+  for (const key of people.named(groupName)) {
     const who = parseMemberKey(key);
     if (who?.channel === channel) ids.add(seenAs(people, who, names) ?? who.id);
   }
   for (const id of names.keys()) ids.add(id);
   return [...ids].map((id) => {
     const { role, why, person } = people.standingOf(group, { channel, id });
-    return { id: memberKey({ channel, id }), name: names.get(id), person, group: name, role, why };
+    return { id: memberKey({ channel, id }), name: names.get(id), person, group: groupName, role, why };
   });
 }
 

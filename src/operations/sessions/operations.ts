@@ -33,8 +33,6 @@ const sessionView = z.strictObject({
     .optional(),
 });
 
-export type SessionView = z.infer<typeof sessionView>;
-
 export const listSessions = defineOperation<SessionReadingNeeds>()({
   name: "sessions.list",
   summary: "list sessions and their containers",

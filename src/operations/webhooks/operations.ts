@@ -86,8 +86,8 @@ export function viewWebhooks({ webhooks, groups }: WebhookNeeds): WebhookView[] 
 }
 
 async function callWebhook(needs: WebhookNeeds, hook: string, body: string): Promise<WebhookTest> {
-  const { list, sign } = needs.webhooks;
-  const secret = list().find((each) => each.name === hook)?.secret;
+  const { webhooks } = needs;
+  const secret = webhooks.list().find((each) => each.name === hook)?.secret;
   const url = viewWebhooks(needs).find((each) => each.name === hook)?.url;
   if (secret === undefined) {
     throw new AppError("not_found", `There is no webhook "${hook}".`, { fix: ownCommand("hooks list") });
@@ -97,7 +97,7 @@ async function callWebhook(needs: WebhookNeeds, hook: string, body: string): Pro
   const bytes = Buffer.from(body);
   const headers = {
     "content-type": "text/plain",
-    "x-crabpot-signature": sign(secret, bytes),
+    "x-crabpot-signature": webhooks.sign(secret, bytes),
     "x-crabpot-delivery": `test-${randomUUID()}`,
   };
   const signal = AbortSignal.timeout(timeoutMs);

@@ -4,7 +4,7 @@ import { byMessage, finished, say, step } from "../../contracts/store-setup.ts";
 import { startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { listGroups } from "../../../src/operations/groups/operations.ts";
-import { status } from "../../../src/operations/host/operations.ts";
+import { readStatus } from "../../../src/operations/host/operations.ts";
 import { retryTurn } from "../../../src/operations/turns/operations.ts";
 
 test("what another chat has left under a group's name is neither counted nor retried", async () => {
@@ -25,7 +25,7 @@ test("what another chat has left under a group's name is neither counted nor ret
     code: "conflict",
     message: 'Turn t belongs to the chat "before" on channel whatsapp; the group "main" is another chat by now.',
   });
-  expect((await client.call(status, {})).waiting).toEqual([]);
+  expect((await client.call(readStatus, {})).waiting).toEqual([]);
   expect(await store.messages.ofTurn("t")).toMatchObject([{ state: "answered" }]);
 });
 

@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { HostClient } from "../../../src/surfaces/cli/host-client.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { status } from "../../../src/operations/host/operations.ts";
+import { readStatus } from "../../../src/operations/host/operations.ts";
 import { addGroup, listGroups, removeGroup } from "../../../src/operations/groups/operations.ts";
 import { listSessions, stopSession } from "../../../src/operations/sessions/operations.ts";
 import { addWork, dropWork } from "../../../src/operations/work/operations.ts";
@@ -59,7 +59,7 @@ test("the socket of a dead host is replaced", async () => {
 
   await using host = await startControlledHost(folder.path);
 
-  await expect(host.client.call(status, {})).resolves.toMatchObject({ version: "1.2.3" });
+  await expect(host.client.call(readStatus, {})).resolves.toMatchObject({ version: "1.2.3" });
 });
 
 test("a second host in the same home is refused, and the first one stays reachable", async () => {
@@ -68,7 +68,7 @@ test("a second host in the same home is refused, and the first one stays reachab
 
   await expect(startControlledHost(folder.path)).rejects.toMatchObject({ code: "host_running" });
 
-  await expect(first.client.call(status, {})).resolves.toMatchObject({ pid: process.pid });
+  await expect(first.client.call(readStatus, {})).resolves.toMatchObject({ pid: process.pid });
 });
 
 test("something else in the socket's place is not removed", async () => {
@@ -87,21 +87,21 @@ test("a home with a path too long for a socket works all the same", async () => 
   await mkdir(home, { recursive: true });
   await using host = await startControlledHost(home);
 
-  await expect(host.client.call(status, {})).resolves.toMatchObject({ home });
+  await expect(host.client.call(readStatus, {})).resolves.toMatchObject({ home });
 });
 
 test("without a host, the client says that none is running", async () => {
   await using folder = await temporaryFolder();
-  await expect(new HostClient(socketOf(folder.path)).call(status, {})).rejects.toMatchObject({
+  await expect(new HostClient(socketOf(folder.path)).call(readStatus, {})).rejects.toMatchObject({
     code: "no_host",
     exitCode: 4,
   });
 
   await using host = await startControlledHost(folder.path);
   await rm(socketOf(folder.path));
-  await expect(host.client.call(status, {})).rejects.toMatchObject({ code: "no_host" });
+  await expect(host.client.call(readStatus, {})).rejects.toMatchObject({ code: "no_host" });
   const longHome = join(folder.path, "a".repeat(120), "control.sock");
-  await expect(new HostClient(longHome).call(status, {})).rejects.toMatchObject({ code: "no_host" });
+  await expect(new HostClient(longHome).call(readStatus, {})).rejects.toMatchObject({ code: "no_host" });
 });
 
 test.for([

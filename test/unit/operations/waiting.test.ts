@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { crabpot } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { status } from "../../../src/operations/host/operations.ts";
+import { readStatus } from "../../../src/operations/host/operations.ts";
 import { listTurns, showTurn } from "../../../src/operations/turns/operations.ts";
 
 test("an operator sees what waits in each group, since when, and next to the turns of the group", async () => {
@@ -15,7 +15,7 @@ test("an operator sees what waits in each group, since when, and next to the tur
   for (const id of ["1", "2"])
     await host.store.messages.insert({ ...message, id }, { group: "main", state: "waiting", at });
 
-  const found = await host.client.call(status, {});
+  const found = await host.client.call(readStatus, {});
   const [turn] = await host.client.call(listTurns, { limit: 5 });
   const report = await host.client.call(showTurn, { id: "t1", maxChars: 100 });
   const shown = [

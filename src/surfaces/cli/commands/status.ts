@@ -5,7 +5,7 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatDuration, formatTime } from "../formats.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
-import { type HostStatus, status as readStatus } from "../../../operations/host/operations.ts";
+import { type HostStatus, readStatus } from "../../../operations/host/operations.ts";
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {

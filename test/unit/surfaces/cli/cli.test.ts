@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { addFailedTurn, startControlledHost } from "../../../support/crabpot-control.ts";
 import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
-import { status } from "../../../../src/operations/host/operations.ts";
+import { readStatus } from "../../../../src/operations/host/operations.ts";
 
 const requestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 1_000 };
 
@@ -226,7 +226,7 @@ describe("with a running host", () => {
     const json = await crabpot(place, "status", "--json");
     const plain = await crabpot(place, "status");
 
-    const { pid, home } = await host.client.call(status, {});
+    const { pid, home } = await host.client.call(readStatus, {});
     expect(jsonLines(json.stdout)).toMatchObject([{ pid, home, engine: { ok: true }, intake: { open: true } }]);
     expect(plain.stdout).toMatch(/^models +offline\/scripted$/m);
     expect(plain.stdout).toMatch(

@@ -11,7 +11,7 @@ import type { CommandContext } from "../../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
-import { type HostStatus, status as readStatus } from "../../../../operations/host/operations.ts";
+import { type HostStatus, readStatus } from "../../../../operations/host/operations.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {

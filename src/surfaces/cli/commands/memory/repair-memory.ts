@@ -7,7 +7,7 @@ import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";
 import { pathOfMemory } from "./open-memory.ts";
-import { status } from "../../../../operations/host/operations.ts";
+import { readStatus } from "../../../../operations/host/operations.ts";
 
 /** Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a host runs. */
 export async function repairIfDamaged(context: CommandContext, group: string): Promise<Salvaged | undefined> {
@@ -36,7 +36,7 @@ export function describeRepair({ items, isFromStart, aside }: Salvaged): string 
 
 async function isHostRunning(context: CommandContext): Promise<boolean> {
   try {
-    await context.call(status, {});
+    await context.call(readStatus, {});
     return true;
   } catch (error) {
     if (isWithoutHost(error)) return false;
