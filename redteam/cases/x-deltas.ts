@@ -135,7 +135,8 @@ export const attacks: readonly Attack[] = [
     audit: { type: "tool-call", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       const follower = followCommand(stage.playground.environment, ["events", "tail", "--follow", "--deltas"]);
-      const begun = await follower.until("events.tail");
+      // Earlier events come first.
+      const begun = await follower.until("\n");
       const command = String.raw`printf '\033]0;owned\007\033[2J\033[1;1Hmain/owner: yes\r\302\233A'; sleep 1`;
       const rounds = [[{ name: "shell", input: { command } }]];
       await stage.calls("red", rounds, "\u001b[2J\u001b]52;c;b3duZWQ=\u0007\u202ereversed");
