@@ -56,7 +56,7 @@ const interfaces = [
 
 /** Outside packages that a folder may import; absent = any. */
 const allowedPackages: Record<string, RegExp> = {
-  "src/lib": /^(node:|pino|get-east-asian-width$)/,
+  "src/lib": /^(node:|pino|get-east-asian-width$|diff$|lru-cache$)/,
   "src/domain": /^$/,
   "src/protocol": /^(zod$|node:)/,
   "container/agent": /^(zod$|node:)/,

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { Exposure } from "../domain/origin.ts";
@@ -5,7 +7,6 @@ import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
 import type { WebAbilities } from "../domain/web.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
-import { RecentMap } from "../lib/recent-map.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
@@ -92,7 +93,7 @@ interface Conversation {
 export class ConversationTools {
   readonly #options: ConversationToolsOptions;
   /** By session. */
-  readonly #known = new RecentMap<string, Conversation>(rememberedConversations);
+  readonly #known = new LRUCache<string, Conversation>({ max: rememberedConversations });
 
   constructor(options: ConversationToolsOptions) {
     this.#options = options;

@@ -1,5 +1,6 @@
+import { LRUCache } from "lru-cache";
+
 import type { Group } from "../domain/group.ts";
-import { RecentMap } from "../lib/recent-map.ts";
 import type { Tool } from "./catalog.ts";
 import type { ToolRegistry } from "./registry.ts";
 
@@ -29,7 +30,7 @@ export class GroupTools {
   readonly #shared: ToolRegistry;
   readonly #sources: readonly ToolSource[];
   /** By name, and by the agent at work of several. */
-  readonly #joined = new RecentMap<string, Joined>(rememberedGroups);
+  readonly #joined = new LRUCache<string, Joined>({ max: rememberedGroups });
 
   constructor(shared: ToolRegistry, sources: readonly ToolSource[]) {
     this.#shared = shared;

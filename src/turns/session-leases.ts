@@ -1,8 +1,8 @@
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 import type { Lease } from "../domain/lease.ts";
 import { toError } from "../lib/app-error.ts";
-import { RecentMap } from "../lib/recent-map.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -29,7 +29,7 @@ export class SessionLeases {
   readonly #owner: string;
   readonly #clock: Pick<Clock, "now">;
   readonly #logger: Logger;
-  readonly #known = new RecentMap<string, Lease>(rememberedLeases);
+  readonly #known = new LRUCache<string, Lease>({ max: rememberedLeases });
 
   constructor(options: {
     readonly leases: Pick<Store["leases"], "claim">;

@@ -1,7 +1,8 @@
+import { LRUCache } from "lru-cache";
+
 import type { Timing } from "../../domain/task.ts";
 import { leastGapMs } from "../../domain/task.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import { zoneClock } from "../../lib/time/zone-clock.ts";
 import { type NextShown, nextCron, parseCron } from "./cron.ts";
 
@@ -53,7 +54,7 @@ export async function dueTimes(timing: Timing, zone: string): Promise<(after: nu
 }
 
 const kept = 256;
-const patterns = new RecentMap<string, NextShown>(kept);
+const patterns = new LRUCache<string, NextShown>({ max: kept });
 
 async function cronOf(pattern: string): Promise<NextShown> {
   const known = patterns.get(pattern) ?? (await parseCron(pattern));

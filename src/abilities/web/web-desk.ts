@@ -1,7 +1,8 @@
+import { LRUCache } from "lru-cache";
+
 import type { FetchedPage, GroupWeb, WebUse } from "../../domain/web.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { ResolveHost } from "../../lib/http/address-guard.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { type Answer, fetchBytes } from "./fetch-bytes.ts";
 import { parseAddress, withoutQuery } from "./page-address.ts";
@@ -49,7 +50,7 @@ export class WebDesk {
   /** By group and use. */
   readonly #days = new Map<string, Promise<Day>>();
   /** By turn and use. */
-  readonly #turns = new RecentMap<string, number>(512);
+  readonly #turns = new LRUCache<string, number>({ max: 512 });
   /** Calls under way, by group. */
   readonly #open = new Map<string, number>();
 

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 import type { ChatFacts } from "../../channels/channel.ts";
@@ -27,7 +28,7 @@ interface ChatBookOptions {
 export class ChatBook implements AsyncDisposable {
   readonly #context: ChatBookOptions;
   readonly #groups: Pick<GroupRegistry, "find">;
-  readonly #members = new Map<string, NonNullable<ChatFacts["members"]>>();
+  readonly #members = new LRUCache<string, NonNullable<ChatFacts["members"]>>({ max: rememberedChats });
   #writing: Promise<void> = Promise.resolve();
 
   constructor(context: ChatBookOptions, groups: Pick<GroupRegistry, "find">) {
@@ -59,18 +60,11 @@ export class ChatBook implements AsyncDisposable {
   async #note(channel: string, { chat, title, members, left }: ChatFacts): Promise<void> {
     const { store, publish, clock } = this.#context;
     const group = this.#groups.find(channel, chat);
-    if (members) this.#remember(keyOf(channel, chat), members);
+    if (members) this.#members.set(keyOf(channel, chat), members);
     const wasLeft = (await store.chats.get(channel, chat))?.left === true;
     await store.chats.changed({ channel, chat, at: clock.now(), title, left, ...(group && { members }) });
     if (left !== true || wasLeft) return;
     await publish({ type: "chat.left", group: group?.name, actor: "host", data: { channel, chat } });
-  }
-
-  #remember(key: string, members: NonNullable<ChatFacts["members"]>): void {
-    this.#members.delete(key);
-    this.#members.set(key, members);
-    const [oldest] = this.#members.keys();
-    if (this.#members.size > rememberedChats && oldest !== undefined) this.#members.delete(oldest);
   }
 }
 

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import type { Group } from "../../domain/group.ts";
 import type { IncomingMessage } from "../../domain/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -48,7 +50,7 @@ export class DayBudgets {
   readonly #store: Pick<Store["intake"], "ofDay">;
   readonly #budgets: () => { readonly group: DayBudget; readonly member: DayBudget };
   readonly #clock: Pick<Clock, "now">;
-  readonly #used = new Map<string, Promise<Used>>();
+  readonly #used = new LRUCache<string, Promise<Used>>({ max: rememberedAccounts });
   #day = "";
 
   constructor(
@@ -112,11 +114,9 @@ export class DayBudgets {
     this.#day = day;
     const key = `${account.kind} ${account.name}`;
     const known = this.#used.get(key);
-    this.#used.delete(key);
-    const used = known ?? this.#load(day, account, key);
+    if (known) return known;
+    const used = this.#load(day, account, key);
     this.#used.set(key, used);
-    const [oldest] = this.#used.keys();
-    if (this.#used.size > rememberedAccounts && oldest !== undefined) this.#used.delete(oldest);
     return used;
   }
 

@@ -1,4 +1,4 @@
-import { RecentMap } from "../recent-map.ts";
+import { LRUCache } from "lru-cache";
 
 const fields = {
   hourCycle: "h23",
@@ -14,7 +14,7 @@ const fields = {
 const stepMs = 15 * 60_000;
 
 const kept = 256;
-const clocks = new RecentMap<string, ZoneClock>(kept);
+const clocks = new LRUCache<string, ZoneClock>({ max: kept });
 
 /** The clock of this zone, made once: that takes longer than what is done with it. Throws a RangeError for a zone that there is not. */
 export function zoneClock(zone: string): ZoneClock {

@@ -1,9 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
+import { LRUCache } from "lru-cache";
+
 import { CappedFile } from "../../lib/files/capped-file.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 import { nextClosingName, sessionLogFile } from "./log-names.ts";
 import { shorten, visible } from "../../lib/text/visible.ts";
@@ -134,7 +135,7 @@ export class SessionLogs {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #settings: SessionLogSettings;
-  readonly #logs = new RecentMap<string, SessionLog>(rememberedLogs);
+  readonly #logs = new LRUCache<string, SessionLog>({ max: rememberedLogs });
 
   /** `folder` holds the sessions' folders: `<home>/sessions`. */
   constructor(folder: string, clock: Clock, settings: SessionLogSettings = {}) {

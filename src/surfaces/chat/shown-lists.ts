@@ -1,4 +1,4 @@
-import { RecentMap } from "../../lib/recent-map.ts";
+import { LRUCache } from "lru-cache";
 
 /** Lists that are known at once; the one that nobody has used for longest is forgotten first. */
 const mostLists = 512;
@@ -16,7 +16,7 @@ export interface ShownItem {
  * never means what has come into its place since. Kept in memory: after a restart the list has to be shown again.
  */
 export class ShownLists {
-  readonly #lists = new RecentMap<string, readonly ShownItem[]>(mostLists);
+  readonly #lists = new LRUCache<string, readonly ShownItem[]>({ max: mostLists });
 
   shown(chat: string, asker: string, items: readonly ShownItem[]): void {
     for (const key of [keyOf(chat, asker), keyOf(chat)]) this.#lists.set(key, items);

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import { planCut, planEviction, tokensOf } from "../context/compaction/cut.ts";
 import { identifiersToKeep } from "../context/compaction/identifiers.ts";
 import { contextLimits, type ContextLimits } from "../context/compaction/limits.ts";
@@ -13,7 +15,6 @@ import type { NewSummary } from "../../domain/summary.ts";
 import type { Step } from "../../domain/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/store.ts";
 import { askUntilItFits } from "../conversation/ask-until-it-fits.ts";
@@ -75,7 +76,7 @@ interface Written {
 export class Compactor {
   readonly #options: CompactorOptions;
   /** When a model could not be asked last, by session: it is not asked again at each turn. */
-  readonly #failedAt = new RecentMap<string, number>(rememberedFailures);
+  readonly #failedAt = new LRUCache<string, number>({ max: rememberedFailures });
 
   constructor(options: CompactorOptions) {
     this.#options = options;

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import { coverStep } from "../context/compaction/show-cover.ts";
 import { tokensOf } from "../context/compaction/cut.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
@@ -5,7 +7,6 @@ import type { ToolDefinition } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Summary } from "../../domain/summary.ts";
 import type { Step } from "../../domain/turn.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import type { Store } from "../../stores/store.ts";
 import type { Clearing } from "../conversation/clearing.ts";
 import type { ConversationPrompts } from "../conversation/conversation-prompts.ts";
@@ -63,7 +64,7 @@ export class ShownConversations {
   /** Where the window begins by now, of sessions as they were when their turn began. */
   readonly #windowStarts = new WeakMap<Session, number>();
   readonly #forks = new WeakMap<Session, ReturnType<ShownConversationsOptions["before"]>>();
-  readonly #covers = new RecentMap<string, KnownCover>(rememberedCovers);
+  readonly #covers = new LRUCache<string, KnownCover>({ max: rememberedCovers });
 
   constructor(options: ShownConversationsOptions) {
     this.#options = options;

@@ -1,6 +1,7 @@
+import { LRUCache } from "lru-cache";
+
 import type { ModelAnswer } from "../../domain/model.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import type { TurnScope } from "../turn-options.ts";
 
 /** Turns that are looked at together. */
@@ -39,7 +40,7 @@ interface Watched {
 /** Notices when what a vendor has just seen is not read from its cache: something at the beginning of the prompts changes then, and costs ten times as much. */
 export class CacheWatch {
   readonly #publish: Publish<"cache.missed">;
-  readonly #sessions = new RecentMap<string, Watched>(sessionsSeen);
+  readonly #sessions = new LRUCache<string, Watched>({ max: sessionsSeen });
 
   constructor(publish: Publish<"cache.missed">) {
     this.#publish = publish;

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
+import { LRUCache } from "lru-cache";
+
 import { describeChanges } from "../context/changes.ts";
 import type { PromptTexts } from "../context/prompt/sections.ts";
 import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
@@ -12,7 +14,6 @@ import type { Session, SessionKind } from "../../domain/session.ts";
 import type { SkillSummary } from "../../domain/skill.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { SessionStore } from "../../stores/session-store.ts";
 import type { NewStep } from "../../stores/store.ts";
@@ -58,7 +59,7 @@ export class ConversationPrompts {
   readonly #estimateTokens: (step: StepBody) => number;
   readonly #now: () => number;
   /** By session; nobody else writes them, but that erasing somebody's words removes them. */
-  readonly #known = new RecentMap<string, ConversationPrompt>(rememberedPrompts);
+  readonly #known = new LRUCache<string, ConversationPrompt>({ max: rememberedPrompts });
   readonly #rewrites: () => number;
   #lastRewrites = 0;
 

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 
+import { LRUCache } from "lru-cache";
+
 import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 
@@ -7,11 +9,10 @@ const mostVectors = 10_000;
 
 /** The vectors that were made last, by the digest of what they were made from: what is said again is not embedded again. */
 export class VectorCache {
-  readonly #vectors = new Map<string, Float32Array>();
-  readonly #most: number;
+  readonly #vectors: LRUCache<string, Float32Array>;
 
   constructor(most: number = mostVectors) {
-    this.#most = most;
+    this.#vectors = new LRUCache({ max: most });
   }
 
   get size(): number {
@@ -27,16 +28,9 @@ export class VectorCache {
     if (made.length !== missing.length || !made.every((vector) => isVector(vector, embedder))) throw spoilt(embedder);
     return keys.map((key, place) => {
       const vector = known[place] ?? made.shift() ?? new Float32Array(embedder.dimensions);
-      this.#keep(key, vector);
+      this.#vectors.set(key, vector);
       return vector;
     });
-  }
-
-  #keep(key: string, vector: Float32Array): void {
-    this.#vectors.delete(key);
-    this.#vectors.set(key, vector);
-    const [oldest] = this.#vectors.keys();
-    if (this.#vectors.size > this.#most && oldest !== undefined) this.#vectors.delete(oldest);
   }
 }
 

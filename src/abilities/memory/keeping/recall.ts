@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 import type { Group } from "../../../domain/group.ts";
@@ -5,7 +6,6 @@ import type { StoredMessage } from "../../../domain/message.ts";
 import { type Origin, sortOrigins } from "../../../domain/origin.ts";
 import type { Session } from "../../../domain/session.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
-import { RecentMap } from "../../../lib/recent-map.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
 import type { TurnStore } from "../../../stores/store.ts";
 import { originsOf } from "../item.ts";
@@ -56,9 +56,9 @@ type Place = {
 export class Recall {
   readonly #options: RecallOptions;
   /** What the model sees, by session. */
-  readonly #seen = new RecentMap<string, { readonly window: string; readonly sight: Sight }>(mostKnown);
+  readonly #seen = new LRUCache<string, { readonly window: string; readonly sight: Sight }>({ max: mostKnown });
   /** How it was looked up last, by memory: the next turn is likely to want it in the same way. */
-  readonly #ways = new RecentMap<string, Ahead>(mostKnown);
+  readonly #ways = new LRUCache<string, Ahead>({ max: mostKnown });
 
   constructor(options: RecallOptions) {
     this.#options = options;

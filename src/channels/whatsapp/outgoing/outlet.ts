@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/message.ts";
@@ -19,13 +20,15 @@ import type { Pacing } from "./pacing.ts";
 import type { Sent } from "./sent.ts";
 import { splitText } from "./split.ts";
 
+const remembered = 2_000;
+
 /** Where messages came from, to mark them as read when they are answered; and which of our messages is which. */
 export class Recent {
-  readonly #addresses = new Map<string, Arrival["address"]>();
-  readonly #seqs = new Map<string, number>();
+  readonly #addresses = new LRUCache<string, Arrival["address"]>({ max: remembered });
+  readonly #seqs = new LRUCache<string, number>({ max: remembered });
 
   noteArrival({ chat, id, address }: Arrival): void {
-    remember(this.#addresses, `${chat} ${id}`, address);
+    this.#addresses.set(`${chat} ${id}`, address);
   }
 
   /** Each one once. */
@@ -38,7 +41,7 @@ export class Recent {
   }
 
   noteSent(id: string, seq: number): void {
-    remember(this.#seqs, id, seq);
+    this.#seqs.set(id, seq);
   }
 
   /** Once for each message: every member's phone tells that it has arrived. */
@@ -47,14 +50,6 @@ export class Recent {
     this.#seqs.delete(id);
     return seq;
   }
-}
-
-const remembered = 2_000;
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > remembered && oldest !== undefined) map.delete(oldest);
 }
 
 export interface OutletOptions {
@@ -82,7 +77,7 @@ const captionChars = 1_000;
 export class WhatsAppOutlet {
   readonly #options: OutletOptions;
   /** The messages that say what the agent is doing. */
-  readonly #progress = new Map<string, { readonly message: string; readonly at: number }>();
+  readonly #progress = new LRUCache<string, { readonly message: string; readonly at: number }>({ max: remembered });
 
   constructor(options: OutletOptions) {
     this.#options = options;
@@ -118,7 +113,7 @@ export class WhatsAppOutlet {
       await this.#sendPassing(chat, { kind: "edit", message: shown.message, text });
     } else if (!over) {
       const message = await this.#sendPassing(chat, { kind: "text", text, mentions: [] });
-      if (message !== undefined) remember(this.#progress, id, { message, at: now });
+      if (message !== undefined) this.#progress.set(id, { message, at: now });
     }
   }
 
