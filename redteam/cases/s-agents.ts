@@ -184,6 +184,11 @@ export const attacks: readonly Attack[] = [
     audit: { type: "agent-end", where: ({ group, data }) => group === "red" && data["state"] === "cancelled" },
     hostStaysAwake: true,
     attempt: async (stage) => {
+      // At work whenever "/new" comes; all of the others may have ended at that moment, and nothing be cancelled.
+      const sleeper = stage.model.prepare({
+        rounds: [shell("until [ -e /workspace/scratch/go ]; do sleep 0.1; done")],
+      });
+      await stage.calls("red", [[spawn(sleeper, { background: true })]], "begun");
       // Its answer names the script, so the parent's turn that is told of it begins anew.
       const bomb = stage.model.prepare((self) => ({
         rounds: [Array.from({ length: 12 }, () => spawn(`${self} go on`, { background: true }))],
@@ -201,7 +206,7 @@ export const attacks: readonly Attack[] = [
       const over = await left();
       await stage.shell("red", "echo calm");
       const later = await left();
-      const holds = most > 0 && most <= 4 && over === 0 && later === 0;
+      const holds = most > 1 && most <= 4 && over === 0 && later === 0;
       return { seen: `at most ${most} at work, ${ran} on record, ${over + later} left after /new`, holds };
     },
   },
