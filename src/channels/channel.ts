@@ -53,12 +53,15 @@ export type AcceptMessage = (message: IncomingMessage) => Promise<Receipt>;
  */
 export type TakeReaction = (reaction: IncomingReaction) => Promise<Receipt>;
 
+/** States of a channel. */
+export const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
+
 /**
  * `connecting` (also while waiting for the next try), `open`, `degraded` (works partly), `conflict` (another session uses
  * the account), `logged-out` (has to be linked again), `closed` (ended or refused). `detail` says why.
  */
 export interface ChannelState {
-  readonly state: "connecting" | "open" | "degraded" | "conflict" | "logged-out" | "closed";
+  readonly state: (typeof channelStates)[number];
   readonly since: number;
   readonly detail?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ChannelState, LoginEvent, LoginOptions } from "../../channels/channel.ts";
+import { type ChannelState, channelStates, type LoginEvent, type LoginOptions } from "../../channels/channel.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation, defineStream } from "../define-operation.ts";
 import { list, name, nothing, time } from "../schemas.ts";
@@ -17,12 +17,10 @@ export interface ChannelNeeds {
   readonly channels: readonly OperableChannel[];
 }
 
-const states = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
-
 /** A channel and its state. */
 export const channelView = z.strictObject({
   name: z.string(),
-  state: z.enum(states),
+  state: z.enum(channelStates),
   since: time,
   detail: z.string().optional(),
 });
@@ -32,7 +30,7 @@ export type ChannelView = z.infer<typeof channelView>;
 const loginEvent: z.ZodType<LoginEvent> = z.union([
   z.strictObject({ qr: z.string() }),
   z.strictObject({ pairingCode: z.string() }),
-  z.strictObject({ state: z.enum(states), detail: z.string().optional() }),
+  z.strictObject({ state: z.enum(channelStates), detail: z.string().optional() }),
 ]);
 
 export const listChannels = defineOperation<ChannelNeeds>()({

@@ -1,12 +1,13 @@
 import * as z from "zod";
 
 import { erasedKinds, type ErasureView } from "../../domain/erasure.ts";
-import { type Group, unknownGroup } from "../../domain/group.ts";
+import type { Group } from "../../domain/group.ts";
 import type { Sender } from "../../domain/message.ts";
 import { type MemberId, memberKey, parseMemberKey } from "../../domain/person.ts";
 import { type Role, roles } from "../../domain/role.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation } from "../define-operation.ts";
+import { requireGroup } from "../require-group.ts";
 import { list, name } from "../schemas.ts";
 
 /** The parts that know people. */
@@ -65,13 +66,7 @@ export const listPeople = defineOperation<PeopleNeeds>()({
   offline: true,
   run: async (needs, { group: wanted }) => {
     const all = needs.groups.settings();
-    const groups = wanted === undefined ? all : all.filter((group) => group.name === wanted);
-    if (wanted !== undefined && groups.length === 0) {
-      throw unknownGroup(
-        wanted,
-        all.map((group) => group.name),
-      );
-    }
+    const groups = wanted === undefined ? all : [requireGroup(all, wanted)];
     return (await Promise.all(groups.map((group) => peopleOf(needs, group)))).flat();
   },
 });

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-import type { ChannelState, Receipt } from "../../channels/channel.ts";
+import { type ChannelState, channelStates, type Receipt } from "../../channels/channel.ts";
 import type { OutboxState } from "../../domain/message.ts";
 import type { ModelUsage } from "../../domain/model.ts";
 import type { TurnPhase, TurnState } from "../../domain/turn.ts";
@@ -40,8 +40,6 @@ export interface GaugeSources {
   readonly jobs: () => number;
   readonly channels: () => readonly { readonly name: string; state(): ChannelState }[];
 }
-
-const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
 
 const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const phaseSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { operations } from "../../operations/catalog.ts";
 import type { AnyOperation } from "../../operations/define-operation.ts";
+import { restRouteOf, type RestRoute } from "./rest-route.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -9,9 +10,8 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 export async function describeOperations(version: string): Promise<object> {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations as readonly AnyOperation[]) {
-    const [method, path] = operation.rest?.split(" ") ?? [];
-    if (method === undefined || path === undefined) continue;
-    (paths[`/v1${path}`] ??= {})[method.toLowerCase()] = describeOperation(operation, method, path);
+    const route = restRouteOf(operation);
+    if (route) (paths[`/v1${route.path}`] ??= {})[route.method.toLowerCase()] = describeOperation(operation, route);
   }
   return {
     openapi: "3.1.0",
@@ -22,7 +22,7 @@ export async function describeOperations(version: string): Promise<object> {
   };
 }
 
-function describeOperation(operation: AnyOperation, method: string, path: string): object {
+function describeOperation(operation: AnyOperation, { method, path, status }: RestRoute): object {
   const { name, summary, input, output, scope, listAs } = operation;
   const { properties = {}, required = [] } = toSchema(input, "input") as {
     readonly properties?: Record<string, JsonSchema>;
@@ -54,7 +54,7 @@ function describeOperation(operation: AnyOperation, method: string, path: string
       },
     }),
     responses: {
-      [name.endsWith(".add") ? "201" : "200"]: {
+      [status]: {
         description: summary,
         content: { "application/json": { schema: body } },
       },

@@ -7,6 +7,7 @@ import type { OperationNeeds } from "../../operations/catalog.ts";
 import type { AnyOperation } from "../../operations/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 import { errorBody } from "./errors.ts";
+import { restRouteOf } from "./rest-route.ts";
 
 export interface RestOptions {
   /** Undefined while the host is starting. */
@@ -44,12 +45,9 @@ async function answer({ needs, publish }: RestOptions, request: FastifyRequest, 
   const given = { ...(request.query as object), ...(request.body as object | undefined), ...found.parameters };
   const caller = { actor: addressActor(request.ip), scopes, publish, signal: ended.signal };
   const result = await invoke(found.operation, started, given, caller);
-  const { name, listAs } = found.operation;
+  const { listAs } = found.operation;
   const body = JSON.stringify(listAs === undefined ? result : { [listAs]: result });
-  return reply
-    .code(name.endsWith(".add") ? 201 : 200)
-    .type("application/json; charset=utf-8")
-    .send(body);
+  return reply.code(found.status).type("application/json; charset=utf-8").send(body);
 }
 
 /** Finds the operation at a path below `/v1`, with the parameters in it. */
@@ -57,11 +55,17 @@ function matchRest(
   operations: readonly AnyOperation[],
   method: string,
   path: string,
-): { readonly operation: AnyOperation; readonly parameters: Readonly<Record<string, string>> } | undefined {
+):
+  | {
+      readonly operation: AnyOperation;
+      readonly parameters: Readonly<Record<string, string>>;
+      readonly status: number;
+    }
+  | undefined {
   for (const operation of operations) {
-    const [wanted, template = ""] = operation.rest?.split(" ") ?? [];
-    const parameters = wanted === method ? matchPath(template, path) : undefined;
-    if (parameters) return { operation, parameters };
+    const route = restRouteOf(operation);
+    const parameters = route?.method === method ? matchPath(route.path, path) : undefined;
+    if (route && parameters) return { operation, parameters, status: route.status };
   }
   return undefined;
 }
