@@ -30,7 +30,7 @@ const programs: Readonly<Record<string, RegExp>> = {
   "container/reader": /^src\/(?:protocol\/pages\.ts|lib\/text\/own-elements\.ts)$/,
   // Attacks know what they attack from outside: where it lies, its records, the engine, the protocol.
   "redteam/suite":
-    /^src\/(?:lib|protocol|records\/audit|sandbox)\/|^src\/(?:config\/environment|domain\/packages)\.ts$/,
+    /^src\/(?:lib|protocol|records\/audit|sandbox)\/|^src\/(?:config\/environment|domain\/sandbox\/packages)\.ts$/,
   "redteam/cases": /^src\/(?:lib|protocol)\//,
 };
 
@@ -44,9 +44,9 @@ const shared: Readonly<Record<string, RegExp>> = {
 
 /** Files by which rooms know adapters. */
 const interfaces = [
-  "src/stores/session-store.ts",
-  "src/stores/store.ts",
-  "src/stores/usage-store.ts",
+  "src/stores/contract/session-store.ts",
+  "src/stores/contract/store.ts",
+  "src/stores/contract/usage-store.ts",
   "src/channels/channel.ts",
   "src/channels/define-channel.ts",
   "src/models/provider.ts",
@@ -153,7 +153,8 @@ test("an adapter does not know the catalog that lists it, nor anything outside i
   const violations = files.filter(({ from, to }) => {
     const adapter = adapterOf(from);
     if (adapter === undefined || to.startsWith(`${adapter}/`)) return false;
-    const isShared = dirname(to) === dirname(adapter) && !to.endsWith("/catalog.ts");
+    const isShared =
+      to.startsWith(`${dirname(adapter)}/`) && adapterOf(to) === undefined && !to.endsWith("/catalog.ts");
     return !isShared && !interfaces.includes(to) && !/^src\/(?:lib|domain)\//.test(to);
   });
 

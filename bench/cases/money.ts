@@ -5,7 +5,7 @@ import type { Client } from "../harness/client.ts";
 import { atMost, type Figure, figureOf } from "../harness/figure.ts";
 import { startHost } from "../harness/host.ts";
 
-/** Of OpenAI's, whose prices are those of `src/models/models.json`. */
+/** Of OpenAI's, whose prices are those of `src/models/knowledge/models.json`. */
 const model = "gpt-6.1-sol";
 /** What people say among themselves for one message that is for the agent, which makes ten with it. */
 const chatter = 9;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import pino from "pino";
 
-import type { NewTask } from "../../src/domain/task.ts";
+import type { NewTask } from "../../src/domain/work/task.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { Scheduler } from "../../src/abilities/tasks/scheduler.ts";
 import { openStore } from "../../src/stores/catalog.ts";

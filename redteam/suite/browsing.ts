@@ -1,5 +1,5 @@
 import { readEnvironment } from "../../src/config/environment.ts";
-import { browserVariant, packagesFor, sortPackages } from "../../src/domain/packages.ts";
+import { browserVariant, packagesFor, sortPackages } from "../../src/domain/sandbox/packages.ts";
 import { readAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { findPackageImage } from "../../src/sandbox/images/package-image.ts";
 import { nameOfPackages } from "../../src/sandbox/images/package-recipe.ts";

@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 
-import type { RemoteServer } from "../../src/domain/mcp-server.ts";
+import type { RemoteServer } from "../../src/domain/sandbox/mcp-server.ts";
 import { guardedFetch } from "../../src/lib/http/guarded-fetch.ts";
 import { Connection } from "../../src/abilities/mcp/connection/connection.ts";
 import { authorize, isOwnIssuer } from "../../src/abilities/mcp/http/authorize.ts";

@@ -1,4 +1,4 @@
-import type { Delta } from "../domain/delta.ts";
+import type { Delta } from "../domain/chats/delta.ts";
 import type {
   IncomingMessage,
   IncomingReaction,
@@ -7,7 +7,7 @@ import type {
   ProgressLine,
   Sender,
   Sign,
-} from "../domain/message.ts";
+} from "../domain/chats/message.ts";
 
 /** What became of a message that a channel handed over. The channel tells its peer "received" only after `stored`. */
 export type Receipt =

@@ -2,12 +2,12 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type * as z from "zod";
 
-import type { OutgoingMessage } from "../domain/message.ts";
+import type { OutgoingMessage } from "../domain/chats/message.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { DivertibleOutput } from "../lib/process/divertible-output.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
-import type { ChannelStateStore } from "../stores/store.ts";
+import type { ChannelStateStore } from "../stores/contract/store.ts";
 import type { Channel, Connector } from "./channel.ts";
 
 /** What a channel is like, known before it is opened; absent: no. */

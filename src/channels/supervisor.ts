@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 import type { Logger } from "pino";
 
-import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/chats/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
 import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import { channelDefinitions } from "../channels/catalog.ts";
-import { type MemberId, memberKey, parseMemberKey } from "../domain/person.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../domain/people/person.ts";
 import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
 import { AppError } from "../lib/app-error.ts";
 import { providerDefinitions } from "../models/catalog.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { StoredGroup } from "../domain/group.ts";
+import type { StoredGroup } from "../domain/chats/group.ts";
 import { checkBudgets } from "./checks/budget-checks.ts";
 import { crossCheck } from "./checks/cross-checks.ts";
 import type { EnvironmentVariables } from "./environment.ts";

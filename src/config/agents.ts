@@ -1,5 +1,5 @@
-import { type ActingAgent, agentFolder, type Group } from "../domain/group.ts";
-import { mainAgent } from "../domain/session.ts";
+import { type ActingAgent, agentFolder, type Group } from "../domain/chats/group.ts";
+import { mainAgent } from "../domain/turns/session.ts";
 import { entryOf } from "./groups.ts";
 import type { AgentSettings } from "./schema/agents.ts";
 import type { Config } from "./schema/config.ts";

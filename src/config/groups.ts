@@ -1,8 +1,14 @@
-import type { GroupNetwork } from "../domain/egress.ts";
-import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
-import { countPackages, type ImageWish, type PackageLists, packagesFor, sortPackages } from "../domain/packages.ts";
-import { mainAgent, type SessionVisibility } from "../domain/session.ts";
-import type { SkillChoice } from "../domain/skill.ts";
+import type { GroupNetwork } from "../domain/sandbox/egress.ts";
+import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/chats/group.ts";
+import {
+  countPackages,
+  type ImageWish,
+  type PackageLists,
+  packagesFor,
+  sortPackages,
+} from "../domain/sandbox/packages.ts";
+import { mainAgent, type SessionVisibility } from "../domain/turns/session.ts";
+import type { SkillChoice } from "../domain/sandbox/skill.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import { policyInEffect } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";

@@ -1,4 +1,4 @@
-import type { HeartbeatSettings } from "../domain/heartbeat.ts";
+import type { HeartbeatSettings } from "../domain/work/heartbeat.ts";
 import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 

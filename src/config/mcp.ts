@@ -1,4 +1,4 @@
-import type { RemoteServer, McpServer, StdioServer } from "../domain/mcp-server.ts";
+import type { RemoteServer, McpServer, StdioServer } from "../domain/sandbox/mcp-server.ts";
 import { AppError } from "../lib/app-error.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 import { nearest } from "../lib/text/nearest.ts";

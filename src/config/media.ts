@@ -1,5 +1,5 @@
-import { espeakPackages, type SpeechPlace } from "../domain/speech.ts";
-import type { TranscriberPlace } from "../domain/transcriber-place.ts";
+import { espeakPackages, type SpeechPlace } from "../domain/settings/speech.ts";
+import type { TranscriberPlace } from "../domain/settings/transcriber-place.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Adapters } from "./adapters.ts";
 import { packagesOf } from "./groups.ts";

@@ -1,4 +1,4 @@
-import type { EmbedderPlace } from "../domain/embedder-place.ts";
+import type { EmbedderPlace } from "../domain/settings/embedder-place.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Adapters } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";

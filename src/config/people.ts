@@ -1,5 +1,5 @@
-import { memberKey, type Members, type Person } from "../domain/person.ts";
-import type { Role } from "../domain/role.ts";
+import { memberKey, type Members, type Person } from "../domain/people/person.ts";
+import type { Role } from "../domain/people/role.ts";
 import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 

@@ -1,5 +1,5 @@
-import type { Rule, ToolPolicy } from "../domain/policy.ts";
-import { mainAgent } from "../domain/session.ts";
+import type { Rule, ToolPolicy } from "../domain/rights/policy.ts";
+import { mainAgent } from "../domain/turns/session.ts";
 import { agentOf } from "./agents.ts";
 import { entryOf, firstAgent } from "./groups.ts";
 import { presetByDefault } from "./policy-in-effect.ts";

@@ -1,4 +1,4 @@
-import type { GroupWeb } from "../domain/web.ts";
+import type { GroupWeb } from "../domain/settings/web.ts";
 import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 
 import { type Channel, type Found, SendError } from "../channels/channel.ts";
-import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
+import type { OutboxState, OutgoingMessage } from "../domain/chats/message.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import { type BackoffOptions, backoffMs } from "../lib/time/backoff.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
-import type { OutboxStore } from "../stores/store.ts";
+import type { OutboxStore } from "../stores/contract/store.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
 import type { QuoteOf } from "./quotes.ts";

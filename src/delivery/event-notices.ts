@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { EventType, HostEvent } from "../domain/events/event.ts";
-import { describePackages } from "../domain/packages.ts";
+import { describePackages } from "../domain/sandbox/packages.ts";
 import { formatUsd } from "../lib/text/format-usd.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import type { TellOperator } from "./operator-notices.ts";

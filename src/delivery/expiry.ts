@@ -1,4 +1,4 @@
-import type { OutgoingKind, OutgoingMessage } from "../domain/message.ts";
+import type { OutgoingKind, OutgoingMessage } from "../domain/chats/message.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,4 +1,4 @@
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { ownCommand } from "../lib/process/own-command.ts";

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 
 import type { Channel } from "../channels/channel.ts";
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../stores/contract/store.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** What the operator should know soon, in the host's words; the log and the audit log have it anyway. */

@@ -4,16 +4,16 @@ import { basename, join, posix } from "node:path";
 
 import type { Logger } from "pino";
 
-import { groupOfFolder } from "../domain/group.ts";
-import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
-import type { VoiceMessage } from "../domain/speech.ts";
+import { groupOfFolder } from "../domain/chats/group.ts";
+import type { OutgoingFile, OutgoingMessage } from "../domain/chats/message.ts";
+import type { VoiceMessage } from "../domain/settings/speech.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { formatBytes } from "../lib/text/bytes.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
-import type { OutboxStore } from "../stores/store.ts";
+import type { OutboxStore } from "../stores/contract/store.ts";
 import { sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
 export interface OutgoingFilesOptions {

@@ -1,6 +1,6 @@
 import type { Channel } from "../channels/channel.ts";
-import type { Group } from "../domain/group.ts";
-import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
+import type { Group } from "../domain/chats/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../domain/chats/message.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";

@@ -1,5 +1,5 @@
-import type { OutgoingMessage, OutgoingQuote, StoredMessage } from "../domain/message.ts";
-import type { MessageStore } from "../stores/store.ts";
+import type { OutgoingMessage, OutgoingQuote, StoredMessage } from "../domain/chats/message.ts";
+import type { MessageStore } from "../stores/contract/store.ts";
 
 /** What a platform shows of a quoted message is a line or two. */
 const quoteChars = 300;

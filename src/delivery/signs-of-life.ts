@@ -1,4 +1,4 @@
-import type { Sign } from "../domain/message.ts";
+import type { Sign } from "../domain/chats/message.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
 
 /** What a group is doing for somebody; undefined: nothing. */

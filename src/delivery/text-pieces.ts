@@ -1,4 +1,4 @@
-import { isSilent, maySilence } from "../domain/silence.ts";
+import { isSilent, maySilence } from "../domain/chats/silence.ts";
 import { SecretStream } from "../lib/secrets/secret-stream.ts";
 import type { SecretPatterns } from "../lib/secrets/secret-stream.ts";
 import { redactionMark } from "./redact.ts";

@@ -1,4 +1,4 @@
-import type { MemberId } from "./person.ts";
+import type { MemberId } from "./people/person.ts";
 
 /** What stands where words were that are gone. */
 export const erasedText = "[erased]";

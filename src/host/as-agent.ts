@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { agentNameOf, groupWithAgent } from "../config/agents.ts";
-import { agentFolder, type Group, workFolder } from "../domain/group.ts";
-import { agentOfSession, agentsOf, type Session } from "../domain/session.ts";
+import { agentFolder, type Group, workFolder } from "../domain/chats/group.ts";
+import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.ts";
 import type { AppContext } from "./context.ts";
 
 /**

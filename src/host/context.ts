@@ -17,7 +17,7 @@ import type { Metrics } from "../records/metrics/metrics.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
 import type { SessionLogs } from "../records/session-logs/session-log.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../stores/contract/store.ts";
 import type { Interception } from "./interception.ts";
 
 /** What nearly every part of the host is made with. */

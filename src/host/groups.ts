@@ -8,7 +8,7 @@ import { ensureGroupFolder } from "../config/home/group-folders.ts";
 import { configuredGroups, storedGroup } from "../config/groups.ts";
 import { describeFault, describeWarning } from "../config/loading/load.ts";
 import { findRenamedGroups } from "../config/checks/renamed-groups.ts";
-import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
+import type { Group, GroupChat, StoredGroup } from "../domain/chats/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";

@@ -27,7 +27,7 @@ import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
-import type { ProviderSet } from "../models/provider-set.ts";
+import type { ProviderSet } from "../models/routes/provider-set.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { createHostTools, type HostTools } from "./capabilities/group-tools.ts";

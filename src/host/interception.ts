@@ -4,7 +4,7 @@ import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Mailbox } from "../sandbox/pool/hot-container.ts";
 import type { Launcher } from "../sandbox/pool/launch.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../stores/contract/store.ts";
 
 /** Puts an entry into the audit log; resolves when it is on disk. */
 export type AppendToAudit = (entry: AuditEntry) => Promise<void>;

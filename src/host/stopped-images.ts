@@ -6,7 +6,7 @@ import type { Environment } from "../config/environment.ts";
 import { packagesOf } from "../config/groups.ts";
 import { homePaths, readInstance } from "../config/home/home.ts";
 import { loadConfig } from "../config/loading/load.ts";
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import { toError } from "../lib/app-error.ts";
 import type { ImageBuildView, ImageNeeds } from "../operations/images/operations.ts";
 import { openEngine, openImageBuilder } from "../sandbox/engine/catalog.ts";

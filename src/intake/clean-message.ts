@@ -1,4 +1,4 @@
-import type { IncomingMessage, Quote } from "../domain/message.ts";
+import type { IncomingMessage, Quote } from "../domain/chats/message.ts";
 
 const nameChars = 256;
 const quoteChars = 4_096;

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 
 import type { Logger } from "pino";
 
-import type { FetchedAttachment, HearSound, IncomingAttachment, Recording } from "../domain/message.ts";
+import type { FetchedAttachment, HearSound, IncomingAttachment, Recording } from "../domain/chats/message.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { formatBytes } from "../lib/text/bytes.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -13,7 +13,7 @@ import { HostileFolder } from "../lib/files/open-hostile-file.ts";
 import { giveFileTo, openFolderIn } from "../lib/files/shared-with-owner.ts";
 import { rejectAt } from "../lib/time/reject-at.ts";
 import { containerPaths } from "../protocol/paths.ts";
-import { originalBytes, originalTypes } from "../domain/part.ts";
+import { originalBytes, originalTypes } from "../domain/chats/part.ts";
 import { digestOfFile } from "../lib/files/file-digest.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 

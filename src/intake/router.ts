@@ -1,7 +1,7 @@
 import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
-import { memberActor } from "../domain/actor.ts";
+import { memberActor } from "../domain/people/actor.ts";
 import type { Publish } from "../domain/events/event.ts";
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type {
   FetchedAttachment,
   IncomingAttachment,
@@ -9,13 +9,13 @@ import type {
   MessageState,
   OutgoingDraft,
   StoredAttachment,
-} from "../domain/message.ts";
-import { agentsOf } from "../domain/session.ts";
+} from "../domain/chats/message.ts";
+import { agentsOf } from "../domain/turns/session.ts";
 import type { Hearing, JudgeHearing } from "../rights/people/hearing.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
-import type { Store } from "../stores/store.ts";
-import type { Role } from "../domain/role.ts";
+import type { Store } from "../stores/contract/store.ts";
+import type { Role } from "../domain/people/role.ts";
 import { type AddressOptions, addressRule } from "./addressing/address.ts";
 import { agentsMeant, type AgentsMeantOptions } from "./addressing/agents-meant.ts";
 import { cleanMessage } from "./clean-message.ts";

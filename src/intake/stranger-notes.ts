@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "../domain/message.ts";
+import type { IncomingMessage } from "../domain/chats/message.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../stores/contract/store.ts";
 
 /** Each may be a chat of its own, and with it a row that stays: about 12 MB of them. */
 const notesPerDay = 20_000;

@@ -1,7 +1,7 @@
 import type { IntakeState, Receipt, TakeReaction } from "../channels/channel.ts";
-import type { Group } from "../domain/group.ts";
-import type { IncomingReaction } from "../domain/message.ts";
-import type { Role } from "../domain/role.ts";
+import type { Group } from "../domain/chats/group.ts";
+import type { IncomingReaction } from "../domain/chats/message.ts";
+import type { Role } from "../domain/people/role.ts";
 import type { JudgeHearing } from "../rights/people/hearing.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
 

@@ -1,4 +1,4 @@
-import type { FetchedAttachment, IncomingMessage, StoredAttachment } from "../domain/message.ts";
+import type { FetchedAttachment, IncomingMessage, StoredAttachment } from "../domain/chats/message.ts";
 import { cleanMessage } from "./clean-message.ts";
 
 /** Does something come with the message that may hold words? */

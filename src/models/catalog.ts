@@ -2,7 +2,7 @@ import { systemClock } from "../lib/time/clock.ts";
 import { AppError } from "../lib/app-error.ts";
 import { anthropic } from "./anthropic/definition.ts";
 import type { ProviderDefinition, ProviderPorts, ProviderSettings } from "./define-provider.ts";
-import { LateProvider } from "./late-provider.ts";
+import { LateProvider } from "./routes/late-provider.ts";
 import { offline } from "./offline/definition.ts";
 import { openai } from "./openai/definition.ts";
 import { openAiPresets } from "./openai/presets.ts";

@@ -1,25 +1,32 @@
 import type { Logger } from "pino";
 
-import type { BudgetLimits } from "../domain/group.ts";
-import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
+import type { BudgetLimits } from "../domain/chats/group.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/turns/model.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
-import { reserveBudget } from "./budget.ts";
-import type { Reservation, UsageLedger } from "./budget.ts";
-import { type Budgets, callLimits, type CallLimits, limitsMoney, totalLimits, warnOfBudgets } from "./budget-limits.ts";
-import type { CircuitBreakers } from "./breaker.ts";
-import { imagesIn, withThoughtsOf } from "./call-messages.ts";
-import type { RefusedPrompt, TokenCalibration } from "./calibration.ts";
-import { cacheOf, costUsd, hasPrice } from "./capabilities.ts";
-import type { CacheTraits, CapabilityOverride } from "./capabilities.ts";
-import { withoutEchoes } from "./echoes.ts";
+import { reserveBudget } from "./costs/budget.ts";
+import type { Reservation, UsageLedger } from "./costs/budget.ts";
+import {
+  type Budgets,
+  callLimits,
+  type CallLimits,
+  limitsMoney,
+  totalLimits,
+  warnOfBudgets,
+} from "./costs/budget-limits.ts";
+import type { CircuitBreakers } from "./routes/breaker.ts";
+import { imagesIn, withThoughtsOf } from "./wire/call-messages.ts";
+import type { RefusedPrompt, TokenCalibration } from "./costs/calibration.ts";
+import { cacheOf, costUsd, hasPrice } from "./knowledge/capabilities.ts";
+import type { CacheTraits, CapabilityOverride } from "./knowledge/capabilities.ts";
+import { withoutEchoes } from "./wire/echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider, ProviderFailure, ProviderRequest } from "./provider.ts";
-import { retryDelayMs } from "./retry.ts";
-import { learnWindow, modelsOfRoute, type RouteModel } from "./route-models.ts";
-import type { Routes } from "./routes.ts";
+import { retryDelayMs } from "./routes/retry.ts";
+import { learnWindow, modelsOfRoute, type RouteModel } from "./routes/route-models.ts";
+import type { Routes } from "./routes/routes.ts";
 
 export interface ModelCall {
   readonly group: string;

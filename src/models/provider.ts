@@ -1,5 +1,5 @@
-import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
-import type { Effort } from "./routes.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/turns/model.ts";
+import type { Effort } from "./routes/routes.ts";
 
 /** One call. `system` is in sections, the stable part first; adapters may put a cache mark behind the first one. */
 export interface ProviderRequest {

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 
-import type { BudgetLimits } from "../domain/group.ts";
+import type { BudgetLimits } from "../domain/chats/group.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { AppError } from "../lib/app-error.ts";
-import { reserveUsd, type UsageLedger } from "./budget.ts";
-import { type Budgets, callLimits, limitsMoney, totalLimits, warnOfBudgets } from "./budget-limits.ts";
-import { type SoundAmount, type SoundPrice, soundPriceOf, soundUsd } from "./sound-price.ts";
+import { reserveUsd, type UsageLedger } from "./costs/budget.ts";
+import { type Budgets, callLimits, limitsMoney, totalLimits, warnOfBudgets } from "./costs/budget-limits.ts";
+import { type SoundAmount, type SoundPrice, soundPriceOf, soundUsd } from "./costs/sound-price.ts";
 
 export interface SoundCallsOptions {
   /** As it is configured at the moment. */

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { Actor } from "../domain/actor.ts";
+import type { Actor } from "../domain/people/actor.ts";
 
 /** What a caller must have: `read` looks at everything, `admin` changes it, too. */
 export type Scope = "read" | "admin";

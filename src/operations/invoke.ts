@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { Actor } from "../domain/actor.ts";
+import type { Actor } from "../domain/people/actor.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { AnyOperation, Operation, OperationCall, Recordable, Scope, StreamOperation } from "./define-operation.ts";

@@ -1,4 +1,4 @@
-import { type Group, unknownGroup } from "../domain/group.ts";
+import { type Group, unknownGroup } from "../domain/chats/group.ts";
 
 /** Throws `not_found` with the groups that there are. */
 export function requireGroup<Known extends Pick<Group, "name">>(groups: readonly Known[], name: string): Known {

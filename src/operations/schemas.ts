@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ReplyTarget } from "../domain/work.ts";
+import type { ReplyTarget } from "../domain/work/work.ts";
 
 /** Names, codes and ids. */
 export const name = z.string().min(1).max(256);

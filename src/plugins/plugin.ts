@@ -20,10 +20,10 @@ export type {
   OutgoingQuote,
   OutgoingReaction,
   ProgressLine,
-} from "../domain/message.ts";
-export type { ModelAnswer, ModelMessage } from "../domain/model.ts";
-export { describeParts, partsOf } from "../domain/part.ts";
-export type { Part } from "../domain/part.ts";
+} from "../domain/chats/message.ts";
+export type { ModelAnswer, ModelMessage } from "../domain/turns/model.ts";
+export { describeParts, partsOf } from "../domain/chats/part.ts";
+export type { Part } from "../domain/chats/part.ts";
 export { defineProvider } from "../models/define-provider.ts";
 export type { ProviderDefinition, ProviderPorts } from "../models/define-provider.ts";
 export { ToolError } from "../protocol/tools.ts";

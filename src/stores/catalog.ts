@@ -2,7 +2,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { AuditWitness, EventReader, StoreDefinition, StoreReader, StoreSettings } from "./define-store.ts";
 import type { HomeHolder, HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./contract/store.ts";
 
 /** Every kind of store; the first is that of a home. */
 const storeDefinitions: readonly StoreDefinition[] = [sqlite];

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
-import type { EventStore } from "./event-store.ts";
-import type { AuditIndex, Store } from "./store.ts";
+import type { EventStore } from "./contract/event-store.ts";
+import type { AuditIndex, Store } from "./contract/store.ts";
 
 /** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
 export interface StoreSettings {

@@ -5,8 +5,8 @@ import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
-import type { PrunedWindow } from "./retention-store.ts";
-import type { Store } from "./store.ts";
+import type { PrunedWindow } from "./contract/retention-store.ts";
+import type { Store } from "./contract/store.ts";
 
 export interface RetentionOptions {
   readonly store: {

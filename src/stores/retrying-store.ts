@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { isPassing, toError } from "../lib/app-error.ts";
 import { backoffMs } from "../lib/time/backoff.ts";
 import { sleep } from "../lib/time/sleep.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./contract/store.ts";
 
 const backoff = { firstMs: 100, longestMs: 2_000 };
 

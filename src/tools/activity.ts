@@ -1,4 +1,4 @@
-import type { ToolCall } from "../domain/model.ts";
+import type { ToolCall } from "../domain/turns/model.ts";
 import type { ToolRegistry } from "./registry.ts";
 
 export interface ActivityOptions {

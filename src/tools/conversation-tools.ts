@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 
-import type { Group } from "../domain/group.ts";
-import type { ToolCall, ToolDefinition } from "../domain/model.ts";
-import type { Exposure } from "../domain/origin.ts";
-import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
-import type { WebAbilities } from "../domain/web.ts";
+import type { Group } from "../domain/chats/group.ts";
+import type { ToolCall, ToolDefinition } from "../domain/turns/model.ts";
+import type { Exposure } from "../domain/people/origin.ts";
+import type { Provenance, ToolPolicy, Verdict } from "../domain/rights/policy.ts";
+import type { WebAbilities } from "../domain/settings/web.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
-import type { SessionStore } from "../stores/session-store.ts";
+import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 
-import type { FilledForm, FormRequest } from "../domain/form.ts";
-import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
-import type { VoiceMessage } from "../domain/speech.ts";
-import type { Origin } from "../domain/origin.ts";
-import type { Part } from "../domain/part.ts";
+import type { FilledForm, FormRequest } from "../domain/rights/form.ts";
+import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/chats/message.ts";
+import type { VoiceMessage } from "../domain/settings/speech.ts";
+import type { Origin } from "../domain/people/origin.ts";
+import type { Part } from "../domain/chats/part.ts";
 import type { SpeechPort } from "./chat/speech-port.ts";
 import type { MemoryPort } from "./memory/memory-port.ts";
 import type { ResultPort } from "./results/result-port.ts";

@@ -1,6 +1,6 @@
-import { sortOrigins } from "../domain/origin.ts";
-import type { Exposure, Origin } from "../domain/origin.ts";
-import type { ToolCall } from "../domain/model.ts";
+import { sortOrigins } from "../domain/people/origin.ts";
+import type { Exposure, Origin } from "../domain/people/origin.ts";
+import type { ToolCall } from "../domain/turns/model.ts";
 import { builtInTools } from "./catalog.ts";
 import type { Tool } from "./catalog.ts";
 import { findingTools } from "./finding/finding-tools.ts";

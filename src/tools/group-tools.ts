@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type { Tool } from "./catalog.ts";
 import type { ToolRegistry } from "./registry.ts";
 

@@ -1,8 +1,8 @@
-import type { ToolCall } from "../domain/model.ts";
-import type { CalledCommand, Risk, Provenance, Verdict } from "../domain/policy.ts";
+import type { ToolCall } from "../domain/turns/model.ts";
+import type { CalledCommand, Risk, Provenance, Verdict } from "../domain/rights/policy.ts";
 import { judgeCall } from "../rights/policy/judge.ts";
 import type { LookedAt } from "../rights/policy/judge.ts";
-import { roles } from "../domain/role.ts";
+import { roles } from "../domain/people/role.ts";
 import { toError } from "../lib/app-error.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import { abilityOf, asksAlways, policyFor } from "./registry.ts";

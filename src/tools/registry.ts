@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import type { ToolDefinition } from "../domain/model.ts";
-import { risks, type ToolPolicy } from "../domain/policy.ts";
-import type { WebAbilities } from "../domain/web.ts";
+import type { ToolDefinition } from "../domain/turns/model.ts";
+import { risks, type ToolPolicy } from "../domain/rights/policy.ts";
+import type { WebAbilities } from "../domain/settings/web.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../rights/policy/always-asked.ts";
 import { isAlwaysDenied } from "../rights/policy/judge.ts";

@@ -1,9 +1,9 @@
 import { posix } from "node:path";
 
-import { isAtLeastRisk, risks } from "../domain/policy.ts";
-import type { Risk } from "../domain/policy.ts";
-import { isProtectedFileName } from "../domain/protected-file.ts";
-import { looksLikeSecret } from "../domain/secret-name.ts";
+import { isAtLeastRisk, risks } from "../domain/rights/policy.ts";
+import type { Risk } from "../domain/rights/policy.ts";
+import { isProtectedFileName } from "../domain/rights/protected-file.ts";
+import { looksLikeSecret } from "../domain/settings/secret-name.ts";
 import { judgeCommand } from "../rights/policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { Tool } from "./catalog.ts";

@@ -1,8 +1,8 @@
-import type { LimitHit } from "../domain/limit.ts";
-import type { ModelAnswer, ToolResult } from "../domain/model.ts";
-import type { Exposure, Origin } from "../domain/origin.ts";
-import type { Part } from "../domain/part.ts";
-import type { Step } from "../domain/turn.ts";
+import type { LimitHit } from "../domain/turns/limit.ts";
+import type { ModelAnswer, ToolResult } from "../domain/turns/model.ts";
+import type { Exposure, Origin } from "../domain/people/origin.ts";
+import type { Part } from "../domain/chats/part.ts";
+import type { Step } from "../domain/turns/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { AgentToolResult } from "../protocol/messages.ts";
 import { takeResultParts } from "./steps/result-parts.ts";

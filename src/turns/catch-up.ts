@@ -1,7 +1,7 @@
-import type { Group } from "../domain/group.ts";
-import type { StepBody, Turn } from "../domain/turn.ts";
+import type { Group } from "../domain/chats/group.ts";
+import type { StepBody, Turn } from "../domain/turns/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import type { InterventionStore, SetAside, SetAsideWords } from "../stores/store.ts";
+import type { InterventionStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
 import { closingStep } from "./closing-step.ts";
 import { answering, draftFor } from "./turn-options.ts";
 

@@ -1,5 +1,5 @@
-import type { OutgoingDraft, OutgoingKind, StoredMessage } from "../domain/message.ts";
-import type { NewWork } from "../domain/work.ts";
+import type { OutgoingDraft, OutgoingKind, StoredMessage } from "../domain/chats/message.ts";
+import type { NewWork } from "../domain/work/work.ts";
 import { answering, type TurnScope } from "./turn-options.ts";
 
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */

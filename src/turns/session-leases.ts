@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
-import type { Lease } from "../domain/lease.ts";
+import type { Lease } from "../domain/turns/lease.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../stores/contract/store.ts";
 
 /** Longer than a host may be held up by anything but its end. */
 const ttlMs = 120_000;

@@ -1,4 +1,4 @@
-import type { TurnPhase, TurnTimes } from "../domain/turn.ts";
+import type { TurnPhase, TurnTimes } from "../domain/turns/turn.ts";
 
 /** Where the time of a turn goes. It is in one phase at any moment, so the phases add up to the whole. */
 export class TurnClock {

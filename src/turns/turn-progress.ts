@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 
 import { canonicalJson } from "../lib/canonical-json.ts";
-import type { LimitHit } from "../domain/limit.ts";
-import type { ToolCall, ToolResult } from "../domain/model.ts";
-import { describeParts, partsOf } from "../domain/part.ts";
-import type { StepBody } from "../domain/turn.ts";
+import type { LimitHit } from "../domain/turns/limit.ts";
+import type { ToolCall, ToolResult } from "../domain/turns/model.ts";
+import { describeParts, partsOf } from "../domain/chats/part.ts";
+import type { StepBody } from "../domain/turns/turn.ts";
 
 /** Times in a row that the same calls may give the same results. */
 const sameRounds = 5;

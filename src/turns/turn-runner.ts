@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import type { Group } from "../domain/group.ts";
-import type { StoredMessage } from "../domain/message.ts";
+import type { Group } from "../domain/chats/group.ts";
+import type { StoredMessage } from "../domain/chats/message.ts";
 import {
   type Addressee,
   addresseeOf,
@@ -11,15 +11,15 @@ import {
   mainSessionKeys,
   overlaps,
   type Session,
-} from "../domain/session.ts";
-import { isSilent } from "../domain/silence.ts";
-import type { Turn } from "../domain/turn.ts";
-import type { Cause, ReplyTarget } from "../domain/work.ts";
+} from "../domain/turns/session.ts";
+import { isSilent } from "../domain/chats/silence.ts";
+import type { Turn } from "../domain/turns/turn.ts";
+import type { Cause, ReplyTarget } from "../domain/work/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { backoffMs } from "../lib/time/backoff.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import { sleep } from "../lib/time/sleep.ts";
-import type { Place } from "../domain/place.ts";
+import type { Place } from "../domain/sandbox/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
@@ -27,7 +27,7 @@ import { closingStep } from "./closing-step.ts";
 import { failureOf, wordsForMembers } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
 import { collectIntake, unlessGone, workStep } from "./steps/turn-intake.ts";
-import type { NewStep } from "../stores/store.ts";
+import type { NewStep } from "../stores/contract/store.ts";
 import { draftFor, placeOf } from "./turn-options.ts";
 import type { NarrowedSettings, TurnOptions, TurnScope, TurnSettings } from "./turn-options.ts";
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import type { AcceptMessage, TakeReaction } from "../../src/channels/channel.ts";
-import type { IncomingMessage, IncomingReaction } from "../../src/domain/message.ts";
+import type { IncomingMessage, IncomingReaction } from "../../src/domain/chats/message.ts";
 import { type ChannelDriver, type ContractTraits, reply } from "./channel-setup.ts";
 
 /** What channels promise that tell who reacts to what. */

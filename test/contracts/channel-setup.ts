@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 
 import type { AcceptMessage, Channel } from "../../src/channels/channel.ts";
-import type { IncomingMessage, OutgoingMessage, Sender } from "../../src/domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sender } from "../../src/domain/chats/message.ts";
 
 /** Something that a member says, as the other side of a channel sends it. */
 interface Spoken {

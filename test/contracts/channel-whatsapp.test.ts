@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 
-import type { ChannelStateStore } from "../../src/stores/store.ts";
+import type { ChannelStateStore } from "../../src/stores/contract/store.ts";
 import { type FakeGroup, type FakeUser, shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { WhatsAppRig } from "../support/whatsapp-rig.ts";
 import { type ChannelDriver, testChannel } from "./channel.ts";

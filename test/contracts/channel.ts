@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../src/channels/channel.ts";
-import type { IncomingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage } from "../../src/domain/chats/message.ts";
 import { testReactions } from "./channel-reactions.ts";
 import { testVoice } from "./channel-voice.ts";
 import { type ChannelDriver, collect, type ContractTraits, reply, spoken, start } from "./channel-setup.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { ModelMessage, ToolDefinition } from "../../src/domain/model.ts";
-import type { BlobPart } from "../../src/domain/part.ts";
+import type { ModelMessage, ToolDefinition } from "../../src/domain/turns/model.ts";
+import type { BlobPart } from "../../src/domain/chats/part.ts";
 import type { Provider, ProviderRequest } from "../../src/models/provider.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({

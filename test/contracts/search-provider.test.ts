@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 
 import { expect, test } from "vitest";
 
-import { type SearchProviderName, searchProviders, type SearchSettings } from "../../src/domain/web.ts";
+import { type SearchProviderName, searchProviders, type SearchSettings } from "../../src/domain/settings/web.ts";
 import { searchWeb } from "../../src/abilities/web/search/search-web.ts";
 import { openWebSite } from "../support/web-site.ts";
 

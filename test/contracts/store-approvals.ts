@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { ApprovalAnswer, NewApproval } from "../../src/domain/approval.ts";
-import type { NewStep, Store } from "../../src/stores/store.ts";
+import type { ApprovalAnswer, NewApproval } from "../../src/domain/rights/approval.ts";
+import type { NewStep, Store } from "../../src/stores/contract/store.ts";
 import {
   draft,
   finished,

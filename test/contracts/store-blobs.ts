@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { BlobPart, Part } from "../../src/domain/part.ts";
-import { partsOf } from "../../src/domain/part.ts";
-import type { StepBody } from "../../src/domain/turn.ts";
-import { blobsOf } from "../../src/domain/turn.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { BlobPart, Part } from "../../src/domain/chats/part.ts";
+import { partsOf } from "../../src/domain/chats/part.ts";
+import type { StepBody } from "../../src/domain/turns/turn.ts";
+import { blobsOf } from "../../src/domain/turns/turn.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, finished, insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
 const contents = ["a cat", "a dog", "a bird"];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { GroupChat } from "../../src/domain/group.ts";
+import type { GroupChat } from "../../src/domain/chats/group.ts";
 import {
   finished,
   inChat,

@@ -2,7 +2,7 @@ import { assert, asyncProperty, integer } from "fast-check";
 import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../src/domain/events/event.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { type OpenStore, restartableStore } from "./store-setup.ts";
 
 function left(chat: string, group?: string): NewEvent {

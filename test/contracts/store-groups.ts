@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pairingLifetimeMs, type StoredGroup } from "../../src/domain/group.ts";
+import { pairingLifetimeMs, type StoredGroup } from "../../src/domain/chats/group.ts";
 import { draft, insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
 const family: StoredGroup = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { IntakeCharge } from "../../src/stores/intake-store.ts";
+import type { IntakeCharge } from "../../src/stores/contract/intake-store.ts";
 import { type OpenStore, restartableStore, say } from "./store-setup.ts";
 
 const day = "2026-01-15";

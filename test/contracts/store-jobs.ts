@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { NewJob } from "../../src/domain/job.ts";
-import type { NewWork } from "../../src/domain/work.ts";
+import type { NewJob } from "../../src/domain/work/job.ts";
+import type { NewWork } from "../../src/domain/work/work.ts";
 import { insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
 const main = "main:terminal:chat";

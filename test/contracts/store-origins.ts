@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { Exposure, Origin } from "../../src/domain/origin.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Exposure, Origin } from "../../src/domain/people/origin.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, type OpenStore, restartableStore, say, step } from "./store-setup.ts";
 
 function exposure(origins: readonly Origin[], folder: "reads" | "writes" | "none" = "none"): Exposure {

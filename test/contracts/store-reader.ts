@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { StoreReader } from "../../src/stores/define-store.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { byMessage, draft, inChat, insert, type OpenStore, restartableStore, step } from "./store-setup.ts";
 

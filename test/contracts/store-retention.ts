@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { MessageState } from "../../src/domain/message.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { MessageState } from "../../src/domain/chats/message.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import {
   byMessage,
   draft,

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 
-import type { GroupChat } from "../../src/domain/group.ts";
-import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
-import type { NewSummary } from "../../src/domain/summary.ts";
-import type { NewStep, Store } from "../../src/stores/store.ts";
+import type { GroupChat } from "../../src/domain/chats/group.ts";
+import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/chats/message.ts";
+import type { NewSummary } from "../../src/domain/turns/summary.ts";
+import type { NewStep, Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Opens the store that lives at `path`; called again with the same path after the first one was disposed. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { sideSessionKey } from "../../src/domain/session.ts";
-import { type NewSubAgent, subAgentId } from "../../src/domain/sub-agent.ts";
-import type { Store } from "../../src/stores/store.ts";
+import { sideSessionKey } from "../../src/domain/turns/session.ts";
+import { type NewSubAgent, subAgentId } from "../../src/domain/work/sub-agent.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, finished, inChat, type OpenStore, restartableStore, step } from "./store-setup.ts";
 
 const minute = 60_000;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { NewTask, Task } from "../../src/domain/task.ts";
-import type { Store } from "../../src/stores/store.ts";
-import type { EndedRun, NewRun, RunSettlement } from "../../src/stores/task-store.ts";
+import type { NewTask, Task } from "../../src/domain/work/task.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
+import type { EndedRun, NewRun, RunSettlement } from "../../src/stores/contract/task-store.ts";
 import { draft, inChat, type OpenStore, restartableStore, step } from "./store-setup.ts";
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { StepBody } from "../../src/domain/turn.ts";
+import type { StepBody } from "../../src/domain/turns/turn.ts";
 import {
   byMessage,
   draft,

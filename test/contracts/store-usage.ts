@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { CallUsage, LearnedWindow } from "../../src/domain/usage.ts";
+import type { CallUsage, LearnedWindow } from "../../src/domain/turns/usage.ts";
 import { type OpenStore, restartableStore, runningTurn } from "./store-setup.ts";
 
 const none = { tokensPerDay: undefined, usdPerDay: undefined };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { causes, type NewWork } from "../../src/domain/work.ts";
-import type { Store } from "../../src/stores/store.ts";
+import { causes, type NewWork } from "../../src/domain/work/work.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import {
   finished,
   insertCommand,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { afterAll, expect, test } from "vitest";
 
-import { type PackageLists, sortPackages } from "../../src/domain/packages.ts";
+import { type PackageLists, sortPackages } from "../../src/domain/sandbox/packages.ts";
 import { memoize } from "../../src/lib/memoize.ts";
 import { openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
 import type { ImageBuilder } from "../../src/sandbox/engine/image-builder.ts";

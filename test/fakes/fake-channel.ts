@@ -7,7 +7,7 @@ import type {
   ChatFacts,
   Receipt,
 } from "../../src/channels/channel.ts";
-import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/chats/message.ts";
 
 export type Said = Partial<Omit<IncomingMessage, "channel" | "chat" | "text" | "sender">> & {
   readonly sender?: string;

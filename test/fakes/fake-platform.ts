@@ -1,5 +1,5 @@
 import type { Connection, ConnectionHost, Connector, LoginEvent, Receipt } from "../../src/channels/channel.ts";
-import type { OutgoingMessage } from "../../src/domain/message.ts";
+import type { OutgoingMessage } from "../../src/domain/chats/message.ts";
 
 /** What the platform does when somebody connects. `deaf`: hangs, and does not even heed the signal, until `answer`. */
 export type Reaction = "open" | "hang" | "deaf" | Error;

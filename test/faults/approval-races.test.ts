@@ -4,10 +4,10 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { ApprovalDesk } from "../../src/rights/approvals/approval-desk.ts";
-import type { Decider } from "../../src/domain/approval.ts";
+import type { Decider } from "../../src/domain/rights/approval.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { openStore } from "../../src/stores/catalog.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { askIn, question } from "../support/asked-question.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

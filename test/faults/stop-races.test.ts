@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { expect, test } from "vitest";
 
-import type { NewStep, Store } from "../../src/stores/store.ts";
+import type { NewStep, Store } from "../../src/stores/contract/store.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { newHome } from "../support/crabpot.ts";

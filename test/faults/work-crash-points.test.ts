@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { test, vi } from "vitest";
 
-import { mainSessionKey, sideSessionKey } from "../../src/domain/session.ts";
-import { causes } from "../../src/domain/work.ts";
+import { mainSessionKey, sideSessionKey } from "../../src/domain/turns/session.ts";
+import { causes } from "../../src/domain/work/work.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";

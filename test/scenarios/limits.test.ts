@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { LimitHit } from "../../src/domain/limit.ts";
+import type { LimitHit } from "../../src/domain/turns/limit.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { runsInOrder } from "../support/model-host.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { expect, test, vi } from "vitest";
 
-import type { ContextView } from "../../src/domain/context-view.ts";
+import type { ContextView } from "../../src/domain/turns/context-view.ts";
 import type { ModelScript, ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { showContext } from "../../src/operations/contexts/operations.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { IncomingAttachment } from "../../src/domain/message.ts";
+import type { IncomingAttachment } from "../../src/domain/chats/message.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 
 let fetched = 0;

@@ -1,6 +1,6 @@
-import type { NewApproval } from "../../src/domain/approval.ts";
-import type { OutgoingDraft } from "../../src/domain/message.ts";
-import type { NewStep, Store } from "../../src/stores/store.ts";
+import type { NewApproval } from "../../src/domain/rights/approval.ts";
+import type { OutgoingDraft } from "../../src/domain/chats/message.ts";
+import type { NewStep, Store } from "../../src/stores/contract/store.ts";
 import { byMessage, draft, step } from "../contracts/store-setup.ts";
 
 const halfAnHourMs = 30 * 60_000;

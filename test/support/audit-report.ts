@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { AuditLog } from "../../src/records/audit/log/log.ts";
 import type { AuditEntry, AuditType } from "../../src/records/audit/types.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { HandClock } from "../unit/records/audit/audit-home.ts";
 import { openStoreAt } from "./open-store-at.ts";
 

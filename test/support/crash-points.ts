@@ -1,7 +1,7 @@
 import type { AuditType } from "../../src/records/audit/types.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import type { HostPayload } from "../../src/protocol/messages.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { type Interception, noInterception } from "../../src/host/interception.ts";
 
 /** The name of a call, or undefined for one that nothing is wrapped around. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 
 import type { Channel } from "../../src/channels/channel.ts";
-import type { NewTask } from "../../src/domain/task.ts";
+import type { NewTask } from "../../src/domain/work/task.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Host } from "../../src/host/host.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";

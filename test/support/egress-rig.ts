@@ -8,7 +8,7 @@ import type { TLSSocket } from "node:tls";
 
 import { pino } from "pino";
 
-import type { GroupNetwork } from "../../src/domain/egress.ts";
+import type { GroupNetwork } from "../../src/domain/sandbox/egress.ts";
 import { EgressProxies } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { EgressOverrides } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { EgressEvent } from "../../src/sandbox/egress/replies.ts";

@@ -2,7 +2,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 
 import { HttpChannel } from "../../src/channels/http/http-channel.ts";
-import type { OutgoingMessage } from "../../src/domain/message.ts";
+import type { OutgoingMessage } from "../../src/domain/chats/message.ts";
 import { createGatewayServer, type GatewayServer } from "../../src/surfaces/http/server.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 

@@ -11,7 +11,7 @@ import { configuredGroups } from "../../src/config/groups.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import { loadConfig } from "../../src/config/loading/load.ts";
 import { mcpServers } from "../../src/config/mcp.ts";
-import type { StdioServer } from "../../src/domain/mcp-server.ts";
+import type { StdioServer } from "../../src/domain/sandbox/mcp-server.ts";
 import type { HostEvent } from "../../src/domain/events/event.ts";
 import { Redaction } from "../../src/lib/secrets/redaction.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";

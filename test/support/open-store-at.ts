@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 import { openStore } from "../../src/stores/catalog.ts";
 import { eventsPath } from "../../src/stores/sqlite/open-sqlite-store.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 interface NewFiles {

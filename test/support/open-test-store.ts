@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { Store } from "../../src/stores/store.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { openStoreAt } from "./open-store-at.ts";
 

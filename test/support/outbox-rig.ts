@@ -1,8 +1,8 @@
 import pino from "pino";
 
 import { Outbox, type OutboxOptions } from "../../src/delivery/outbox.ts";
-import type { OutboxState } from "../../src/domain/message.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { OutboxState } from "../../src/domain/chats/message.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { openTestStore } from "./open-test-store.ts";
 

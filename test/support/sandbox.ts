@@ -12,7 +12,7 @@ import { attest } from "../../src/sandbox/attestation/attestation.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, ContainerExit, CreateBody } from "../../src/sandbox/engine/engine.ts";
 import type { MountGrant } from "../../src/sandbox/mounts/rules.ts";
-import type { ProtectedFile } from "../../src/domain/protected-file.ts";
+import type { ProtectedFile } from "../../src/domain/rights/protected-file.ts";
 import type { ContainerUser } from "../../src/sandbox/profile/profile.ts";
 import { containerSpec, type ContainerFolders, type ContainerWish } from "../../src/sandbox/launch/spec.ts";
 import { probeReport } from "../../src/protocol/messages.ts";

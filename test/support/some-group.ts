@@ -1,4 +1,4 @@
-import type { Group, StoredGroup } from "../../src/domain/group.ts";
+import type { Group, StoredGroup } from "../../src/domain/chats/group.ts";
 
 /** A group with nothing special about it. */
 export function someGroup(name: string, more: Partial<Group> = {}): Group {

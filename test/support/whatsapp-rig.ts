@@ -18,12 +18,12 @@ import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supe
 import { WhatsAppConnector } from "../../src/channels/whatsapp/connection/connector.ts";
 import type { WhatsAppOptions } from "../../src/channels/whatsapp/connection/connection.ts";
 import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
-import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/chats/message.ts";
 import { Aliases } from "../../src/rights/people/aliases.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
 import { sleep, type Sleep } from "../../src/lib/time/sleep.ts";
-import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
+import type { ChannelStateStore, Store } from "../../src/stores/contract/store.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
 

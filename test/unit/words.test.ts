@@ -37,7 +37,7 @@ const homes: readonly { readonly word: RegExp; readonly home: RegExp; readonly i
   },
   {
     word: /(?:^p|P|-p)arts?$/,
-    home: /^src\/(?:domain\/part|models\/wire|protocol\/messages|turns\/steps\/result-parts)\.ts$/,
+    home: /^src\/(?:domain\/chats\/part|models\/wire\/wire|protocol\/messages|turns\/steps\/result-parts)\.ts$/,
     instead: "options for what a thing is made with",
   },
   { word: /^(?:wait|delay|pause)(?:Really|OnTimer|Ms)?$/i, home: /^$/, instead: "sleep" },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../src/channels/channel.ts";
-import type { IncomingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage } from "../../src/domain/chats/message.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";

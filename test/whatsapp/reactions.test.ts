@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { IncomingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage } from "../../src/domain/chats/message.ts";
 import { type FakeGroup, type FakeUser, shareServerProcess } from "../support/whatsapp/fake-whatsapp.ts";
 import { outgoing, WhatsAppRig } from "../support/whatsapp-rig.ts";
 

@@ -1,4 +1,4 @@
-import type { HeartbeatSettings } from "../../domain/heartbeat.ts";
+import type { HeartbeatSettings } from "../../domain/work/heartbeat.ts";
 import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 
 /** A moment at which an agent looks by itself, and until when that still makes sense. */

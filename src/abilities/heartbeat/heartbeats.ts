@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
-import { heartbeatFile, type HeartbeatSettings, type NextHeartbeat } from "../../domain/heartbeat.ts";
-import type { Origin } from "../../domain/origin.ts";
-import type { SideSession } from "../../domain/session.ts";
-import type { NewWork } from "../../domain/work.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { heartbeatFile, type HeartbeatSettings, type NextHeartbeat } from "../../domain/work/heartbeat.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import type { SideSession } from "../../domain/turns/session.ts";
+import type { NewWork } from "../../domain/work/work.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { HostileReading } from "../../lib/files/open-hostile-file.ts";

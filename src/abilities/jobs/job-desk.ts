@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 
-import type { Job, JobEnd } from "../../domain/job.ts";
+import type { Job, JobEnd } from "../../domain/work/job.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Timers } from "../../lib/time/timers.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { formatSpan, jobWork, jobWorkId, type JobOwner } from "./job-work.ts";
 
 /** A life of a session's container. */

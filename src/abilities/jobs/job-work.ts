@@ -1,5 +1,5 @@
-import type { Job, JobEnd } from "../../domain/job.ts";
-import type { NewWork, ReplyTarget } from "../../domain/work.ts";
+import type { Job, JobEnd } from "../../domain/work/job.ts";
+import type { NewWork, ReplyTarget } from "../../domain/work/work.ts";
 
 /** For whom the turn that started a job worked, and what it had read. */
 export type JobOwner = Pick<NewWork, "origin" | "origins" | "requester"> & { readonly replyTo: ReplyTarget };

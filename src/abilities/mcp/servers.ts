@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import { type McpServer, serverToolSeparator, type TestedServer } from "../../domain/mcp-server.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { type McpServer, serverToolSeparator, type TestedServer } from "../../domain/sandbox/mcp-server.ts";
 import type { HostTool } from "../../tools/define-tool.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Elicit } from "./connection/wishes.ts";

@@ -1,4 +1,4 @@
-import { type McpServer, configuredRisk, type TestedServer, type TestedTool } from "../../domain/mcp-server.ts";
+import { type McpServer, configuredRisk, type TestedServer, type TestedTool } from "../../domain/sandbox/mcp-server.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { ChangedTool, Pins } from "./pins/pins.ts";
 import { checkTools, type RefusedTool } from "./tools/listed-tool.ts";

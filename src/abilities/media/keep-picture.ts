@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { BlobPart } from "../../domain/part.ts";
-import { imageBytes, imageTypes, originalTypes } from "../../domain/part.ts";
+import type { BlobPart } from "../../domain/chats/part.ts";
+import { imageBytes, imageTypes, originalTypes } from "../../domain/chats/part.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { sniffFileType } from "../../lib/files/file-type.ts";

@@ -1,8 +1,8 @@
 import { join, posix } from "node:path";
 
-import type { StoredAttachment, StoredMessage } from "../../domain/message.ts";
-import type { BlobPart } from "../../domain/part.ts";
-import { blobsPerStep, originalBytes } from "../../domain/part.ts";
+import type { StoredAttachment, StoredMessage } from "../../domain/chats/message.ts";
+import type { BlobPart } from "../../domain/chats/part.ts";
+import { blobsPerStep, originalBytes } from "../../domain/chats/part.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../../protocol/paths.ts";

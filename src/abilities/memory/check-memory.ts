@@ -1,4 +1,4 @@
-import { origins } from "../../domain/origin.ts";
+import { origins } from "../../domain/people/origin.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { categoryPattern, type NewMemory } from "./item.ts";
 

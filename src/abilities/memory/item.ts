@@ -1,4 +1,4 @@
-import { type Origin, sortOrigins } from "../../domain/origin.ts";
+import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
 
 /** What was said, notes of a day, lasting facts, or a name of one's own such as `recipes`. */
 export type Category = string;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 
 import * as z from "zod";
 
-import { skillLimits } from "../../domain/skill.ts";
+import { skillLimits } from "../../domain/sandbox/skill.ts";
 import { writeWhole } from "../../lib/files/guarded-change.ts";
 import { refusedTree, TreeLimits, treePathFault, type TreeReading } from "./tree/skill-tree.ts";
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Logger } from "pino";
 
-import { isChosen, type Skill, type SkillChoice, skillLimits, wantsNone } from "../../domain/skill.ts";
+import { isChosen, type Skill, type SkillChoice, skillLimits, wantsNone } from "../../domain/sandbox/skill.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";

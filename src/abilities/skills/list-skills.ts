@@ -1,4 +1,4 @@
-import { isChosen, type SkillChoice } from "../../domain/skill.ts";
+import { isChosen, type SkillChoice } from "../../domain/sandbox/skill.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
 import { findFor, findOfGroup, type FoundSkill, type SkillPlaces, type SkillState } from "./places.ts";
 

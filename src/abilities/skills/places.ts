@@ -11,8 +11,8 @@ import {
   skillNameFault,
   type SkillSource,
   skillSources,
-} from "../../domain/skill.ts";
-import type { SkillTool } from "../../domain/skill-tool.ts";
+} from "../../domain/sandbox/skill.ts";
+import type { SkillTool } from "../../domain/rights/skill-tool.ts";
 import { visible } from "../../lib/text/visible.ts";
 import { readAllowedSkill } from "./allowed-skills.ts";
 import { parseSkill } from "./format/parse-skill.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Skill, skillFile, type SkillSummary } from "../../domain/skill.ts";
+import { type Skill, skillFile, type SkillSummary } from "../../domain/sandbox/skill.ts";
 import { withoutOwnElements } from "../../lib/text/own-elements.ts";
 import { escapeAttribute } from "../../lib/text/markup.ts";
 import { nearest } from "../../lib/text/nearest.ts";

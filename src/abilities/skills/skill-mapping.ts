@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import type { SkillSummary } from "../../domain/skill.ts";
+import type { SkillSummary } from "../../domain/sandbox/skill.ts";
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
 
 const names = z.array(z.string().min(1).max(64)).max(100);

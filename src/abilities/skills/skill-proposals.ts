@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { ProposedChange } from "../../domain/approval.ts";
-import { skillNameFault } from "../../domain/skill.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { ProposedChange } from "../../domain/rights/approval.ts";
+import { skillNameFault } from "../../domain/sandbox/skill.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";

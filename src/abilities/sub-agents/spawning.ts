@@ -1,15 +1,15 @@
-import type { ToolCall } from "../../domain/model.ts";
-import { partsOf, isBlob } from "../../domain/part.ts";
-import type { Role } from "../../domain/role.ts";
-import { sideSessionKey, type Session } from "../../domain/session.ts";
-import { type NewSubAgent, type SubAgent, type SubAgentContext, subAgentId } from "../../domain/sub-agent.ts";
-import type { Group } from "../../domain/group.ts";
-import type { Summary } from "../../domain/summary.ts";
-import type { Step, Turn } from "../../domain/turn.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import { partsOf, isBlob } from "../../domain/chats/part.ts";
+import type { Role } from "../../domain/people/role.ts";
+import { sideSessionKey, type Session } from "../../domain/turns/session.ts";
+import { type NewSubAgent, type SubAgent, type SubAgentContext, subAgentId } from "../../domain/work/sub-agent.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Summary } from "../../domain/turns/summary.ts";
+import type { Step, Turn } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 
 /** How many there may be, and for how long. */
 export interface SubAgentLimits {

@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
 
 import { describeResult } from "../../tools/sub-agents/render-sub-agent.ts";
-import { isAwaited, type SubAgent } from "../../domain/sub-agent.ts";
-import type { Turn } from "../../domain/turn.ts";
+import { isAwaited, type SubAgent } from "../../domain/work/sub-agent.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Lookout } from "../../lib/time/lookout.ts";
-import type { Store } from "../../stores/store.ts";
-import type { LiveSubAgent } from "../../stores/sub-agent-store.ts";
+import type { Store } from "../../stores/contract/store.ts";
+import type { LiveSubAgent } from "../../stores/contract/sub-agent-store.ts";
 import type { HandedOver } from "./hand-over.ts";
 
 export interface SubAgentDeskOptions {

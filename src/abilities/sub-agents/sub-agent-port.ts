@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 
 import { describeResult, describeStanding } from "../../tools/sub-agents/render-sub-agent.ts";
-import { isAtLeast } from "../../domain/role.ts";
-import { type SubAgent, subAgentId } from "../../domain/sub-agent.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
+import { type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { SpawningOptions, SpawningTurn } from "./spawning.ts";
 import type { SubAgentDesk } from "./sub-agent-desk.ts";
 

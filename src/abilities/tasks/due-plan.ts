@@ -1,4 +1,4 @@
-import type { Task } from "../../domain/task.ts";
+import type { Task } from "../../domain/work/task.ts";
 
 /** A run that is later than this was missed; one that is less late was only waited for. */
 const lateMs = 20_000;

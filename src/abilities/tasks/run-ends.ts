@@ -1,7 +1,7 @@
-import type { OutgoingDraft } from "../../domain/message.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import { backoffMs } from "../../lib/time/backoff.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
-import type { EndedRun, RunSettlement } from "../../stores/task-store.ts";
+import type { EndedRun, RunSettlement } from "../../stores/contract/task-store.ts";
 
 const backoff = { firstMs: 30_000, longestMs: 3_600_000 };
 /** Failures in a row after which the group is told, and after which the task is paused. */

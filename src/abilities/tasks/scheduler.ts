@@ -2,15 +2,15 @@ import { setImmediate as nextLoop } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
-import { groupNameFault } from "../../domain/group.ts";
-import type { Task, TaskGroup } from "../../domain/task.ts";
-import type { NewWork } from "../../domain/work.ts";
+import { groupNameFault } from "../../domain/chats/group.ts";
+import type { Task, TaskGroup } from "../../domain/work/task.ts";
+import type { NewWork } from "../../domain/work/work.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import { Lookout } from "../../lib/time/lookout.ts";
-import type { EndedRun, TaskClaim, TaskStore } from "../../stores/task-store.ts";
+import type { EndedRun, TaskClaim, TaskStore } from "../../stores/contract/task-store.ts";
 import { planDue } from "./due-plan.ts";
 import { settlementOf } from "./run-ends.ts";
 import { dueTimes } from "./timing.ts";

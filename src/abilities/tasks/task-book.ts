@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { Group, GroupChat } from "../../domain/group.ts";
-import { type Origin, sortOrigins } from "../../domain/origin.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import {
   type MissedRule,
   type NewTask,
@@ -12,12 +12,12 @@ import {
   type TaskMode,
   tasksPerGroup,
   type Timing,
-} from "../../domain/task.ts";
+} from "../../domain/work/task.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { TaskChange, TaskStore } from "../../stores/task-store.ts";
+import type { TaskChange, TaskStore } from "../../stores/contract/task-store.ts";
 import { workOf } from "./scheduler.ts";
 import { nextDue, readTiming, type WantedTiming } from "./timing.ts";
 

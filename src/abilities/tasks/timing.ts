@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 
-import type { Timing } from "../../domain/task.ts";
-import { leastGapMs } from "../../domain/task.ts";
+import type { Timing } from "../../domain/work/task.ts";
+import { leastGapMs } from "../../domain/work/task.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { zoneClock } from "../../lib/time/zone-clock.ts";
 import { type NextShown, nextCron, parseCron } from "./cron.ts";

@@ -1,4 +1,4 @@
-import type { GroupWeb } from "../../domain/web.ts";
+import type { GroupWeb } from "../../domain/settings/web.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { AddressGuard, type ResolveHost } from "../../lib/http/address-guard.ts";
 import { ToolError } from "../../protocol/tools.ts";

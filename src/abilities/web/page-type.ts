@@ -1,5 +1,5 @@
-import { originalTypes } from "../../domain/part.ts";
-import type { FetchedPage } from "../../domain/web.ts";
+import { originalTypes } from "../../domain/chats/part.ts";
+import type { FetchedPage } from "../../domain/settings/web.ts";
 import { sniffedBytes, sniffFileType } from "../../lib/files/file-type.ts";
 
 /** What a page is, by its bytes, and what the server said where that is something else. */

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { FetchedPage, GroupWeb, WebUse } from "../../domain/web.ts";
+import type { FetchedPage, GroupWeb, WebUse } from "../../domain/settings/web.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { ResolveHost } from "../../lib/http/address-guard.ts";
 import { ToolError } from "../../protocol/tools.ts";

@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from "node:crypto";
 
-import { addressActor } from "../../domain/actor.ts";
-import type { Group } from "../../domain/group.ts";
-import { mainSessionKey } from "../../domain/session.ts";
-import type { Webhook } from "../../domain/webhook.ts";
-import type { NewWork } from "../../domain/work.ts";
+import { addressActor } from "../../domain/people/actor.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { mainSessionKey } from "../../domain/turns/session.ts";
+import type { Webhook } from "../../domain/work/webhook.ts";
+import type { NewWork } from "../../domain/work/work.ts";
 import type { IntakeState } from "../../channels/channel.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { RateLimiter } from "../../lib/time/rate-limiter.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { readPayload } from "./payload.ts";
 import { isSigned } from "./signature.ts";
 

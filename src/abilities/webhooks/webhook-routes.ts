@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { AppError } from "../../lib/app-error.ts";
-import { webhookPath } from "../../domain/webhook.ts";
+import { webhookPath } from "../../domain/work/webhook.ts";
 import type { WebhookAnswer, WebhookIntake } from "./webhook-intake.ts";
 
 /** The route of all webhooks: it asks for a signature, and for no token. */

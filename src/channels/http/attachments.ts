@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-import type { AttachmentKind, IncomingAttachment } from "../../domain/message.ts";
+import type { AttachmentKind, IncomingAttachment } from "../../domain/chats/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
 import type { MessageBody } from "./requests.ts";

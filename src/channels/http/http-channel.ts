@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/chats/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 
 import type { FastifyReply } from "fastify";
 
-import type { OutgoingFile, OutgoingMessage } from "../../domain/message.ts";
+import type { OutgoingFile, OutgoingMessage } from "../../domain/chats/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 
 export const filesPath = "/v1/channels/http/files/";

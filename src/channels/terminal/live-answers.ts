@@ -1,4 +1,4 @@
-import type { Delta } from "../../domain/delta.ts";
+import type { Delta } from "../../domain/chats/delta.ts";
 import { cutToColumns } from "../../lib/text/columns.ts";
 import { formatText } from "./line.ts";
 

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 
 import { createColors } from "picocolors";
 
-import type { Delta } from "../../domain/delta.ts";
-import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../../domain/message.ts";
+import type { Delta } from "../../domain/chats/delta.ts";
+import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../../domain/chats/message.ts";
 import { toError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
 import type { Clock } from "../../lib/time/clock.ts";

@@ -1,4 +1,4 @@
-import type { AttachmentKind } from "../../domain/message.ts";
+import type { AttachmentKind } from "../../domain/chats/message.ts";
 
 /** Where the encrypted bytes of a file are and what opens them. Bytes as base64. */
 export interface MediaReference {

@@ -1,4 +1,4 @@
-import type { SettingPath } from "../../domain/setting.ts";
+import type { SettingPath } from "../../domain/settings/setting.ts";
 import type { Config } from "../schema/config.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/config-state.ts";
-import type { SettingAuthor, SettingChange } from "../../domain/setting.ts";
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/settings/config-state.ts";
+import type { SettingAuthor, SettingChange } from "../../domain/settings/setting.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";

@@ -1,4 +1,4 @@
-import { mainAgent } from "../../domain/session.ts";
+import { mainAgent } from "../../domain/turns/session.ts";
 import { agentNameOf } from "../agents.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";

@@ -3,9 +3,15 @@ import { checkoutFolder } from "../environment.ts";
 import { systemPrompt } from "../../turns/context/prompt/system-prompt.ts";
 import { LocalTime } from "../../turns/context/time-zone.ts";
 import { estimatePromptTokens } from "../../turns/context/tokens.ts";
-import type { Group } from "../../domain/group.ts";
-import { callReserve, formatTokens, usdInWords } from "../../models/budget.ts";
-import { callsTools, type Capability, costUsd, modelsOfRoute, seesImages } from "../../models/capabilities.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { callReserve, formatTokens, usdInWords } from "../../models/costs/budget.ts";
+import {
+  callsTools,
+  type Capability,
+  costUsd,
+  modelsOfRoute,
+  seesImages,
+} from "../../models/knowledge/capabilities.ts";
 import { ToolRegistry } from "../../tools/registry.ts";
 import { type Adapters, hasTrait } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";

@@ -1,5 +1,5 @@
-import type { GroupNetwork, InjectedSecret } from "../../domain/egress.ts";
-import { groupNameFault } from "../../domain/group.ts";
+import type { GroupNetwork, InjectedSecret } from "../../domain/sandbox/egress.ts";
+import { groupNameFault } from "../../domain/chats/group.ts";
 import { networkOf } from "../groups.ts";
 import { isHeaderValue, notHeaderValue } from "../../lib/text/header-value.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
@@ -10,8 +10,8 @@ import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import { checkMcp, mcpServers } from "../mcp.ts";
 import type { Config } from "../schema/config.ts";
-import { seesImages } from "../../models/capabilities.ts";
-import { referencesOf } from "../../models/routes.ts";
+import { seesImages } from "../../models/knowledge/capabilities.ts";
+import { referencesOf } from "../../models/routes/routes.ts";
 import { checkPolicies } from "./policy-checks.ts";
 import { checkHeartbeats } from "./heartbeat-checks.ts";
 import { checkAgents } from "./agent-checks.ts";

@@ -1,4 +1,4 @@
-import { parseMemberKey } from "../../domain/person.ts";
+import { parseMemberKey } from "../../domain/people/person.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { type Adapters, canonicalKey, senderFault } from "../adapters.ts";
 import { type ConfigFault, formatPath } from "../faults.ts";

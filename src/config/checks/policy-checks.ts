@@ -1,4 +1,4 @@
-import { serverToolSeparator } from "../../domain/mcp-server.ts";
+import { serverToolSeparator } from "../../domain/sandbox/mcp-server.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";

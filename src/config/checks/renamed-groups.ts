@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Group, type GroupChat, groupOfFolder } from "../../domain/group.ts";
+import { type Group, type GroupChat, groupOfFolder } from "../../domain/chats/group.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 

@@ -1,5 +1,5 @@
-import type { ToolPolicy } from "../../domain/policy.ts";
-import { modelsOfRoute } from "../../models/capabilities.ts";
+import type { ToolPolicy } from "../../domain/rights/policy.ts";
+import { modelsOfRoute } from "../../models/knowledge/capabilities.ts";
 import { ToolRegistry } from "../../tools/registry.ts";
 import type { Adapters } from "../adapters.ts";
 import { agentOf } from "../agents.ts";

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 
-import type { SettingEdit, SettingPath } from "../../domain/setting.ts";
+import type { SettingEdit, SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Adapters } from "../adapters.ts";
 import type { EnvironmentVariables } from "../environment.ts";

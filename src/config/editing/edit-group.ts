@@ -1,5 +1,5 @@
-import type { StoredGroup } from "../../domain/group.ts";
-import type { SettingEdit, SettingPath } from "../../domain/setting.ts";
+import type { StoredGroup } from "../../domain/chats/group.ts";
+import type { SettingEdit, SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { formatPath } from "../faults.ts";
 import { valueAfter, valueAt } from "./value-after.ts";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isAlias, isCollection, isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { Document, Node, YAMLMap, YAMLSeq } from "yaml";
 
-import type { SettingEdit, SettingPath } from "../../domain/setting.ts";
+import type { SettingEdit, SettingPath } from "../../domain/settings/setting.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { formatPath } from "../faults.ts";
 import { parseYaml, yamlOptions } from "../loading/config-file.ts";

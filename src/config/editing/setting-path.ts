@@ -1,4 +1,4 @@
-import type { SettingPath } from "../../domain/setting.ts";
+import type { SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 
 /** One step of a path: a plain key, `[0]`, or `["any text"]`. */

@@ -1,4 +1,4 @@
-import type { SettingEdit, SettingPath } from "../../domain/setting.ts";
+import type { SettingEdit, SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { formatPath } from "../faults.ts";

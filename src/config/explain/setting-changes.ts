@@ -1,4 +1,4 @@
-import type { SettingChange } from "../../domain/setting.ts";
+import type { SettingChange } from "../../domain/settings/setting.ts";
 import type { Adapters } from "../adapters.ts";
 import { effectAt } from "../changes/change-effects.ts";
 import type { ConfigChange } from "../changes/config-change.ts";

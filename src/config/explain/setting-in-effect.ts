@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import type { SettingPath } from "../../domain/setting.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";

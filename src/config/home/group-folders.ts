@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmod, cp, lchown, lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { groupOfFolder, isGroupName } from "../../domain/group.ts";
-import { isProtectedFileName } from "../../domain/protected-file.ts";
+import { groupOfFolder, isGroupName } from "../../domain/chats/group.ts";
+import { isProtectedFileName } from "../../domain/rights/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { requireRealFolder } from "./home.ts";
 

@@ -1,4 +1,4 @@
-import { defaultTotalUsd } from "../../domain/usage.ts";
+import { defaultTotalUsd } from "../../domain/turns/usage.ts";
 import { type Adapters, providersOfEveryHome } from "../adapters.ts";
 import type { EnvironmentVariables } from "../environment.ts";
 import type { ConfigFault } from "../faults.ts";

@@ -16,7 +16,7 @@ import type { Config } from "../schema/config.ts";
 import { configSchema } from "../schema/config.ts";
 import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
-import { referencesOf } from "../../models/routes.ts";
+import { referencesOf } from "../../models/routes/routes.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** A configuration that passed every check; deeply frozen. */

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
 
-import type { Profile } from "../../domain/profile.ts";
+import type { Profile } from "../../domain/rights/profile.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Adapters } from "../adapters.ts";
 import { missing } from "../checks/missing.ts";

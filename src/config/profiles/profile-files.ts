@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { Profile } from "../../domain/profile.ts";
+import type { Profile } from "../../domain/rights/profile.ts";
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { nearest } from "../../lib/text/nearest.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { mainAgent } from "../../domain/session.ts";
+import { mainAgent } from "../../domain/turns/session.ts";
 import { denial } from "./policy.ts";
 import { skillNames } from "./skills.ts";
 

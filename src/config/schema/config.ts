@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { protectedByDefault } from "../../domain/group.ts";
-import { sessionVisibilities } from "../../domain/session.ts";
+import { protectedByDefault } from "../../domain/chats/group.ts";
+import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
 import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { isGroupName } from "../../domain/group.ts";
+import { isGroupName } from "../../domain/chats/group.ts";
 
 const weight = z.number().min(0).max(10);
 const days = z.number().int().min(1).max(36_500);

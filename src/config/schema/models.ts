@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import type { ProviderSettings } from "../../models/define-provider.ts";
-import { efforts } from "../../models/routes.ts";
+import { efforts } from "../../models/routes/routes.ts";
 import { type Adapters, providersOfEveryHome } from "../adapters.ts";
 import { name } from "./name.ts";
 

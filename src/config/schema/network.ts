@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 
 import * as z from "zod";
 
-import { parseDestination } from "../../domain/egress.ts";
-import { isCanonicalPath } from "../../domain/request-path.ts";
+import { parseDestination } from "../../domain/sandbox/egress.ts";
+import { isCanonicalPath } from "../../domain/sandbox/request-path.ts";
 
 const howToWrite =
   "write host:port, such as registry.example:443: a lower-case name (no address, no wildcard) and always the port";

@@ -7,7 +7,7 @@ import {
   packageFault,
   type PackageManager,
   sortPackages,
-} from "../../domain/packages.ts";
+} from "../../domain/sandbox/packages.ts";
 
 function packagesOf(manager: PackageManager) {
   const name = z.string().superRefine((text, context) => {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { roles } from "../../domain/role.ts";
+import { roles } from "../../domain/people/role.ts";
 
 const memberKey = z.string().min(3).max(300);
 const role = z.enum(roles);

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { risks } from "../../domain/policy.ts";
+import { risks } from "../../domain/rights/policy.ts";
 import type { Adapters, ConfigurablePlugin } from "../adapters.ts";
 
 /** What the operator says of a plugin's tools, and what its process may hold. */

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { origins } from "../../domain/origin.ts";
-import { actions, risks } from "../../domain/policy.ts";
-import type { RoleRange } from "../../domain/policy.ts";
-import { roles } from "../../domain/role.ts";
+import { origins } from "../../domain/people/origin.ts";
+import { actions, risks } from "../../domain/rights/policy.ts";
+import type { RoleRange } from "../../domain/rights/policy.ts";
+import { roles } from "../../domain/people/role.ts";
 
 const toolName = z.string().min(1).max(64);
 

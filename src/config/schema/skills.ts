@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { skillNameFault } from "../../domain/skill.ts";
+import { skillNameFault } from "../../domain/sandbox/skill.ts";
 
 const skillName = z.string().superRefine((name, context) => {
   const fault = skillNameFault(name);

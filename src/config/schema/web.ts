@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 
 import * as z from "zod";
 
-import { searchProviders, webReaches } from "../../domain/web.ts";
+import { searchProviders, webReaches } from "../../domain/settings/web.ts";
 
 const howToWrite = "write host:port as in an address, such as docs.example:443, 192.0.2.7:8080 or [2001:db8::7]:443";
 

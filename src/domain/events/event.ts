@@ -1,4 +1,4 @@
-import type { Actor } from "../actor.ts";
+import type { Actor } from "../people/actor.ts";
 import type { HostEventData } from "./data/host.ts";
 import type { IntakeEventData } from "./data/intake.ts";
 import type { McpEventData } from "./data/mcp.ts";

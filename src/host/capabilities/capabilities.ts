@@ -1,6 +1,6 @@
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
-import type { ProviderSet } from "../../models/provider-set.ts";
+import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import type { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
 import type { SideSessions } from "../../work/sessions/side-sessions.ts";

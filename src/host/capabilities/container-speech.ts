@@ -1,8 +1,8 @@
 import { addAbortSignal } from "node:stream";
 
-import type { Group } from "../../domain/group.ts";
-import type { StdioServer } from "../../domain/mcp-server.ts";
-import { mostVoiceBytes, speechServer } from "../../domain/speech.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
+import { mostVoiceBytes, speechServer } from "../../domain/settings/speech.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { readBytes, TooLongError } from "../../lib/http/read-answer.ts";
 import { MediaError } from "../../abilities/media/operations.ts";

@@ -4,14 +4,14 @@ import { coverStep } from "../../turns/context/compaction/show-cover.ts";
 import { estimatePromptTokens } from "../../turns/context/tokens.ts";
 import { shortenedToFit } from "../../turns/context/window.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { ConversationPrompt } from "../../domain/conversation.ts";
-import type { ToolDefinition } from "../../domain/model.ts";
-import type { ContextView } from "../../domain/context-view.ts";
-import type { Session } from "../../domain/session.ts";
-import type { Step } from "../../domain/turn.ts";
-import type { LogEntry } from "../../domain/summary.ts";
-import { promptTokensOf, windowTokensOf } from "../../models/capabilities.ts";
-import type { Store } from "../../stores/store.ts";
+import type { ConversationPrompt } from "../../domain/turns/conversation.ts";
+import type { ToolDefinition } from "../../domain/turns/model.ts";
+import type { ContextView } from "../../domain/turns/context-view.ts";
+import type { Session } from "../../domain/turns/session.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import type { LogEntry } from "../../domain/turns/summary.ts";
+import { promptTokensOf, windowTokensOf } from "../../models/knowledge/capabilities.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { AppContext } from "../context.ts";
 
 /** What a view is read from: a running host's store, or one that a host has left. */

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { GroupTools, type ToolSource } from "../../tools/group-tools.ts";
 import { ToolRegistry } from "../../tools/registry.ts";
 import type { AppContext } from "../context.ts";

@@ -2,9 +2,9 @@ import { join } from "node:path";
 
 import { timezoneOf } from "../../config/groups.ts";
 import { heartbeatOf } from "../../config/heartbeat.ts";
-import type { Group } from "../../domain/group.ts";
-import { heartbeatFile } from "../../domain/heartbeat.ts";
-import { totalUsdPerDay } from "../../domain/usage.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { heartbeatFile } from "../../domain/work/heartbeat.ts";
+import { totalUsdPerDay } from "../../domain/turns/usage.ts";
 import { Heartbeats } from "../../abilities/heartbeat/heartbeats.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { AppError } from "../../lib/app-error.ts";

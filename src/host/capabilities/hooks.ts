@@ -1,5 +1,5 @@
 import { WebhookIntake } from "../../abilities/webhooks/webhook-intake.ts";
-import type { Webhook } from "../../domain/webhook.ts";
+import type { Webhook } from "../../domain/work/webhook.ts";
 import type { Config } from "../../config/schema/config.ts";
 import type { DueWork } from "../../work/queue/due-work.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";

@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import type { Job } from "../../domain/job.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Job } from "../../domain/work/job.ts";
 import { JobDesk } from "../../abilities/jobs/job-desk.ts";
 import type { JobOwner } from "../../abilities/jobs/job-work.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";

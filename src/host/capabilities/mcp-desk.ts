@@ -1,5 +1,5 @@
 import { findMcpServer, mcpServers } from "../../config/mcp.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { McpNeeds } from "../../operations/mcp/operations.ts";

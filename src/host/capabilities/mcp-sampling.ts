@@ -1,7 +1,7 @@
-import type { Group } from "../../domain/group.ts";
-import type { ModelMessage } from "../../domain/model.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { ModelMessage } from "../../domain/turns/model.ts";
 import type { Sampled, SampleRequest } from "../../abilities/mcp/connection/wishes.ts";
-import type { ProviderSet } from "../../models/provider-set.ts";
+import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { createTurnSettings } from "../turns/turn-settings.ts";
 

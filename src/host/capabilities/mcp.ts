@@ -1,9 +1,9 @@
 import { mcpServersOf } from "../../config/mcp.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
-import type { McpServer, TestedServer } from "../../domain/mcp-server.ts";
+import type { McpServer, TestedServer } from "../../domain/sandbox/mcp-server.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { ChangedTool } from "../../abilities/mcp/pins/pins.ts";
@@ -13,7 +13,7 @@ import type { Connection, ConnectionOptions } from "../../abilities/mcp/connecti
 import type { Elicit } from "../../abilities/mcp/connection/wishes.ts";
 import type { HostTool } from "../../tools/define-tool.ts";
 import type { ToolSource } from "../../tools/group-tools.ts";
-import type { ProviderSet } from "../../models/provider-set.ts";
+import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { createSampling } from "./mcp-sampling.ts";
 

@@ -1,6 +1,6 @@
 import { transcriberPlace } from "../../config/media.ts";
 import { Media } from "../../abilities/media/media.ts";
-import type { HearSound } from "../../domain/message.ts";
+import type { HearSound } from "../../domain/chats/message.ts";
 import { createHearing } from "../../abilities/media/speech/hearing.ts";
 import { speechFolder } from "../../abilities/media/speech/speech-model.ts";
 import type { AppContext } from "../context.ts";

@@ -1,9 +1,9 @@
 import { namesFor } from "../../config/profiles/parse-profile.ts";
 import { profileNames, profileOf } from "../../config/profiles/profile-files.ts";
-import type { Profile } from "../../domain/profile.ts";
-import type { Session } from "../../domain/session.ts";
-import { namedByAll } from "../../domain/skill.ts";
-import type { SubAgent } from "../../domain/sub-agent.ts";
+import type { Profile } from "../../domain/rights/profile.ts";
+import type { Session } from "../../domain/turns/session.ts";
+import { namedByAll } from "../../domain/sandbox/skill.ts";
+import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NarrowedSettings, TurnSettings } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";

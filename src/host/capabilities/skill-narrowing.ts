@@ -1,8 +1,8 @@
 import { agentOf } from "../../config/agents.ts";
 import type { Config } from "../../config/schema/config.ts";
-import { type Session, mainAgent } from "../../domain/session.ts";
-import type { Group } from "../../domain/group.ts";
-import { namedByAll } from "../../domain/skill.ts";
+import { type Session, mainAgent } from "../../domain/turns/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { namedByAll } from "../../domain/sandbox/skill.ts";
 import type { AppContext } from "../context.ts";
 import { skillsLeftTo } from "./profiles.ts";
 

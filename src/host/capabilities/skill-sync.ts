@@ -1,5 +1,5 @@
 import { skillsOf } from "../../config/groups.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { skillPlaces } from "../../abilities/skills/places.ts";
 import { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";

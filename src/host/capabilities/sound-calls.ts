@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { MediaError } from "../../abilities/media/operations.ts";
 import type { SoundPayment } from "../../abilities/media/speech/sound-payment.ts";

@@ -2,7 +2,7 @@ import { speaksFor, speechPlace } from "../../config/media.ts";
 import { MediaError } from "../../abilities/media/operations.ts";
 import { Speaking } from "../../abilities/media/speech/speaking.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import type { EventStore } from "../../stores/event-store.ts";
+import type { EventStore } from "../../stores/contract/event-store.ts";
 import type { SpeechPort } from "../../tools/chat/speech-port.ts";
 import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";

@@ -2,8 +2,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
-import type { Group } from "../../domain/group.ts";
-import { refusalOfRoute } from "../../models/narrower-route.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { refusalOfRoute } from "../../models/routes/narrower-route.ts";
 import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import { handOver } from "../../abilities/sub-agents/hand-over.ts";
 import { Spawning } from "../../abilities/sub-agents/spawning.ts";

@@ -1,6 +1,6 @@
 import { webOf } from "../../config/web.ts";
-import { webAbilities, type WebUse } from "../../domain/web.ts";
-import type { EventStore } from "../../stores/event-store.ts";
+import { webAbilities, type WebUse } from "../../domain/settings/web.ts";
+import type { EventStore } from "../../stores/contract/event-store.ts";
 import type { PagePort, SearchPort } from "../../tools/web/web-ports.ts";
 import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
 import { WebDesk } from "../../abilities/web/web-desk.ts";

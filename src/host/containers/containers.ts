@@ -37,7 +37,7 @@ import type { TellOperator } from "../../delivery/operator-notices.ts";
 import { Instructions } from "../../sandbox/workspace/instructions.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { createSkills } from "../capabilities/skills.ts";
-import { leftOf } from "../../domain/skill.ts";
+import { leftOf } from "../../domain/sandbox/skill.ts";
 import { skillNamesIn } from "../capabilities/skill-narrowing.ts";
 
 /** Between two looks at the free space, each a single system call. */

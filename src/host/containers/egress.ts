@@ -1,6 +1,6 @@
 import { networkOf } from "../../config/groups.ts";
 import { mcpServers } from "../../config/mcp.ts";
-import type { GroupNetwork } from "../../domain/egress.ts";
+import type { GroupNetwork } from "../../domain/sandbox/egress.ts";
 import { EgressProxies } from "../../sandbox/egress/egress-proxies.ts";
 import type { EgressOverrides } from "../../sandbox/egress/egress-proxies.ts";
 import type { AppContext } from "../context.ts";

@@ -1,4 +1,4 @@
-import { agentOfSession, isSessionOf } from "../../domain/session.ts";
+import { agentOfSession, isSessionOf } from "../../domain/turns/session.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { EngineWait } from "../../sandbox/engine/engine-wait.ts";
 import { removeStaleMailboxes } from "../../sandbox/mailbox/folders.ts";

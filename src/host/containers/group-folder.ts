@@ -1,5 +1,5 @@
 import { ensureGroupFolder } from "../../config/home/group-folders.ts";
-import { type Group, type GroupChat, workFolder } from "../../domain/group.ts";
+import { type Group, type GroupChat, workFolder } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { ContainerUser } from "../../sandbox/profile/profile.ts";
 import { giveFolderTo } from "../../sandbox/workspace/folder-owner.ts";

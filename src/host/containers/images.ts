@@ -1,5 +1,5 @@
 import { packagesOf } from "../../config/groups.ts";
-import { countPackages, describePackages } from "../../domain/packages.ts";
+import { countPackages, describePackages } from "../../domain/sandbox/packages.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { workFolder } from "../../domain/group.ts";
-import type { StdioServer } from "../../domain/mcp-server.ts";
+import { workFolder } from "../../domain/chats/group.ts";
+import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import { freeSpace } from "../../lib/files/free-space.ts";
-import { speechServer } from "../../domain/speech.ts";
+import { speechServer } from "../../domain/settings/speech.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 import { readCommandLine } from "../../abilities/mcp/packages/command-line.ts";
 import { type PackagePlaces, requireServer } from "../../abilities/mcp/packages/server-packages.ts";

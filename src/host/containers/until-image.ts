@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import type { Place } from "../../domain/place.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Place } from "../../domain/sandbox/place.ts";
 import { draftFor } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
 import type { Images } from "./images.ts";

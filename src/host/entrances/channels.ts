@@ -4,11 +4,11 @@ import type { Channel, Connector } from "../../channels/channel.ts";
 import type { ChannelDefinition, ChannelPorts, HostConsole, OutgoingMessages } from "../../channels/define-channel.ts";
 import { SupervisedChannel } from "../../channels/supervisor.ts";
 import { unconnected } from "../../channels/unconnected.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { namedIds } from "../../config/people.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
-import type { ChannelStateStore, Store } from "../../stores/store.ts";
+import type { ChannelStateStore, Store } from "../../stores/contract/store.ts";
 import type { AppContext } from "../context.ts";
 
 /** Where channels get in that need more than a connection of their own. */

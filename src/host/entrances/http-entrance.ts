@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 
-import { addressActor } from "../../domain/actor.ts";
+import { addressActor } from "../../domain/people/actor.ts";
 import type { WebhookIntake } from "../../abilities/webhooks/webhook-intake.ts";
 import { addWebhookRoutes, webhookRoute } from "../../abilities/webhooks/webhook-routes.ts";
 import type { Readiness } from "../../surfaces/http/health.ts";

@@ -2,8 +2,8 @@ import type { AcceptMessage, IntakeState, Receipt, TakeReaction } from "../../ch
 import { agentNameOf } from "../../config/agents.ts";
 import { catchUpMinutes } from "../../config/groups.ts";
 import type { Progress } from "../../delivery/progress.ts";
-import type { Group } from "../../domain/group.ts";
-import { folderOf } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { folderOf } from "../../domain/turns/session.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { answerInReply } from "../../intake/addressing/answer-in-reply.ts";
 import { commandsOf } from "../../surfaces/chat/catalog.ts";

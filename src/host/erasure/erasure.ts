@@ -6,7 +6,7 @@ import { groupTemplates } from "../../config/home/group-folders.ts";
 import { configuredPeople } from "../../config/people.ts";
 import type { Config } from "../../config/schema/config.ts";
 import type { HomePaths } from "../../config/home/home.ts";
-import { type MemberId, memberKey, parseMemberKey } from "../../domain/person.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import type { ErasableMemories } from "../../records/erasure/erase-person.ts";
 import { PersonEraser } from "../../records/erasure/erase-person.ts";
 import { AppError, nothingIfMissing } from "../../lib/app-error.ts";

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 
-import { groupOfFolder } from "../../domain/group.ts";
+import { groupOfFolder } from "../../domain/chats/group.ts";
 import { nothingIfMissing } from "../../lib/app-error.ts";
 import { memoryOfFile, memoryPath } from "../../abilities/memory/memory-path.ts";
 

@@ -1,7 +1,7 @@
 import type { MemoryServices } from "../../surfaces/chat/command.ts";
 import { ShownLists } from "../../surfaces/chat/shown-lists.ts";
-import { memberActor } from "../../domain/actor.ts";
-import { agentNamedBy, groupOfFolder } from "../../domain/group.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import { agentNamedBy, groupOfFolder } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import type { MemoryDesk } from "../../operations/memory/operations.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 
-import { agentNamedBy, workFolder } from "../../domain/group.ts";
-import { memberKey } from "../../domain/person.ts";
-import { isAtLeast } from "../../domain/role.ts";
+import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
 import { globalNotes, originsOf, ownIds } from "../../abilities/memory/item.ts";
 import { showMemories, type ShownMemory } from "../../abilities/memory/keeping/show-memories.ts";
 import { unfit } from "../../abilities/memory/keeping/unfit.ts";

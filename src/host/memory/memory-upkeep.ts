@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
 import { timezoneOf } from "../../config/groups.ts";
-import { type Group, workFolder } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/chats/group.ts";
 import { type ZoneClock, zoneClock } from "../../lib/time/zone-clock.ts";
 import { DayNotes } from "../../abilities/memory/keeping/day-notes.ts";
 import { Extraction, type ExtractionOptions } from "../../abilities/memory/keeping/extraction.ts";
@@ -10,7 +10,7 @@ import { memoryPath } from "../../abilities/memory/memory-path.ts";
 import { Hygiene, type HygieneSettings } from "../../abilities/memory/keeping/hygiene.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import type { Standing } from "../../abilities/memory/thread/orders.ts";
-import type { ProviderSet } from "../../models/provider-set.ts";
+import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { isAtWork } from "../turns/group-work.ts";
 import { createTurnSettings } from "../turns/turn-settings.ts";

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../../rights/approvals/changed-descriptions.ts";
 import { hasTrait } from "../../config/adapters.ts";
 import { policyOf } from "../../config/policy.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { readMcpLock } from "../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../abilities/mcp/pins/pins.ts";
 import { judgeCall } from "../../rights/policy/judge.ts";

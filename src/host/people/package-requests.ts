@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { imageWishOf } from "../../config/groups.ts";
 import type { AllowedChange } from "../../rights/approvals/proposed-changes.ts";
-import type { ProposedChange } from "../../domain/approval.ts";
+import type { ProposedChange } from "../../domain/rights/approval.ts";
 import {
   addPackages,
   countPackages,
@@ -10,7 +10,7 @@ import {
   packageManagers,
   type PackageLists,
   sortPackages,
-} from "../../domain/packages.ts";
+} from "../../domain/sandbox/packages.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { requestPackages } from "../../tools/packages/request-packages.ts";
 import type { AppContext } from "../context.ts";

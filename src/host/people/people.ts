@@ -1,10 +1,10 @@
 import { hasTrait } from "../../config/adapters.ts";
 import { configuredPeople, deniedBy, deniedIn, membersOf, namedIds, triggerRole } from "../../config/people.ts";
-import { memberKey, parseMemberKey } from "../../domain/person.ts";
+import { memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
 import { createRoles, type Roles } from "../../rights/people/roles.ts";
-import type { ChannelStateStore } from "../../stores/store.ts";
+import type { ChannelStateStore } from "../../stores/contract/store.ts";
 import type { OfflineNeeds } from "../../operations/catalog.ts";
 import type { AppContext } from "../context.ts";
 

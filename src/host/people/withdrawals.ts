@@ -1,8 +1,8 @@
 import { calledInput } from "../../rights/approvals/asking.ts";
 import { policyOf } from "../../config/policy.ts";
-import type { Approval } from "../../domain/approval.ts";
-import type { Group } from "../../domain/group.ts";
-import { agentOfSession } from "../../domain/session.ts";
+import type { Approval } from "../../domain/rights/approval.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { agentOfSession } from "../../domain/turns/session.ts";
 import { judgeToolCall } from "../../tools/judge-tool-call.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";
 import { isCommandTool } from "../../tools/skills/command-tool.ts";

@@ -1,9 +1,9 @@
 import { readValue } from "../../config/editing/read-value.ts";
 import { parsePath } from "../../config/editing/setting-path.ts";
 import type { CommandServices, WantedSetting } from "../../surfaces/chat/command.ts";
-import type { ReloadReport } from "../../domain/config-state.ts";
-import { memberActor } from "../../domain/actor.ts";
-import type { SettingAuthor, SettingEdit, SettingPath } from "../../domain/setting.ts";
+import type { ReloadReport } from "../../domain/settings/config-state.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import type { SettingAuthor, SettingEdit, SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { SettingNeeds } from "../../operations/settings/operations.ts";

@@ -7,7 +7,7 @@ import { withAddedGroups } from "../../config/added-groups.ts";
 import { configuredGroups } from "../../config/groups.ts";
 import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../../config/loading/load.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { mainSessionsOf, type SessionQueue } from "../../work/queue/session-queue.ts";

@@ -3,8 +3,8 @@ import { parsePath } from "../../config/editing/setting-path.ts";
 import { valueAt } from "../../config/editing/value-after.ts";
 import { maskedConfig } from "../../config/explain/mask.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { StoredGroup } from "../../domain/group.ts";
-import type { SettingAuthor, SettingChange } from "../../domain/setting.ts";
+import type { StoredGroup } from "../../domain/chats/group.ts";
+import type { SettingAuthor, SettingChange } from "../../domain/settings/setting.ts";
 import type { AppContext } from "../context.ts";
 
 /** Puts on record which settings change, before they do. */

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { forkOf } from "../../abilities/sub-agents/spawning.ts";
 import { Compactions } from "../../turns/compaction/compactions.ts";

@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import { mainSessionKey } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { mainSessionKey } from "../../domain/turns/session.ts";
 import type { AppContext } from "../context.ts";
 
 /** Does a message of this group wait for its agent, or a turn of their conversation run? */

@@ -1,8 +1,8 @@
-import type { LearnedWindow } from "../../domain/usage.ts";
+import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
-import type { TokenCalibration } from "../../models/calibration.ts";
-import { type DescribedModels, describeModel, stillHolds } from "../../models/learned.ts";
+import type { TokenCalibration } from "../../models/costs/calibration.ts";
+import { type DescribedModels, describeModel, stillHolds } from "../../models/knowledge/learned.ts";
 import type { AppContext } from "../context.ts";
 
 interface LearningContext {

@@ -1,11 +1,11 @@
-import type { Group } from "../../domain/group.ts";
-import type { Origin } from "../../domain/origin.ts";
-import type { Provenance } from "../../domain/policy.ts";
-import type { Role } from "../../domain/role.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import type { Provenance } from "../../domain/rights/policy.ts";
+import type { Role } from "../../domain/people/role.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import { type Asked, askerOf } from "../../rights/people/asker-role.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 
 interface ProvenanceOptions {
   readonly origins: Pick<Store["origins"], "provenance">;

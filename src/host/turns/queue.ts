@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { SignsOfLife } from "../../delivery/signs-of-life.ts";
-import type { Group } from "../../domain/group.ts";
-import { agentOfSession, agentsOf, isSessionOf, mainSessionKeys } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { agentOfSession, agentsOf, isSessionOf, mainSessionKeys } from "../../domain/turns/session.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { Timers } from "../../lib/time/timers.ts";

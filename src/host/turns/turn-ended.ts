@@ -1,4 +1,4 @@
-import type { Turn } from "../../domain/turn.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { AppContext } from "../context.ts";

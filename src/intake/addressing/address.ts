@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import type { IncomingMessage } from "../../domain/message.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { IncomingMessage } from "../../domain/chats/message.ts";
 import { isMentioned, isSpoken } from "./mention.ts";
 
 /** Why a message is for the agent, or that it is not: `unaddressed`. The words stand in the audit log. */

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from "../../domain/message.ts";
-import { agentOfSession } from "../../domain/session.ts";
+import type { IncomingMessage } from "../../domain/chats/message.ts";
+import { agentOfSession } from "../../domain/turns/session.ts";
 import { isMentioned, isSpoken } from "./mention.ts";
 
 export interface AgentsMeantOptions {

@@ -1,6 +1,6 @@
-import type { Approval } from "../../domain/approval.ts";
-import type { IncomingMessage, Quote } from "../../domain/message.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Approval } from "../../domain/rights/approval.ts";
+import type { IncomingMessage, Quote } from "../../domain/chats/message.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { SaidCommand } from "./command.ts";
 import { withoutLeadingMention } from "./mention.ts";
 

@@ -1,4 +1,4 @@
-import { type Actor, memberActor } from "../../domain/actor.ts";
+import { type Actor, memberActor } from "../../domain/people/actor.ts";
 import {
   type ChatRequest,
   type Group,
@@ -8,12 +8,12 @@ import {
   isExpired,
   isGroupName,
   unknownRequest,
-} from "../../domain/group.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
-import { memberKey } from "../../domain/person.ts";
+} from "../../domain/chats/group.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import { memberKey } from "../../domain/people/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
-import type { PendingCommand, Store } from "../../stores/store.ts";
+import type { PendingCommand, Store } from "../../stores/contract/store.ts";
 import { type CodeTries, lockedText } from "../../rights/people/code-tries.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";

@@ -1,12 +1,12 @@
 import type { Receipt } from "../../channels/channel.ts";
-import { memberActor } from "../../domain/actor.ts";
+import { memberActor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import type { Group, GroupChat } from "../../domain/group.ts";
-import type { IncomingMessage } from "../../domain/message.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import type { IncomingMessage } from "../../domain/chats/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { secondsLeftInUtcDay, utcDay } from "../../lib/time/utc-day.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "../in-order.ts";
 

@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 import type { ChatFacts } from "../../channels/channel.ts";
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 
 const nameChars = 256;

@@ -1,6 +1,6 @@
-import type { Group, GroupChat } from "../../domain/group.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { GroupStore } from "../../stores/store.ts";
+import type { GroupStore } from "../../stores/contract/store.ts";
 
 /** A chat as the store knows it; undefined: nobody noted whose the folder is. */
 export type FormerChat = Pick<GroupChat, "channel" | "chat"> | undefined;

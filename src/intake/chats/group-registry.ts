@@ -1,6 +1,6 @@
-import { type Group, type GroupChat, groupNameFault, type StoredGroup } from "../../domain/group.ts";
+import { type Group, type GroupChat, groupNameFault, type StoredGroup } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { GroupStore } from "../../stores/store.ts";
+import type { GroupStore } from "../../stores/contract/store.ts";
 import { createInOrder } from "../in-order.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 

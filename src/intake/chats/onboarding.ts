@@ -1,11 +1,11 @@
-import { memberActor } from "../../domain/actor.ts";
-import { newCode } from "../../domain/code.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import { newCode } from "../../domain/rights/code.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import { type Group, pairingLifetimeMs, type RequestKind, type RequestLimits } from "../../domain/group.ts";
-import type { IncomingMessage, OutgoingDraft } from "../../domain/message.ts";
+import { type Group, pairingLifetimeMs, type RequestKind, type RequestLimits } from "../../domain/chats/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../../domain/chats/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { isMentioned } from "../addressing/mention.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 

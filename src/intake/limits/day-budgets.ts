@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 
-import type { Group } from "../../domain/group.ts";
-import type { IncomingMessage } from "../../domain/message.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { IncomingMessage } from "../../domain/chats/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
-import type { MessageStore, Store } from "../../stores/store.ts";
+import type { MessageStore, Store } from "../../stores/contract/store.ts";
 import type { DayBudget } from "./limits.ts";
 
 type Charge = NonNullable<Parameters<MessageStore["insert"]>[1]["charge"]>;

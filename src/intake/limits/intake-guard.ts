@@ -7,7 +7,7 @@ import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { sleep } from "../../lib/time/sleep.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 
 export interface IntakeGuardOptions {

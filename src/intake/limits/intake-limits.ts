@@ -1,11 +1,11 @@
 import type { Receipt, RefusalCode } from "../../channels/channel.ts";
-import { memberActor } from "../../domain/actor.ts";
-import type { Group } from "../../domain/group.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import type { IncomingMessage, MessageState, OutgoingDraft } from "../../domain/message.ts";
+import type { IncomingMessage, MessageState, OutgoingDraft } from "../../domain/chats/message.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { secondsLeftInUtcDay } from "../../lib/time/utc-day.ts";
 import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";

@@ -1,9 +1,9 @@
-import type { Group } from "../../domain/group.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import type { PacedTurn, Turn } from "../../domain/turn.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { StoredMessage } from "../../domain/chats/message.ts";
+import type { PacedTurn, Turn } from "../../domain/turns/turn.ts";
 import { backoffMs } from "../../lib/time/backoff.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
-import type { TurnStore } from "../../stores/store.ts";
+import type { TurnStore } from "../../stores/contract/store.ts";
 import type { PaceLimits } from "./limits.ts";
 
 export interface TurnPaceOptions {

@@ -1,9 +1,9 @@
 import type Anthropic from "@anthropic-ai/sdk";
 
-import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/model.ts";
-import { AnswerDraft, cleanUsage } from "../answer-draft.ts";
-import type { CallDraft } from "../answer-draft.ts";
-import { malformed } from "../failures.ts";
+import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/turns/model.ts";
+import { AnswerDraft, cleanUsage } from "../wire/answer-draft.ts";
+import type { CallDraft } from "../wire/answer-draft.ts";
+import { malformed } from "../wire/failures.ts";
 import type { OnDelta } from "../provider.ts";
 import { isThought } from "./thoughts.ts";
 import type { ContentItem } from "./thoughts.ts";

@@ -1,15 +1,15 @@
 import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 
-import type { ModelAnswer } from "../../domain/model.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { ProviderPorts } from "../define-provider.ts";
-import type { VendorSettings } from "../vendor-settings.ts";
-import { Dialects } from "../dialects.ts";
-import { explainFailure, type VendorFailure } from "../failures.ts";
+import type { VendorSettings } from "../wire/vendor-settings.ts";
+import { Dialects } from "../wire/dialects.ts";
+import { explainFailure, type VendorFailure } from "../wire/failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
-import { readStreamed } from "../streamed-answer.ts";
-import { createTransport } from "../transport.ts";
-import { estimateInputTokens } from "../wire.ts";
+import { readStreamed } from "../wire/streamed-answer.ts";
+import { createTransport } from "../wire/transport.ts";
+import { estimateInputTokens } from "../wire/wire.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { adapt, firstDialect, toAnthropicRequest } from "./anthropic-request.ts";
 import type { Dialect } from "./anthropic-request.ts";

@@ -1,5 +1,5 @@
 import { defineProvider } from "../define-provider.ts";
-import { vendorSecrets, vendorSettings } from "../vendor-settings.ts";
+import { vendorSecrets, vendorSettings } from "../wire/vendor-settings.ts";
 
 /** Anthropic, and servers that speak its Messages API. */
 export const anthropic = defineProvider({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Thoughts } from "../../domain/model.ts";
+import type { Thoughts } from "../../domain/turns/model.ts";
 
 const contentItem = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() }),

@@ -1,5 +1,5 @@
-import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition, ToolResult } from "../../domain/model.ts";
-import { describeParts, partsOf } from "../../domain/part.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition, ToolResult } from "../../domain/turns/model.ts";
+import { describeParts, partsOf } from "../../domain/chats/part.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";

@@ -1,7 +1,7 @@
-import type { ToolCall } from "../../domain/model.ts";
-import type { UserContent } from "../../domain/part.ts";
-import { partsOf } from "../../domain/part.ts";
-import type { ModelMessage } from "../../domain/model.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import type { UserContent } from "../../domain/chats/part.ts";
+import { partsOf } from "../../domain/chats/part.ts";
+import type { ModelMessage } from "../../domain/turns/model.ts";
 import { unescapeText } from "../../lib/text/markup.ts";
 
 /** A message to the agent, as the scripted model reads it. */

@@ -1,11 +1,11 @@
 import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
 
 import type { ProviderPorts } from "../define-provider.ts";
-import { explainFailure } from "../failures.ts";
-import type { VendorFailure } from "../failures.ts";
+import { explainFailure } from "../wire/failures.ts";
+import type { VendorFailure } from "../wire/failures.ts";
 import { ProviderError } from "../provider.ts";
-import { createTransport } from "../transport.ts";
-import type { VendorSettings } from "../vendor-settings.ts";
+import { createTransport } from "../wire/transport.ts";
+import type { VendorSettings } from "../wire/vendor-settings.ts";
 
 export const officialBaseUrl = "https://api.openai.com/v1";
 

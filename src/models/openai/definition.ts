@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { defineProvider } from "../define-provider.ts";
-import { vendorSecrets, vendorSettings } from "../vendor-settings.ts";
+import { vendorSecrets, vendorSettings } from "../wire/vendor-settings.ts";
 import type { ServerTraits } from "./server-traits.ts";
 
 const officialBaseUrl = "https://api.openai.com/v1";

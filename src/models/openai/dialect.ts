@@ -1,5 +1,5 @@
-import { givesThoughts, learn } from "../dialects.ts";
-import type { Adapted, Lesson } from "../dialects.ts";
+import { givesThoughts, learn } from "../wire/dialects.ts";
+import type { Adapted, Lesson } from "../wire/dialects.ts";
 import type { ProviderRequest } from "../provider.ts";
 import type { EffortStyle } from "./effort.ts";
 import type { ServerTraits } from "./server-traits.ts";

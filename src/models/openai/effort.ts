@@ -1,4 +1,4 @@
-import type { Effort } from "../routes.ts";
+import type { Effort } from "../routes/routes.ts";
 
 /** How servers of this format are told how much to think: each has its own fields, and some have others for newer models. */
 export const effortStyles = {

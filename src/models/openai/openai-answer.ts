@@ -1,9 +1,9 @@
 import type OpenAI from "openai";
 
-import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/model.ts";
-import { AnswerDraft, cleanUsage } from "../answer-draft.ts";
-import type { CallDraft } from "../answer-draft.ts";
-import { malformed } from "../failures.ts";
+import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/turns/model.ts";
+import { AnswerDraft, cleanUsage } from "../wire/answer-draft.ts";
+import type { CallDraft } from "../wire/answer-draft.ts";
+import { malformed } from "../wire/failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, ProviderFailure } from "../provider.ts";
 import { textFields } from "./thoughts.ts";

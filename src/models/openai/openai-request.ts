@@ -1,10 +1,10 @@
 import type OpenAI from "openai";
 
-import type { ToolCall } from "../../domain/model.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
-import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
-import type { WireMessage, WirePart, WireResult } from "../wire.ts";
+import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire/wire.ts";
+import type { WireMessage, WirePart, WireResult } from "../wire/wire.ts";
 import type { Dialect } from "./dialect.ts";
 import { effortStyles } from "./effort.ts";
 import { readThoughts } from "./thoughts.ts";

@@ -1,6 +1,6 @@
 import { defineProvider } from "../define-provider.ts";
 import type { ProviderDefinition } from "../define-provider.ts";
-import { vendorSecrets, vendorSettings } from "../vendor-settings.ts";
+import { vendorSecrets, vendorSettings } from "../wire/vendor-settings.ts";
 import type { ServerTraits } from "./server-traits.ts";
 
 /** A server that speaks Chat Completions, with what is its own. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Thoughts } from "../../domain/model.ts";
+import type { Thoughts } from "../../domain/turns/model.ts";
 
 const outputItem = z.discriminatedUnion("type", [
   /** As it came: what was thought is encrypted in it. */

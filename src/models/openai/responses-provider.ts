@@ -1,10 +1,10 @@
-import type { ModelAnswer } from "../../domain/model.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { ProviderPorts } from "../define-provider.ts";
-import { Dialects } from "../dialects.ts";
+import { Dialects } from "../wire/dialects.ts";
 import type { Provider, ProviderRequest } from "../provider.ts";
-import { readStreamed } from "../streamed-answer.ts";
-import type { VendorSettings } from "../vendor-settings.ts";
-import { estimateInputTokens } from "../wire.ts";
+import { readStreamed } from "../wire/streamed-answer.ts";
+import type { VendorSettings } from "../wire/vendor-settings.ts";
+import { estimateInputTokens } from "../wire/wire.ts";
 import { OpenAiConnection, refusalOf } from "./connection.ts";
 import { ResponsesAnswer } from "./responses-answer.ts";
 import { adaptResponses, firstResponsesDialect, toResponsesRequest } from "./responses-request.ts";

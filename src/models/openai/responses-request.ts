@@ -1,13 +1,13 @@
 import type OpenAI from "openai";
 
-import type { ToolCall, ToolDefinition } from "../../domain/model.ts";
-import { givesThoughts, learn } from "../dialects.ts";
-import type { Adapted, Lesson } from "../dialects.ts";
-import { inOrder } from "../ordered-content.ts";
+import type { ToolCall, ToolDefinition } from "../../domain/turns/model.ts";
+import { givesThoughts, learn } from "../wire/dialects.ts";
+import type { Adapted, Lesson } from "../wire/dialects.ts";
+import { inOrder } from "../wire/ordered-content.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
-import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
-import type { WireMessage, WirePart, WireResult } from "../wire.ts";
+import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire/wire.ts";
+import type { WireMessage, WirePart, WireResult } from "../wire/wire.ts";
 import { readItems } from "./reasoning-items.ts";
 import type { OutputItem } from "./reasoning-items.ts";
 

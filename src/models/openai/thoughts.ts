@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Thoughts } from "../../domain/model.ts";
+import type { Thoughts } from "../../domain/turns/model.ts";
 
 /** Where servers of this format put what a model has thought; each of them wants it back where it came from. */
 export const textFields = ["reasoning_content", "reasoning"] as const;

@@ -8,7 +8,7 @@ import {
   type Decider,
   type Grant,
   standingQuestions,
-} from "../../domain/approval.ts";
+} from "../../domain/rights/approval.ts";
 import { time } from "../schemas.ts";
 
 /** The operator at the host: no role is higher. */

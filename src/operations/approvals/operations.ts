@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import { type Approval, type ApprovalAnswer, approvalScopes, type Decider } from "../../domain/approval.ts";
+import { type Approval, type ApprovalAnswer, approvalScopes, type Decider } from "../../domain/rights/approval.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { flag, list, name } from "../schemas.ts";
 import { approvalView, grantView, operator, viewApproval, viewGrant } from "./approval-view.ts";

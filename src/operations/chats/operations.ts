@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/people/actor.ts";
 import {
   type Chat,
   type Group,
@@ -9,13 +9,13 @@ import {
   type RequestSettlement,
   requestStates,
   unknownRequest,
-} from "../../domain/group.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
-import { memberKey } from "../../domain/person.ts";
+} from "../../domain/chats/group.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import { memberKey } from "../../domain/people/person.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { list, name, nothing, time } from "../schemas.ts";
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { contextSections, type ContextView } from "../../domain/context-view.ts";
-import type { Group, GroupChat } from "../../domain/group.ts";
-import { isSessionOf, mainSessionKeys, type Session } from "../../domain/session.ts";
+import { contextSections, type ContextView } from "../../domain/turns/context-view.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import { isSessionOf, mainSessionKeys, type Session } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation } from "../define-operation.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import type { Delta, MissedDeltas } from "../../domain/delta.ts";
+import type { Delta, MissedDeltas } from "../../domain/chats/delta.ts";
 import type { HostEvent } from "../../domain/events/event.ts";
 import { readEvents } from "../../records/events/read-events.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineStream } from "../define-operation.ts";
 import { flag, name } from "../schemas.ts";
 import { together } from "./together.ts";

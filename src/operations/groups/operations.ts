@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import type { Group, GroupChat, GroupFolder } from "../../domain/group.ts";
-import type { Chat } from "../../domain/group.ts";
+import type { Group, GroupChat, GroupFolder } from "../../domain/chats/group.ts";
+import type { Chat } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import { type FolderOrigin, type Origin, origins } from "../../domain/origin.ts";
-import { type Role, roles } from "../../domain/role.ts";
+import { type FolderOrigin, type Origin, origins } from "../../domain/people/origin.ts";
+import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { findChannel, type OperableChannel } from "../channels/operations.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";

@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import type { NextHeartbeat } from "../../domain/heartbeat.ts";
-import type { RefusedMount } from "../../domain/mount.ts";
-import type { HotContainerView } from "../../domain/session.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { NextHeartbeat } from "../../domain/work/heartbeat.ts";
+import type { RefusedMount } from "../../domain/sandbox/mount.ts";
+import type { HotContainerView } from "../../domain/turns/session.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { type ChannelNeeds, channelView, viewChannel } from "../channels/operations.ts";
 import { defineOperation } from "../define-operation.ts";
 import { imageBuildView, type ImageNeeds, listUnready } from "../images/operations.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Group } from "../../domain/group.ts";
-import type { PackageLists } from "../../domain/packages.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { PackageLists } from "../../domain/sandbox/packages.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { list, name, nothing, time } from "../schemas.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod";
 
-import type { Job } from "../../domain/job.ts";
-import { jobStates } from "../../domain/job.ts";
+import type { Job } from "../../domain/work/job.ts";
+import { jobStates } from "../../domain/work/job.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { flag, limit, list, name, time } from "../schemas.ts";
 

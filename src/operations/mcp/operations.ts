@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { TestedServer, TestedTool } from "../../domain/mcp-server.ts";
-import { risks } from "../../domain/policy.ts";
+import type { TestedServer, TestedTool } from "../../domain/sandbox/mcp-server.ts";
+import { risks } from "../../domain/rights/policy.ts";
 import { defineOperation } from "../define-operation.ts";
 import { list, name, nothing } from "../schemas.ts";
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { Group } from "../../domain/group.ts";
-import { agentsOf, folderOf } from "../../domain/session.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { agentsOf, folderOf } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";

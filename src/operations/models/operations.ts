@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { LearnedWindow } from "../../domain/usage.ts";
+import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation } from "../define-operation.ts";

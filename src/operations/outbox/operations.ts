@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import type { Group } from "../../domain/group.ts";
-import { type OutgoingMessage, outboxStates, outgoingKinds } from "../../domain/message.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { type OutgoingMessage, outboxStates, outgoingKinds } from "../../domain/chats/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { OutboxStore } from "../../stores/store.ts";
+import type { OutboxStore } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { limit, list, name, time } from "../schemas.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
 import { erasedKinds, type ErasureView } from "../../domain/erasure.ts";
-import type { Group } from "../../domain/group.ts";
-import type { Sender } from "../../domain/message.ts";
-import { type MemberId, memberKey, parseMemberKey } from "../../domain/person.ts";
-import { type Role, roles } from "../../domain/role.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Sender } from "../../domain/chats/message.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../../domain/people/person.ts";
+import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { agentOfSession, type HotContainerView, sessionKinds } from "../../domain/session.ts";
+import { agentOfSession, type HotContainerView, sessionKinds } from "../../domain/turns/session.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { resolveId } from "../resolve-id.ts";
 import { list, name, nothing, time } from "../schemas.ts";

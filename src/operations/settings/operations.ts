@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/config-state.ts";
-import type { SettingChange, SettingEdit, SettingPath, SettingRecord } from "../../domain/setting.ts";
-import type { Store } from "../../stores/store.ts";
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/settings/config-state.ts";
+import type { SettingChange, SettingEdit, SettingPath, SettingRecord } from "../../domain/settings/setting.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { limit, list, name, nothing, time } from "../schemas.ts";
 

@@ -1,11 +1,11 @@
 import * as z from "zod";
 
-import { roles } from "../../domain/role.ts";
-import { type SubAgent, subAgentStates } from "../../domain/sub-agent.ts";
+import { roles } from "../../domain/people/role.ts";
+import { type SubAgent, subAgentStates } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { flag, list, name, time } from "../schemas.ts";
 

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { Group, GroupChat } from "../../domain/group.ts";
-import { missedRules, type Task, taskModes } from "../../domain/task.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import { missedRules, type Task, taskModes } from "../../domain/work/task.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation, type OperationCall } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";

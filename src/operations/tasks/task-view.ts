@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { roles } from "../../domain/role.ts";
+import { roles } from "../../domain/people/role.ts";
 import {
   missedRules,
   runStates,
@@ -9,7 +9,7 @@ import {
   type TaskRun,
   taskStates,
   type Timing,
-} from "../../domain/task.ts";
+} from "../../domain/work/task.ts";
 import { isoTime } from "../schemas.ts";
 
 /** One due time of a task. */

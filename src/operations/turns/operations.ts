@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import type { Group, GroupChat } from "../../domain/group.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import type { ModelUsage } from "../../domain/model.ts";
-import { type Step, type Turn, turnStates } from "../../domain/turn.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import type { StoredMessage } from "../../domain/chats/message.ts";
+import type { ModelUsage } from "../../domain/turns/model.ts";
+import { type Step, type Turn, turnStates } from "../../domain/turns/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { OutboxStore, Store, TurnOutline } from "../../stores/store.ts";
+import type { OutboxStore, Store, TurnOutline } from "../../stores/contract/store.ts";
 import { viewApproval } from "../approvals/approval-view.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";

@@ -1,4 +1,4 @@
-import type { Approval } from "../../domain/approval.ts";
+import type { Approval } from "../../domain/rights/approval.ts";
 
 /** A turn that waits for people, and the codes of its open questions. */
 interface ParkedTurn {

@@ -1,9 +1,9 @@
-import type { GroupChat } from "../../domain/group.ts";
-import type { ModelUsage } from "../../domain/model.ts";
-import { agentOfSession } from "../../domain/session.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { GroupChat } from "../../domain/chats/group.ts";
+import type { ModelUsage } from "../../domain/turns/model.ts";
+import { agentOfSession } from "../../domain/turns/session.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
-import type { Store, TurnOutline, WaitingInGroup } from "../../stores/store.ts";
+import type { Store, TurnOutline, WaitingInGroup } from "../../stores/contract/store.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import type { TurnLine } from "./turn-view.ts";
 import { waitingIn } from "./waiting.ts";

@@ -1,8 +1,8 @@
-import type { OutgoingMessage, StoredMessage } from "../../domain/message.ts";
-import type { ModelUsage, ToolResult } from "../../domain/model.ts";
-import { describeParts, partsOf } from "../../domain/part.ts";
-import { isSilent } from "../../domain/silence.ts";
-import type { Step, TurnTimes } from "../../domain/turn.ts";
+import type { OutgoingMessage, StoredMessage } from "../../domain/chats/message.ts";
+import type { ModelUsage, ToolResult } from "../../domain/turns/model.ts";
+import { describeParts, partsOf } from "../../domain/chats/part.ts";
+import { isSilent } from "../../domain/chats/silence.ts";
+import type { Step, TurnTimes } from "../../domain/turns/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { StepView, ToolResultView, TurnReport, TurnUsage, TurnView } from "./turn-view.ts";
 

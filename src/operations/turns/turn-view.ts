@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import { stopReasons, type ModelUsage } from "../../domain/model.ts";
-import { origins } from "../../domain/origin.ts";
-import { actions, risks } from "../../domain/policy.ts";
-import { turnPhases, turnStates, type TurnTimes } from "../../domain/turn.ts";
-import { causes } from "../../domain/work.ts";
+import { stopReasons, type ModelUsage } from "../../domain/turns/model.ts";
+import { origins } from "../../domain/people/origin.ts";
+import { actions, risks } from "../../domain/rights/policy.ts";
+import { turnPhases, turnStates, type TurnTimes } from "../../domain/turns/turn.ts";
+import { causes } from "../../domain/work/work.ts";
 import { approvalView } from "../approvals/approval-view.ts";
 import { list, replyTarget, time } from "../schemas.ts";
 

@@ -1,5 +1,5 @@
-import type { GroupChat } from "../../domain/group.ts";
-import type { WaitingInGroup } from "../../stores/store.ts";
+import type { GroupChat } from "../../domain/chats/group.ts";
+import type { WaitingInGroup } from "../../stores/contract/store.ts";
 import type { TurnView } from "./turn-view.ts";
 
 /** The parts that know which messages wait. */

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import type { GroupChat } from "../../domain/group.ts";
-import { toUsageLine, usageKinds, type UsageSum } from "../../domain/usage.ts";
+import type { GroupChat } from "../../domain/chats/group.ts";
+import { toUsageLine, usageKinds, type UsageSum } from "../../domain/turns/usage.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { list, name } from "../schemas.ts";

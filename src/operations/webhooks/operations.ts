@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 
 import * as z from "zod";
 
-import type { Group } from "../../domain/group.ts";
-import { type Webhook, webhookPath } from "../../domain/webhook.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { type Webhook, webhookPath } from "../../domain/work/webhook.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation } from "../define-operation.ts";

@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 
 import * as z from "zod";
 
-import type { Group } from "../../domain/group.ts";
-import { origins } from "../../domain/origin.ts";
-import { roles } from "../../domain/role.ts";
-import { mainSessionKey, sideSessionKey } from "../../domain/session.ts";
-import { causes, type Work, workStates } from "../../domain/work.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { origins } from "../../domain/people/origin.ts";
+import { roles } from "../../domain/people/role.ts";
+import { mainSessionKey, sideSessionKey } from "../../domain/turns/session.ts";
+import { causes, type Work, workStates } from "../../domain/work/work.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";

@@ -2,7 +2,7 @@ import type { Connection, ConnectionHost, Connector, Receipt } from "../../chann
 import { ConnectionEnd, SendError } from "../../channels/channel.ts";
 import type { ChannelDefinition, ChannelPorts } from "../../channels/define-channel.ts";
 import { defineChannel } from "../../channels/define-channel.ts";
-import type { OutgoingMessage } from "../../domain/message.ts";
+import type { OutgoingMessage } from "../../domain/chats/message.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { DescribedChannel } from "../format/described.ts";
 import { schemaOf } from "../format/narrow-schema.ts";

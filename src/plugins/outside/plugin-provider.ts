@@ -1,4 +1,4 @@
-import type { ModelAnswer } from "../../domain/model.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
 import { toError } from "../../lib/app-error.ts";
 import { defineProvider, type ProviderDefinition, type ProviderPorts } from "../../models/define-provider.ts";
 import { type Provider, ProviderError, type ProviderRequest } from "../../models/provider.ts";

@@ -1,17 +1,17 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 
-import type { Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/people/actor.ts";
 import { addCounts, type ErasedCounts, type ErasureView, type Erasing } from "../../domain/erasure.ts";
-import { groupOfFolder } from "../../domain/group.ts";
-import { type MemberId, memberKey } from "../../domain/person.ts";
+import { groupOfFolder } from "../../domain/chats/group.ts";
+import { type MemberId, memberKey } from "../../domain/people/person.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { hasWholeWord } from "../../lib/text/whole-words.ts";
 import { WordTraces } from "../../lib/text/word-traces.ts";
-import type { ErasureStore } from "../../stores/erasure-store.ts";
-import type { EventStore } from "../../stores/event-store.ts";
+import type { ErasureStore } from "../../stores/contract/erasure-store.ts";
+import type { EventStore } from "../../stores/contract/event-store.ts";
 import { withoutWords } from "./event-words.ts";
 import { type IsGone, hasGoneLine, overwriteLines } from "./log-lines.ts";
 import { collectOwnWords, type OwnWords } from "./own-words.ts";

@@ -1,7 +1,7 @@
-import type { MemberId } from "../../domain/person.ts";
-import type { StoredAttachment } from "../../domain/message.ts";
+import type { MemberId } from "../../domain/people/person.ts";
+import type { StoredAttachment } from "../../domain/chats/message.ts";
 import { WordTraces } from "../../lib/text/word-traces.ts";
-import type { ErasureStore } from "../../stores/erasure-store.ts";
+import type { ErasureStore } from "../../stores/contract/erasure-store.ts";
 
 /** Texts by which files are searched afterwards. */
 const mostSamples = 300;

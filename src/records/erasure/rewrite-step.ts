@@ -1,7 +1,7 @@
 import { type Erasing, erasedText } from "../../domain/erasure.ts";
-import type { ToolResult } from "../../domain/model.ts";
-import { type Part, partsOf, toUserContent } from "../../domain/part.ts";
-import type { StepBody } from "../../domain/turn.ts";
+import type { ToolResult } from "../../domain/turns/model.ts";
+import { type Part, partsOf, toUserContent } from "../../domain/chats/part.ts";
+import type { StepBody } from "../../domain/turns/turn.ts";
 import { unescapeText } from "../../lib/text/markup.ts";
 
 const message = /<message((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/message>/g;

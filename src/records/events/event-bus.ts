@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import { boundedData, boundedName } from "../../lib/text/bounded-data.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { HostEvent, NewEvent } from "../../domain/events/event.ts";
 import { Subscription } from "./subscription.ts";
 

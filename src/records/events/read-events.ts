@@ -1,4 +1,4 @@
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { HostEvent } from "../../domain/events/event.ts";
 import { matchTypes } from "../../domain/events/event-types.ts";
 

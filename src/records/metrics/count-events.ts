@@ -1,5 +1,5 @@
 import type { EventType, HostEvent } from "../../domain/events/event.ts";
-import type { TurnPhase } from "../../domain/turn.ts";
+import type { TurnPhase } from "../../domain/turns/turn.ts";
 import type { Metrics } from "./metrics.ts";
 
 type Counts = { readonly [Type in EventType]?: (event: HostEvent<Type>) => void };

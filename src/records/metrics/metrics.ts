@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import { type ChannelState, channelStates, type Receipt } from "../../channels/channel.ts";
-import type { OutboxState } from "../../domain/message.ts";
-import type { ModelUsage } from "../../domain/model.ts";
-import type { TurnPhase, TurnState } from "../../domain/turn.ts";
+import type { OutboxState } from "../../domain/chats/message.ts";
+import type { ModelUsage } from "../../domain/turns/model.ts";
+import type { TurnPhase, TurnState } from "../../domain/turns/turn.ts";
 import { countWeb, type WebCounter } from "./count-web.ts";
 import { countOutcomes, type OutcomeCounters } from "./outcome-counters.ts";
 

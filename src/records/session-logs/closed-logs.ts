@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { digestOfFile } from "../../lib/files/file-digest.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { fullLogsAmong } from "./log-names.ts";
 
 /** A session and the group that it is of. */

@@ -1,8 +1,8 @@
-import type { Approval, Decider } from "../../domain/approval.ts";
-import { memberActor } from "../../domain/actor.ts";
-import type { Sender } from "../../domain/message.ts";
-import { memberKey } from "../../domain/person.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Approval, Decider } from "../../domain/rights/approval.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import type { Sender } from "../../domain/chats/message.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { shownInput } from "./card.ts";

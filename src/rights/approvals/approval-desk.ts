@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 
-import type { AnswerWay, Answered, Approval, ApprovalAnswer } from "../../domain/approval.ts";
-import type { FormValue } from "../../domain/form.ts";
+import type { AnswerWay, Answered, Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
+import type { FormValue } from "../../domain/rights/form.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import { Lookout } from "../../lib/time/lookout.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { formFault } from "./answer-rules.ts";
 import type { Forms } from "./forms/forms.ts";
 import { describeDecision, describeOutcome, noticesIn, onceOnly, whyCancelled } from "./words.ts";

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
-import type { Asker, NewApproval, ProposedChange } from "../../domain/approval.ts";
-import { newCode } from "../../domain/code.ts";
-import type { Group } from "../../domain/group.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
-import type { ToolCall } from "../../domain/model.ts";
-import type { Origin } from "../../domain/origin.ts";
-import type { Verdict } from "../../domain/policy.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Asker, NewApproval, ProposedChange } from "../../domain/rights/approval.ts";
+import { newCode } from "../../domain/rights/code.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import type { Verdict } from "../../domain/rights/policy.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { cardText } from "./card.ts";

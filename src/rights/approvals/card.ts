@@ -1,6 +1,6 @@
-import { type Approval, changedThing, type NewApproval } from "../../domain/approval.ts";
-import { packageRequest } from "../../domain/packages.ts";
-import { skillProposal } from "../../domain/skill.ts";
+import { type Approval, changedThing, type NewApproval } from "../../domain/rights/approval.ts";
+import { packageRequest } from "../../domain/sandbox/packages.ts";
+import { skillProposal } from "../../domain/sandbox/skill.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import { visibleLines } from "../../lib/text/visible.ts";

@@ -1,11 +1,11 @@
-import type { Actor } from "../../domain/actor.ts";
-import type { NewApproval } from "../../domain/approval.ts";
-import { newCode } from "../../domain/code.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { NewApproval } from "../../domain/rights/approval.ts";
+import { newCode } from "../../domain/rights/code.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { digestInput } from "./asking.ts";
 import { cardText } from "./card.ts";
 import type { AllowedChange } from "./proposed-changes.ts";

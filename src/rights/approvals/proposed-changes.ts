@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { Approval, ChangeOutcome } from "../../domain/approval.ts";
-import { packageRequest } from "../../domain/packages.ts";
-import { skillProposal } from "../../domain/skill.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { Approval, ChangeOutcome } from "../../domain/rights/approval.ts";
+import { packageRequest } from "../../domain/sandbox/packages.ts";
+import { skillProposal } from "../../domain/sandbox/skill.ts";
 import { isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { describeOutcome, noticesIn } from "./words.ts";
 
 /** A change that people have allowed, as it is to be written. */

@@ -1,5 +1,5 @@
-import { type Approval, changedThing, type ChangeOutcome } from "../../domain/approval.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
+import { type Approval, changedThing, type ChangeOutcome } from "../../domain/rights/approval.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
 import { inMinutes } from "./card.ts";
 

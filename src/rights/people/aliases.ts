@@ -1,6 +1,6 @@
 import type { ChannelDefinition, KnownIds, SamePerson } from "../../channels/define-channel.ts";
-import { type MemberId, memberKey } from "../../domain/person.ts";
-import type { ChannelStateStore } from "../../stores/store.ts";
+import { type MemberId, memberKey } from "../../domain/people/person.ts";
+import type { ChannelStateStore } from "../../stores/contract/store.ts";
 
 /** What is known beforehand of a channel's ids. */
 export type IdForms = Pick<ChannelDefinition, "name" | "canonicalId" | "writtenId">;

@@ -1,7 +1,7 @@
-import type { Group } from "../../domain/group.ts";
-import { parseMemberKey, memberKey } from "../../domain/person.ts";
-import { isAtLeast, type Role, roles } from "../../domain/role.ts";
-import type { Work } from "../../domain/work.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { parseMemberKey, memberKey } from "../../domain/people/person.ts";
+import { isAtLeast, type Role, roles } from "../../domain/people/role.ts";
+import type { Work } from "../../domain/work/work.ts";
 import type { RoleOf } from "./roles.ts";
 
 /** What a turn was begun for: whoever said the messages that it answers, or work that has another cause. */

@@ -1,4 +1,4 @@
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 
 const lockMinutes = 5;
 const mostWrong = 5;

@@ -1,6 +1,6 @@
-import type { Group } from "../../domain/group.ts";
-import type { MemberId } from "../../domain/person.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { MemberId } from "../../domain/people/person.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import type { Roles } from "./roles.ts";
 
 export interface AccessOptions {

@@ -1,6 +1,6 @@
-import type { Group } from "../../domain/group.ts";
-import { type MemberId, memberKey, type Members, parseMemberKey, type Person } from "../../domain/person.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { type MemberId, memberKey, type Members, parseMemberKey, type Person } from "../../domain/people/person.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 
 export interface RolesOptions {
   readonly people: () => readonly Person[];

@@ -1,4 +1,4 @@
-import type { Rule, ToolPolicy } from "../../domain/policy.ts";
+import type { Rule, ToolPolicy } from "../../domain/rights/policy.ts";
 
 /**
  * The policy for a tool whose calls people decide about in any case: what rules allow is asked, what they deny is denied. What

@@ -1,6 +1,6 @@
-import { serverToolSeparator } from "../../domain/mcp-server.ts";
-import { isAtLeastRisk, isInRange } from "../../domain/policy.ts";
-import type { Risk, Rule, Provenance, ToolPolicy, Verdict } from "../../domain/policy.ts";
+import { serverToolSeparator } from "../../domain/sandbox/mcp-server.ts";
+import { isAtLeastRisk, isInRange } from "../../domain/rights/policy.ts";
+import type { Risk, Rule, Provenance, ToolPolicy, Verdict } from "../../domain/rights/policy.ts";
 import { fitsPattern } from "./pattern.ts";
 
 /** A tool call, as far as rules look at it. That there is such a tool is for others to see to. */

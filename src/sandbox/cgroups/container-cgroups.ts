@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import type { LimitCounters } from "../../domain/limit.ts";
+import type { LimitCounters } from "../../domain/turns/limit.ts";
 import { type MountPoint, mountOf, parseMountInfo } from "../../lib/files/mount-points.ts";
 
 /** A folder of the cgroup file system; without names it has the files of all controllers, as in version 2. */

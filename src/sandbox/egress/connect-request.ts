@@ -1,5 +1,5 @@
-import { parseDestination } from "../../domain/egress.ts";
-import type { Destination } from "../../domain/egress.ts";
+import { parseDestination } from "../../domain/sandbox/egress.ts";
+import type { Destination } from "../../domain/sandbox/egress.ts";
 
 /** Longest request that is read, in bytes, the empty line at its end included. */
 export const maxRequestBytes = 8 * 1024;

@@ -5,7 +5,7 @@ import { getCACertificates, rootCertificates } from "node:tls";
 
 import type { Logger } from "pino";
 
-import type { GroupNetwork } from "../../domain/egress.ts";
+import type { GroupNetwork } from "../../domain/sandbox/egress.ts";
 import { egressProxy } from "../../protocol/paths.ts";
 import { openAuthority } from "./inspection/authority.ts";
 import type { Authority } from "./inspection/authority.ts";

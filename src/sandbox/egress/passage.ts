@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 
 import type { Logger } from "pino";
 
-import type { Destination } from "../../domain/egress.ts";
+import type { Destination } from "../../domain/sandbox/egress.ts";
 import { maxHelloBytes, readClientHello } from "./client-hello.ts";
 import type { HelloVerdict } from "./client-hello.ts";
 import type { EgressLimits, EgressMeter } from "./meter.ts";

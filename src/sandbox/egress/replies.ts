@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import type { Destination } from "../../domain/egress.ts";
+import type { Destination } from "../../domain/sandbox/egress.ts";
 import type { EventData } from "../../domain/events/event.ts";
 
 /** Each decision, and the end of each tunnel. `rule` decided: the entry of the allowlist, the limit, the fault. */

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { countPackages, type PackageLists, sortPackages } from "../../domain/packages.ts";
+import { countPackages, type PackageLists, sortPackages } from "../../domain/sandbox/packages.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { type EngineImage, failingLine, findPackageImage } from "./package-image.ts";

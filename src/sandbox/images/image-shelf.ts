@@ -1,4 +1,4 @@
-import { type PackageLists, sortPackages } from "../../domain/packages.ts";
+import { type PackageLists, sortPackages } from "../../domain/sandbox/packages.ts";
 import type { ImageBuilder, ListedImage } from "../engine/image-builder.ts";
 import { packageBuildLimits } from "./package-image.ts";
 import { nameOfPackages, packageLabels, packagesRepository, tagOfUser } from "./package-recipe.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { type PackageLists, type PackageManager, sortPackages } from "../../domain/packages.ts";
+import { type PackageLists, type PackageManager, sortPackages } from "../../domain/sandbox/packages.ts";
 import type { Mirrors } from "./mirrors.ts";
 
 /** Images of packages have this name; the tag says which, or who uses it. */

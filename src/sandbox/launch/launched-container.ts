@@ -1,5 +1,5 @@
-import type { LimitCounters } from "../../domain/limit.ts";
-import type { MountSighting } from "../../domain/mount.ts";
+import type { LimitCounters } from "../../domain/turns/limit.ts";
+import type { MountSighting } from "../../domain/sandbox/mount.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
 import { sleep } from "../../lib/time/sleep.ts";

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Access, type Group, workFolder } from "../../domain/group.ts";
-import type { RefusedMount } from "../../domain/mount.ts";
-import type { ProtectedFile } from "../../domain/protected-file.ts";
-import type { Session, SessionKind } from "../../domain/session.ts";
-import type { Skill } from "../../domain/skill.ts";
+import { type Access, type Group, workFolder } from "../../domain/chats/group.ts";
+import type { RefusedMount } from "../../domain/sandbox/mount.ts";
+import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
+import type { Session, SessionKind } from "../../domain/turns/session.ts";
+import type { Skill } from "../../domain/sandbox/skill.ts";
 import type { EventData, Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";

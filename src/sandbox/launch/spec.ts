@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
-import type { SessionKind } from "../../domain/session.ts";
-import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { SessionKind } from "../../domain/turns/session.ts";
+import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import { agentEnvironment, containerPaths, egressProxy } from "../../protocol/paths.ts";
 import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
 import type { MountGrant } from "../mounts/rules.ts";

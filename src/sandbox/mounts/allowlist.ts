@@ -3,7 +3,7 @@ import { open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
 
-import type { Access } from "../../domain/group.ts";
+import type { Access } from "../../domain/chats/group.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { expandHome, hasHiddenCharacters, isWithin, shellQuoted } from "../../lib/files/paths.ts";
 

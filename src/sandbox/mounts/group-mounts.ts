@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { containerUser } from "./container-user.ts";
 import { judgeMounts, readMountTable } from "./rules.ts";
 import type { MountContext, MountGrant, MountVerdict } from "./rules.ts";

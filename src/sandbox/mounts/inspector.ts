@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmod, open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 
-import type { ExecutionPoint, MountSighting, SetIdFile } from "../../domain/mount.ts";
+import type { ExecutionPoint, MountSighting, SetIdFile } from "../../domain/sandbox/mount.ts";
 import { toError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import { executionPointKind, executionPointTests } from "./execution-points.ts";
@@ -12,7 +12,7 @@ import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
 import { shown, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
-import { looksLikeSecret } from "../../domain/secret-name.ts";
+import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
 import { secretPatterns } from "./secret-names.ts";
 
 export interface MountInspectorOptions {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 
-import { protectedByDefault, type Access } from "../../domain/group.ts";
+import { protectedByDefault, type Access } from "../../domain/chats/group.ts";
 import { toError } from "../../lib/app-error.ts";
 import { readAllowlist, type Allowlist, type MountRoot } from "./allowlist.ts";
 import { identifyFolder, type FolderIdentity } from "./identity.ts";

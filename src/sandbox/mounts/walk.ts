@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 
 import { hiddenCharacter } from "../../lib/text/hidden-characters.ts";
-import { looksLikeSecret } from "../../domain/secret-name.ts";
+import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
 
 /** How much of a folder is looked at before it counts as too large: a large source tree with its dependencies fits. */
 export interface WalkLimits {

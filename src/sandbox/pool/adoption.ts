@@ -1,4 +1,4 @@
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { HotContainer } from "./hot-container.ts";
 import type { FoundContainer } from "./launch.ts";
 import type { Owner } from "./pool-options.ts";

@@ -1,5 +1,5 @@
 import type { ContainerExit } from "../engine/engine.ts";
-import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
+import type { LimitCounters, LimitHit } from "../../domain/turns/limit.ts";
 
 /** What the kernel has enforced between two looks at a container. */
 export function hitsBetween(before: LimitCounters, now: LimitCounters): LimitHit[] {

@@ -1,5 +1,5 @@
-import type { HotContainerView, SessionKind } from "../../domain/session.ts";
-import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
+import type { HotContainerView, SessionKind } from "../../domain/turns/session.ts";
+import type { LimitCounters, LimitHit } from "../../domain/turns/limit.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../../protocol/messages.ts";

@@ -1,8 +1,8 @@
 import type { ContainerExit } from "../engine/engine.ts";
-import type { Group } from "../../domain/group.ts";
-import type { LimitCounters } from "../../domain/limit.ts";
-import type { MountSighting } from "../../domain/mount.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { LimitCounters } from "../../domain/turns/limit.ts";
+import type { MountSighting } from "../../domain/sandbox/mount.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 
 /** A container that runs for a session, as the pool sees it. */

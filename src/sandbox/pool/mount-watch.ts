@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { ExecutionPointChange, MountSighting } from "../../domain/mount.ts";
+import type { ExecutionPointChange, MountSighting } from "../../domain/sandbox/mount.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { JobPayload, Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 
-import type { Group } from "../../domain/group.ts";
-import type { LimitHit } from "../../domain/limit.ts";
-import type { HotContainerView, Session } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { LimitHit } from "../../domain/turns/limit.ts";
+import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerOptions, TurnListener } from "./hot-container.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { protectedFileNames } from "../../domain/protected-file.ts";
-import { skillNameFault } from "../../domain/skill.ts";
+import { protectedFileNames } from "../../domain/rights/protected-file.ts";
+import { skillNameFault } from "../../domain/sandbox/skill.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
 import {

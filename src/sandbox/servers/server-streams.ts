@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 
-import type { StdioServer } from "../../domain/mcp-server.ts";
-import type { Group } from "../../domain/group.ts";
+import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
+import type { Group } from "../../domain/chats/group.ts";
 
 /** How a server's container ended. */
 export interface ServerEnd {

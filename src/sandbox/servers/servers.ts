@@ -2,9 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
-import type { StdioServer } from "../../domain/mcp-server.ts";
-import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
+import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ServerStreams } from "./server-streams.ts";

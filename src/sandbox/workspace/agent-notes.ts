@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 
-import { type AgentNotes, memoryFile, notesFolder } from "../../domain/agent-notes.ts";
+import { type AgentNotes, memoryFile, notesFolder } from "../../domain/chats/agent-notes.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 /** More than any model is shown of it, in whatever script it is written. */

@@ -1,7 +1,7 @@
 import { chmod, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { isProtectedFileName } from "../../domain/protected-file.ts";
+import { isProtectedFileName } from "../../domain/rights/protected-file.ts";
 import type { ContainerUser } from "../profile/profile.ts";
 
 /**

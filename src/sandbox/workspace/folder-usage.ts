@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 
-import type { FolderUsage } from "../../domain/limit.ts";
+import type { FolderUsage } from "../../domain/turns/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 

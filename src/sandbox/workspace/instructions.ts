@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Logger } from "pino";
 
-import { groupOfFolder, type InstructionsState } from "../../domain/group.ts";
-import { instructionsFile } from "../../domain/protected-file.ts";
-import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
-import type { Actor } from "../../domain/actor.ts";
+import { groupOfFolder, type InstructionsState } from "../../domain/chats/group.ts";
+import { instructionsFile } from "../../domain/rights/protected-file.ts";
+import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/rights/protected-file.ts";
+import type { Actor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import { ProtectedFiles } from "./protected-files.ts";
 import type { InstructionsChange, RefusedChange } from "./protected-files.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";

@@ -3,8 +3,8 @@ import { lstatSync } from "node:fs";
 import type { BigIntStats, Stats } from "node:fs";
 import { join } from "node:path";
 
-import { instructionsFile, protectedFileNames } from "../../domain/protected-file.ts";
-import type { ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
+import { instructionsFile, protectedFileNames } from "../../domain/rights/protected-file.ts";
+import type { ProtectedFile, ProtectedFileName } from "../../domain/rights/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";

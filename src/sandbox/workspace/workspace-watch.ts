@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { FolderUsage, LimitHit } from "../../domain/limit.ts";
+import type { FolderUsage, LimitHit } from "../../domain/turns/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 

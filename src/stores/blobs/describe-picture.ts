@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
-import type { BlobPart, TextPart } from "../../domain/part.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { BlobPart, TextPart } from "../../domain/chats/part.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { BlobStore } from "../blob-store.ts";
+import type { BlobStore } from "../contract/blob-store.ts";
 
 export interface CaptionOptions {
   readonly blobs: Pick<BlobStore, "captionsOf" | "keepCaption">;

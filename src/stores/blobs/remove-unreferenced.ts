@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/time/clock.ts";
-import type { BlobStore } from "../blob-store.ts";
+import type { BlobStore } from "../contract/blob-store.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 import { freshMs } from "./blob-folder.ts";
 

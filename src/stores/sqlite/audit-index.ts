@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 
 import { AppError } from "../../lib/app-error.ts";
-import type { AuditIndex } from "../store.ts";
+import type { AuditIndex } from "../contract/store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./schema/tables.ts";
 

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql, type Transaction } from "kysely";
 
-import type { BlobPart } from "../../domain/part.ts";
-import type { BlobStore, KnownBlob } from "../blob-store.ts";
+import type { BlobPart } from "../../domain/chats/part.ts";
+import type { BlobStore, KnownBlob } from "../contract/blob-store.ts";
 import type { Database } from "./database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 

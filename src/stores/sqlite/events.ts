@@ -2,7 +2,7 @@ import type SQLite from "better-sqlite3";
 
 import { AppError } from "../../lib/app-error.ts";
 import type { HostEvent, NewEvent } from "../../domain/events/event.ts";
-import type { EventFilter, EventPage, EventStore, RewriteEvent, RewrittenEvents } from "../event-store.ts";
+import type { EventFilter, EventPage, EventStore, RewriteEvent, RewrittenEvents } from "../contract/event-store.ts";
 import { storeFailure } from "./database.ts";
 import { rewriteInThread } from "./rewrite/rewrite-in-thread.ts";
 

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 
-import type { Lease } from "../../domain/lease.ts";
+import type { Lease } from "../../domain/turns/lease.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { LeaseStore } from "../lease-store.ts";
+import type { LeaseStore } from "../contract/lease-store.ts";
 import type { Database } from "./database.ts";
 
 /** Kept in the rows of the sessions, so that a write can look at the lease without a query of its own. */

@@ -5,7 +5,7 @@ import { type Kysely, sql } from "kysely";
 import { Migrator } from "kysely/migration";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "../contract/store.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
 import { SqliteBlobs } from "./blobs.ts";
 import { SqliteChannelState } from "./groups/channel-state.ts";

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
-import type { PrunedWindow, PruneWindow, RetentionStore } from "../retention-store.ts";
+import type { PrunedWindow, PruneWindow, RetentionStore } from "../contract/retention-store.ts";
 import type { Database } from "./database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 
-import type { Actor } from "../../domain/actor.ts";
-import type { SettingRecord } from "../../domain/setting.ts";
-import type { AppliedSettings, SettingsStore } from "../settings-store.ts";
+import type { Actor } from "../../domain/people/actor.ts";
+import type { SettingRecord } from "../../domain/settings/setting.ts";
+import type { AppliedSettings, SettingsStore } from "../contract/settings-store.ts";
 import type { Database } from "./database.ts";
 import { changeGroup } from "./groups/groups.ts";
 import type { Row } from "./schema/tables.ts";

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 
-import type { BudgetLimits } from "../../domain/group.ts";
-import type { CallUsage, DayUse, LearnedWindow, UsageBy, UsageSum } from "../../domain/usage.ts";
-import type { UsageStore } from "../usage-store.ts";
+import type { BudgetLimits } from "../../domain/chats/group.ts";
+import type { CallUsage, DayUse, LearnedWindow, UsageBy, UsageSum } from "../../domain/turns/usage.ts";
+import type { UsageStore } from "../contract/usage-store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./schema/tables.ts";
 import { statement, written } from "./statement.ts";

@@ -1,7 +1,7 @@
-import type { Group } from "../../domain/group.ts";
-import { addresseeOf, agentOfSession, agentsOf, isAddressee } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { addresseeOf, agentOfSession, agentsOf, isAddressee } from "../../domain/turns/session.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import type { SetAside } from "../../stores/store.ts";
+import type { SetAside } from "../../stores/contract/store.ts";
 import type { CommandServices, GivenCommand } from "./command.ts";
 
 /** How a command that may be for one of several agents is written. */

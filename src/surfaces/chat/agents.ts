@@ -1,5 +1,5 @@
-import { isAtLeast } from "../../domain/role.ts";
-import type { SubAgent } from "../../domain/sub-agent.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
+import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { ChatCommand, GivenCommand, CommandServices } from "./command.ts";
 

@@ -1,9 +1,9 @@
 import { deciderOf, formFault, lengthFault, roleFault } from "../../rights/approvals/answer-rules.ts";
 import { settledError } from "../../rights/approvals/approval-desk.ts";
 import { describeDecision, onceOnly } from "../../rights/approvals/words.ts";
-import { type Approval, type ApprovalAnswer, approvalScopes } from "../../domain/approval.ts";
-import { memberKey } from "../../domain/person.ts";
-import { isAtLeast } from "../../domain/role.ts";
+import { type Approval, type ApprovalAnswer, approvalScopes } from "../../domain/rights/approval.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
 import type { CommandOutcome, CommandServices, GivenCommand } from "./command.ts";
 
 /** Longest reason that is kept; more is cut. */

@@ -2,9 +2,9 @@ import { deciderOf, roleFault } from "../../rights/approvals/answer-rules.ts";
 import { settledError } from "../../rights/approvals/approval-desk.ts";
 import { cancelWord } from "../../rights/approvals/forms/forms.ts";
 import { describeDecision } from "../../rights/approvals/words.ts";
-import type { Approval, ApprovalAnswer } from "../../domain/approval.ts";
-import type { FormValue } from "../../domain/form.ts";
-import { memberKey } from "../../domain/person.ts";
+import type { Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
+import type { FormValue } from "../../domain/rights/form.ts";
+import { memberKey } from "../../domain/people/person.ts";
 import type { ChatCommand, CommandOutcome, CommandServices, GivenCommand } from "./command.ts";
 
 const usage = "/answer CODE name=value …, /answer CODE decline, or /answer CODE cancel";

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { agents } from "./agents.ts";
 import { answer } from "./answer.ts";
 import { approve } from "./approve.ts";

@@ -1,10 +1,10 @@
-import type { AnswerWay, Approval, ApprovalAnswer } from "../../domain/approval.ts";
-import type { Group } from "../../domain/group.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
-import type { StepBody, Turn } from "../../domain/turn.ts";
-import { isAtLeast, type Role } from "../../domain/role.ts";
+import type { AnswerWay, Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import type { StepBody, Turn } from "../../domain/turns/turn.ts";
+import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/store.ts";
+import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
 import { closingStep } from "../../turns/closing-step.ts";
 import { answering, draftFor } from "../../turns/turn-options.ts";
 import { commandsOf } from "./catalog.ts";

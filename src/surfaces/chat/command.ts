@@ -1,19 +1,19 @@
 import type { Forms } from "../../rights/approvals/forms/forms.ts";
-import type { Approval, ApprovalAnswer } from "../../domain/approval.ts";
-import type { FormValue } from "../../domain/form.ts";
-import type { ContextView } from "../../domain/context-view.ts";
-import type { BudgetLimits, Group, RequestSettlement } from "../../domain/group.ts";
-import type { Job } from "../../domain/job.ts";
-import type { OutgoingDraft } from "../../domain/message.ts";
-import type { Role } from "../../domain/role.ts";
+import type { Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
+import type { FormValue } from "../../domain/rights/form.ts";
+import type { ContextView } from "../../domain/turns/context-view.ts";
+import type { BudgetLimits, Group, RequestSettlement } from "../../domain/chats/group.ts";
+import type { Job } from "../../domain/work/job.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import type { Role } from "../../domain/people/role.ts";
 import type { CodeTries } from "../../rights/people/code-tries.ts";
 import type { Roles, Standing } from "../../rights/people/roles.ts";
-import type { Task } from "../../domain/task.ts";
-import type { SettingChange } from "../../domain/setting.ts";
-import type { SkillSummary } from "../../domain/skill.ts";
-import type { SubAgent } from "../../domain/sub-agent.ts";
-import type { PendingCommand, SetAside } from "../../stores/store.ts";
-import type { UsageStore } from "../../stores/usage-store.ts";
+import type { Task } from "../../domain/work/task.ts";
+import type { SettingChange } from "../../domain/settings/setting.ts";
+import type { SkillSummary } from "../../domain/sandbox/skill.ts";
+import type { SubAgent } from "../../domain/work/sub-agent.ts";
+import type { PendingCommand, SetAside } from "../../stores/contract/store.ts";
+import type { UsageStore } from "../../stores/contract/usage-store.ts";
 import type { ShownItem, ShownLists } from "./shown-lists.ts";
 
 /** What members can ask of the host in the chat, without the model. */

@@ -1,4 +1,4 @@
-import { type ContextSection, contextSections, type ContextView } from "../../domain/context-view.ts";
+import { type ContextSection, contextSections, type ContextView } from "../../domain/turns/context-view.ts";
 import { agentsAddressed } from "./agents-addressed.ts";
 import type { ChatCommand } from "./command.ts";
 

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import { formatUsd } from "../../lib/text/format-usd.ts";
 
 /** A few lines for `/status` in a chat: nothing that members may not know. */

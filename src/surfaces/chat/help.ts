@@ -1,4 +1,4 @@
-import { agentsOf } from "../../domain/session.ts";
+import { agentsOf } from "../../domain/turns/session.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { ChatCommand, GivenCommand } from "./command.ts";

@@ -1,5 +1,5 @@
-import type { Job } from "../../domain/job.ts";
-import { isAtLeast } from "../../domain/role.ts";
+import type { Job } from "../../domain/work/job.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { ChatCommand, CommandOutcome, CommandServices, GivenCommand } from "./command.ts";

@@ -1,6 +1,6 @@
-import { memberKey } from "../../domain/person.ts";
-import { isAtLeast } from "../../domain/role.ts";
-import { agentsOf, folderOf, mainAgent } from "../../domain/session.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
+import { agentsOf, folderOf, mainAgent } from "../../domain/turns/session.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import { agentsNamed } from "./agents-addressed.ts";
 import type { ChatCommand, ChatMemory, CommandServices, GivenCommand } from "./command.ts";

@@ -1,4 +1,4 @@
-import { isAtLeast } from "../../domain/role.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";

@@ -1,7 +1,7 @@
-import type { Sender } from "../../domain/message.ts";
+import type { Sender } from "../../domain/chats/message.ts";
 import { withoutLeadingMention } from "../../intake/addressing/mention.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import type { SetAside } from "../../stores/store.ts";
+import type { SetAside } from "../../stores/contract/store.ts";
 
 /** Messages that are named; the others are counted. */
 const mostNamed = 3;

@@ -1,4 +1,4 @@
-import type { SettingChange } from "../../domain/setting.ts";
+import type { SettingChange } from "../../domain/settings/setting.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { ChatCommand } from "./command.ts";

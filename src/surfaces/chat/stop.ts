@@ -1,7 +1,7 @@
-import { memberKey } from "../../domain/person.ts";
-import { isAtLeast } from "../../domain/role.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import type { SetAside } from "../../stores/store.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
+import type { StoredMessage } from "../../domain/chats/message.ts";
+import type { SetAside } from "../../stores/contract/store.ts";
 import { agentsAddressed } from "./agents-addressed.ts";
 import type { ChatCommand, CommandOutcome } from "./command.ts";
 import { describeJobs } from "./jobs.ts";

@@ -1,6 +1,6 @@
-import { heartbeatFile } from "../../domain/heartbeat.ts";
-import { isAtLeast } from "../../domain/role.ts";
-import type { Task } from "../../domain/task.ts";
+import { heartbeatFile } from "../../domain/work/heartbeat.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
+import type { Task } from "../../domain/work/task.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { ChatCommand, GivenCommand, TaskServices } from "./command.ts";

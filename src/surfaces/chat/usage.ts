@@ -1,5 +1,5 @@
-import type { BudgetLimits } from "../../domain/group.ts";
-import type { UsageSum } from "../../domain/usage.ts";
+import type { BudgetLimits } from "../../domain/chats/group.ts";
+import type { UsageSum } from "../../domain/turns/usage.ts";
 import { formatUsd } from "../../lib/text/format-usd.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
 import type { ChatCommand, CommandServices } from "./command.ts";

@@ -1,4 +1,4 @@
-import { memberKey } from "../../domain/person.ts";
+import { memberKey } from "../../domain/people/person.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { visible } from "../../lib/text/visible.ts";
 import type { ChatCommand } from "./command.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { addressActor } from "../../domain/actor.ts";
+import { addressActor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { OperationNeeds } from "../../operations/catalog.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { instructionChars } from "../../domain/protected-file.ts";
+import { instructionChars } from "../../domain/rights/protected-file.ts";
 import { defineTool } from "../define-tool.ts";
 
 export const proposeInstructions = defineTool({

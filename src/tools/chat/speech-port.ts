@@ -1,4 +1,4 @@
-import type { VoiceMessage } from "../../domain/speech.ts";
+import type { VoiceMessage } from "../../domain/settings/speech.ts";
 
 /** What says the group's words aloud. */
 export interface SpeechPort {

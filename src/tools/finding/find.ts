@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../domain/model.ts";
+import type { ToolDefinition } from "../../domain/turns/model.ts";
 
 const mostFound = 10;
 const shownChars = 24_000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ToolCall } from "../../domain/model.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool, type HostTool } from "../define-tool.ts";
 

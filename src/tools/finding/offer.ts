@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../domain/model.ts";
+import type { ToolDefinition } from "../../domain/turns/model.ts";
 import type { Audience, ToolRegistry } from "../registry.ts";
 import { callTool, findTools } from "./finding-tools.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { mostPackages, packageFault, type PackageManager, packageRequest } from "../../domain/packages.ts";
+import { mostPackages, packageFault, type PackageManager, packageRequest } from "../../domain/sandbox/packages.ts";
 import { defineTool } from "../define-tool.ts";
 
 function namesFor(manager: PackageManager, what: string) {

@@ -1,4 +1,4 @@
-import type { SessionKind } from "../../domain/session.ts";
+import type { SessionKind } from "../../domain/turns/session.ts";
 
 /** A session as another one may see it. */
 export interface VisibleSession {

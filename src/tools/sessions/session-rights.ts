@@ -1,4 +1,4 @@
-import type { SessionKind } from "../../domain/session.ts";
+import type { SessionKind } from "../../domain/turns/session.ts";
 
 /**
  * What an agent may by the session in which it works: say things in the chat beside its answer (`speak`), have itself told something later

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { CalledCommand } from "../../domain/policy.ts";
-import type { SkillTool, SkillToolArgument } from "../../domain/skill-tool.ts";
+import type { CalledCommand } from "../../domain/rights/policy.ts";
+import type { SkillTool, SkillToolArgument } from "../../domain/rights/skill-tool.ts";
 import { ToolError, parseToolInput } from "../../protocol/tools.ts";
 import type { ToolFacts } from "../../protocol/tools.ts";
 

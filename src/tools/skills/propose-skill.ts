@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { skillFile, skillLimits, skillProposal } from "../../domain/skill.ts";
+import { skillFile, skillLimits, skillProposal } from "../../domain/sandbox/skill.ts";
 import { defineTool } from "../define-tool.ts";
 
 const mostFiles = 20;

@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import type { Skill } from "../../domain/skill.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { Skill } from "../../domain/sandbox/skill.ts";
 import type { Tool } from "../catalog.ts";
 import type { ToolSource } from "../group-tools.ts";
 import { toCommandTool } from "./command-tool.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { skillLimits } from "../../domain/skill.ts";
+import { skillLimits } from "../../domain/sandbox/skill.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { SkillPort } from "./skill-port.ts";

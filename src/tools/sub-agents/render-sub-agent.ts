@@ -1,4 +1,4 @@
-import type { SubAgent } from "../../domain/sub-agent.ts";
+import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import { shorten } from "../../lib/text/visible.ts";
 
 /** All that are handed over, and the line that says how many were not. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { subAgentContexts } from "../../domain/sub-agent.ts";
+import { subAgentContexts } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool } from "../define-tool.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { defineTool } from "../define-tool.ts";
 import { describeTask, name, taskId, timingFields, undescribed } from "./task-words.ts";
-import { taskModes } from "../../domain/task.ts";
+import { taskModes } from "../../domain/work/task.ts";
 
 export const updateTask = defineTool({
   name: "update_task",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { FetchedPage } from "../../domain/web.ts";
+import type { FetchedPage } from "../../domain/settings/web.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
 import { limits } from "../../protocol/limits.ts";
 import { ToolError } from "../../protocol/tools.ts";

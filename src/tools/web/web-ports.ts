@@ -1,4 +1,4 @@
-import type { FetchedPage } from "../../domain/web.ts";
+import type { FetchedPage } from "../../domain/settings/web.ts";
 
 /** Pages of the web, as the group may fetch them. */
 export interface PagePort {

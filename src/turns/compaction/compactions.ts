@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
 
 import { isCompactionDue, type PromptSize } from "../context/compaction/limits.ts";
-import type { Group } from "../../domain/group.ts";
-import { agentOfSession, isSessionOf, type Session } from "../../domain/session.ts";
-import type { Lease } from "../../domain/lease.ts";
-import type { CompactionRequest } from "../../domain/summary.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { agentOfSession, isSessionOf, type Session } from "../../domain/turns/session.ts";
+import type { Lease } from "../../domain/turns/lease.ts";
+import type { CompactionRequest } from "../../domain/turns/summary.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Timers } from "../../lib/time/timers.ts";
-import { sessionId } from "../../stores/session-store.ts";
-import type { Store } from "../../stores/store.ts";
+import { sessionId } from "../../stores/contract/session-store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { SessionLeases } from "../session-leases.ts";
 import { answering, type ConversationScope, draftFor, type TurnSettings } from "../turn-options.ts";
 import { type CompactionCause, type CompactionOutcome, type Compactor, limitsFor, limitsOf } from "./compactor.ts";

@@ -1,6 +1,6 @@
 import { planCut, tokensOf } from "../context/compaction/cut.ts";
 import { shortenedToFit, shortenOutputs } from "../context/window.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { Logger } from "pino";
 import type { AskedPrompt, Clearing } from "../conversation/clearing.ts";
 import { type CompactingScope, type Compactor, limitsFor, limitsOf } from "./compactor.ts";

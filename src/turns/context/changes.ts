@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { ToldFacts } from "../../domain/conversation.ts";
-import type { InstructionText } from "../../domain/protected-file.ts";
+import type { ToldFacts } from "../../domain/turns/conversation.ts";
+import type { InstructionText } from "../../domain/rights/protected-file.ts";
 import { escapeText } from "../../lib/text/markup.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { instructionElements } from "./prompt/system-prompt.ts";

@@ -1,6 +1,6 @@
-import type { ToolResult } from "../../domain/model.ts";
-import { describeParts, partsOf } from "../../domain/part.ts";
-import type { Step } from "../../domain/turn.ts";
+import type { ToolResult } from "../../domain/turns/model.ts";
+import { describeParts, partsOf } from "../../domain/chats/part.ts";
+import type { Step } from "../../domain/turns/turn.ts";
 import { tokensOf } from "./compaction/cut.ts";
 import { resultNote } from "./result-note.ts";
 import { estimateStepTokens } from "./tokens.ts";

@@ -1,8 +1,8 @@
-import type { ToolResult } from "../../domain/model.ts";
-import type { BlobPart, Part, UserContent } from "../../domain/part.ts";
-import { describePart, partsOf, toUserContent } from "../../domain/part.ts";
-import type { Step } from "../../domain/turn.ts";
-import { blobsOf } from "../../domain/turn.ts";
+import type { ToolResult } from "../../domain/turns/model.ts";
+import type { BlobPart, Part, UserContent } from "../../domain/chats/part.ts";
+import { describePart, partsOf, toUserContent } from "../../domain/chats/part.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import { blobsOf } from "../../domain/turns/turn.ts";
 import { formatCaption } from "./caption.ts";
 import { estimateStepTokens } from "./tokens.ts";
 

@@ -1,7 +1,7 @@
-import type { ModelMessage, ToolCall, ToolResult } from "../../domain/model.ts";
-import type { UserContent } from "../../domain/part.ts";
-import { isBlob, partsOf } from "../../domain/part.ts";
-import type { Step } from "../../domain/turn.ts";
+import type { ModelMessage, ToolCall, ToolResult } from "../../domain/turns/model.ts";
+import type { UserContent } from "../../domain/chats/part.ts";
+import { isBlob, partsOf } from "../../domain/chats/part.ts";
+import type { Step } from "../../domain/turns/turn.ts";
 
 type Body<Kind extends Step["body"]["kind"]> = Extract<Step["body"], { kind: Kind }>;
 

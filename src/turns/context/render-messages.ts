@@ -1,5 +1,5 @@
-import type { HeardSound, Quote, StoredAttachment, StoredMessage } from "../../domain/message.ts";
-import type { Part } from "../../domain/part.ts";
+import type { HeardSound, Quote, StoredAttachment, StoredMessage } from "../../domain/chats/message.ts";
+import type { Part } from "../../domain/chats/part.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
 import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";

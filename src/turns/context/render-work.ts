@@ -1,4 +1,4 @@
-import type { Work } from "../../domain/work.ts";
+import type { Work } from "../../domain/work/work.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";
 

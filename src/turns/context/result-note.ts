@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { Step } from "../../domain/turn.ts";
+import type { Step } from "../../domain/turns/turn.ts";
 
 /** Where a result stands: in a step, at this position among its results. */
 export interface ResultPlace {

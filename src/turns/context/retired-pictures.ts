@@ -1,6 +1,6 @@
-import type { BlobPart } from "../../domain/part.ts";
-import type { Session } from "../../domain/session.ts";
-import { blobsOf, type Step } from "../../domain/turn.ts";
+import type { BlobPart } from "../../domain/chats/part.ts";
+import type { Session } from "../../domain/turns/session.ts";
+import { blobsOf, type Step } from "../../domain/turns/turn.ts";
 import { withoutImages } from "./image-limit.ts";
 
 /** Turns with pictures, of the newest, whose pictures stay when a window is cut. */

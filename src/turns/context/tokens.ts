@@ -1,7 +1,7 @@
-import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../../domain/model.ts";
-import type { Part } from "../../domain/part.ts";
-import { describePart, partsOf } from "../../domain/part.ts";
-import type { StepBody } from "../../domain/turn.ts";
+import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../../domain/turns/model.ts";
+import type { Part } from "../../domain/chats/part.ts";
+import { describePart, partsOf } from "../../domain/chats/part.ts";
+import type { StepBody } from "../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 
 /** What vendors add around each message or block. */

@@ -1,7 +1,7 @@
 import type { PromptSize } from "../context/compaction/limits.ts";
 import { limitImages } from "../context/image-limit.ts";
 import { toModelMessages } from "../context/model-messages.ts";
-import type { ModelAnswer } from "../../domain/model.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { FittedConversation } from "../compaction/fit-conversation.ts";
 import type { TurnScope } from "../turn-options.ts";
 import { askUntilItFits } from "./ask-until-it-fits.ts";

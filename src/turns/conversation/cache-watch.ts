@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { ModelAnswer } from "../../domain/model.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { TurnScope } from "../turn-options.ts";
 

@@ -1,8 +1,8 @@
 import { clearResults, withCleared } from "../context/clear-results.ts";
-import type { ModelAnswer } from "../../domain/model.ts";
-import type { Session } from "../../domain/session.ts";
-import type { Step } from "../../domain/turn.ts";
-import type { SessionStore } from "../../stores/session-store.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
+import type { Session } from "../../domain/turns/session.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import type { SessionStore } from "../../stores/contract/session-store.ts";
 import type { ConversationScope, TurnScope } from "../turn-options.ts";
 import type { CacheWatch } from "./cache-watch.ts";
 

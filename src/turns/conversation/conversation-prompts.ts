@@ -6,17 +6,17 @@ import { LRUCache } from "lru-cache";
 import { describeChanges } from "../context/changes.ts";
 import type { PromptTexts } from "../context/prompt/sections.ts";
 import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
-import type { AgentNotes } from "../../domain/agent-notes.ts";
-import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
-import type { Access, Chat, Group } from "../../domain/group.ts";
-import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
-import type { Session, SessionKind } from "../../domain/session.ts";
-import type { SkillSummary } from "../../domain/skill.ts";
-import type { StepBody } from "../../domain/turn.ts";
+import type { AgentNotes } from "../../domain/chats/agent-notes.ts";
+import type { ConversationPrompt, ToldFacts } from "../../domain/turns/conversation.ts";
+import type { Access, Chat, Group } from "../../domain/chats/group.ts";
+import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/rights/protected-file.ts";
+import type { Session, SessionKind } from "../../domain/turns/session.ts";
+import type { SkillSummary } from "../../domain/sandbox/skill.ts";
+import type { StepBody } from "../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
-import type { SessionStore } from "../../stores/session-store.ts";
-import type { NewStep } from "../../stores/store.ts";
+import type { SessionStore } from "../../stores/contract/session-store.ts";
+import type { NewStep } from "../../stores/contract/store.ts";
 import type { ConversationScope, TurnScope } from "../turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */

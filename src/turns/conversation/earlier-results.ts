@@ -1,7 +1,7 @@
 import { resultId, turnPrefixOf } from "../context/result-note.ts";
-import { describeParts, partsOf } from "../../domain/part.ts";
+import { describeParts, partsOf } from "../../domain/chats/part.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import type { TurnStore } from "../../stores/store.ts";
+import type { TurnStore } from "../../stores/contract/store.ts";
 import type { ResultPort } from "../../tools/results/result-port.ts";
 import type { TurnScope } from "../turn-options.ts";
 

@@ -1,9 +1,9 @@
 import { picturesBefore, picturesToRetire, retirePictures } from "../context/retired-pictures.ts";
-import type { Group } from "../../domain/group.ts";
-import type { BlobPart } from "../../domain/part.ts";
-import type { Session } from "../../domain/session.ts";
-import type { Step } from "../../domain/turn.ts";
-import type { SessionStore } from "../../stores/session-store.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { BlobPart } from "../../domain/chats/part.ts";
+import type { Session } from "../../domain/turns/session.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import type { SessionStore } from "../../stores/contract/session-store.ts";
 
 export interface ShownPicturesOptions {
   readonly sessions: Pick<SessionStore, "retirePictures">;

@@ -1,5 +1,5 @@
-import type { Step } from "../../domain/turn.ts";
-import type { TurnStore } from "../../stores/store.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import type { TurnStore } from "../../stores/contract/store.ts";
 
 interface Known {
   readonly conversation: number;

@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 
-import type { Group } from "../../domain/group.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import {
   agentOfSession,
   agentsOf,
   type Session,
   type SessionVisibility,
   sideSessionKey,
-} from "../../domain/session.ts";
-import { describeParts, partsOf } from "../../domain/part.ts";
-import type { NewWork } from "../../domain/work.ts";
-import type { StepBody } from "../../domain/turn.ts";
+} from "../../domain/turns/session.ts";
+import { describeParts, partsOf } from "../../domain/chats/part.ts";
+import type { NewWork } from "../../domain/work/work.ts";
+import type { StepBody } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
-import { isAtLeast } from "../../domain/role.ts";
+import { isAtLeast } from "../../domain/people/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import { sessionId } from "../../stores/session-store.ts";
-import type { Store } from "../../stores/store.ts";
+import { sessionId } from "../../stores/contract/session-store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/sessions/session-desk.ts";
 import { placeOf, type TurnScope } from "../turn-options.ts";
 import { visibleSessions } from "./visible-sessions.ts";

@@ -1,5 +1,5 @@
-import type { Group } from "../../domain/group.ts";
-import { isSessionOf, type Session, type SessionVisibility } from "../../domain/session.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import { isSessionOf, type Session, type SessionVisibility } from "../../domain/turns/session.ts";
 
 /** Longest line of parents that is followed. */
 const deepest = 32;

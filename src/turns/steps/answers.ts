@@ -1,5 +1,5 @@
-import type { ModelAnswer } from "../../domain/model.ts";
-import type { Step, StepBody } from "../../domain/turn.ts";
+import type { ModelAnswer } from "../../domain/turns/model.ts";
+import type { Step, StepBody } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { JudgedCalls } from "../tool-calls/judge-calls.ts";
 

@@ -1,6 +1,6 @@
-import type { Group } from "../../domain/group.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import type { Exposure, Origin } from "../../domain/origin.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { StoredMessage } from "../../domain/chats/message.ts";
+import type { Exposure, Origin } from "../../domain/people/origin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**

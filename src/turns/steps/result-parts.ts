@@ -1,6 +1,6 @@
-import type { ToolResult } from "../../domain/model.ts";
-import type { Part } from "../../domain/part.ts";
-import { blobsPerStep, describePart, isBlob } from "../../domain/part.ts";
+import type { ToolResult } from "../../domain/turns/model.ts";
+import type { Part } from "../../domain/chats/part.ts";
+import { blobsPerStep, describePart, isBlob } from "../../domain/chats/part.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";

@@ -1,4 +1,4 @@
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { collectIntake, unlessGone, workStep } from "./turn-intake.ts";
 import type { TurnSteps } from "./turn-steps.ts";

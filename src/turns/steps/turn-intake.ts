@@ -1,12 +1,12 @@
 import { renderWork } from "../context/render-work.ts";
-import type { Group } from "../../domain/group.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import { sortOrigins } from "../../domain/origin.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { StoredMessage } from "../../domain/chats/message.ts";
+import { sortOrigins } from "../../domain/people/origin.ts";
 import { errorCode } from "../../lib/app-error.ts";
-import { type Part, toUserContent } from "../../domain/part.ts";
-import { type Addressee, isAddressee, type Session } from "../../domain/session.ts";
-import type { Work } from "../../domain/work.ts";
-import type { NewStep } from "../../stores/store.ts";
+import { type Part, toUserContent } from "../../domain/chats/part.ts";
+import { type Addressee, isAddressee, type Session } from "../../domain/turns/session.ts";
+import type { Work } from "../../domain/work/work.ts";
+import type { NewStep } from "../../stores/contract/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
 import type { TurnOptions, TurnSettings } from "../turn-options.ts";
 

@@ -1,6 +1,6 @@
-import type { Lease } from "../../domain/lease.ts";
-import type { Step, StepBody } from "../../domain/turn.ts";
-import type { NewStep } from "../../stores/store.ts";
+import type { Lease } from "../../domain/turns/lease.ts";
+import type { Step, StepBody } from "../../domain/turns/turn.ts";
+import type { NewStep } from "../../stores/contract/store.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { TurnProgress } from "../turn-progress.ts";
 

@@ -1,9 +1,9 @@
 import { askedInput, digestInput } from "../../rights/approvals/asking.ts";
 import { denialForModel } from "../../rights/approvals/words.ts";
-import type { Approval } from "../../domain/approval.ts";
-import type { ModelAnswer, ToolCall } from "../../domain/model.ts";
-import type { Verdict } from "../../domain/policy.ts";
-import type { Step, StepBody } from "../../domain/turn.ts";
+import type { Approval } from "../../domain/rights/approval.ts";
+import type { ModelAnswer, ToolCall } from "../../domain/turns/model.ts";
+import type { Verdict } from "../../domain/rights/policy.ts";
+import type { Step, StepBody } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
-import type { ChangeOutcome } from "../../domain/approval.ts";
-import { workFolder } from "../../domain/group.ts";
-import type { ToolCall } from "../../domain/model.ts";
-import { packageRequest } from "../../domain/packages.ts";
-import { skillProposal } from "../../domain/skill.ts";
-import type { Part } from "../../domain/part.ts";
-import { originalBytes } from "../../domain/part.ts";
+import type { ChangeOutcome } from "../../domain/rights/approval.ts";
+import { workFolder } from "../../domain/chats/group.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import { packageRequest } from "../../domain/sandbox/packages.ts";
+import { skillProposal } from "../../domain/sandbox/skill.ts";
+import type { Part } from "../../domain/chats/part.ts";
+import { originalBytes } from "../../domain/chats/part.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ErrorCode } from "../../lib/app-error.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";

@@ -1,7 +1,7 @@
-import type { ToolCall } from "../../domain/model.ts";
-import type { Origin } from "../../domain/origin.ts";
-import type { NewSubAgent } from "../../domain/sub-agent.ts";
-import type { Verdict } from "../../domain/policy.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
+import type { Verdict } from "../../domain/rights/policy.ts";
 import { limits } from "../../protocol/limits.ts";
 import { refusalOfValue } from "../../protocol/mailbox-file.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";

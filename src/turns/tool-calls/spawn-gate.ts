@@ -1,8 +1,8 @@
 import { describeResult } from "../../tools/sub-agents/render-sub-agent.ts";
-import type { ToolCall } from "../../domain/model.ts";
-import type { Origin } from "../../domain/origin.ts";
-import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/sub-agent.ts";
-import type { Step } from "../../domain/turn.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/work/sub-agent.ts";
+import type { Step } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { spawnAgent } from "../../tools/sub-agents/spawn-agent.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-import type { ToolCall, ToolResult } from "../../domain/model.ts";
-import type { Part } from "../../domain/part.ts";
-import { partsOf } from "../../domain/part.ts";
+import type { ToolCall, ToolResult } from "../../domain/turns/model.ts";
+import type { Part } from "../../domain/chats/part.ts";
+import { partsOf } from "../../domain/chats/part.ts";
 import { placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import type { JudgedCall, JudgedCalls } from "./judge-calls.ts";

@@ -1,4 +1,4 @@
-import type { Place } from "../../domain/place.ts";
+import type { Place } from "../../domain/sandbox/place.ts";
 
 /** Tools that are done sooner cost no wait in line. */
 const leaveMs = 2_000;

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Lookout } from "../../lib/time/lookout.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 import type { QueuedSession } from "./session-queue.ts";
 
 /** Wakes sessions when their work is due: one timer for the earliest of all, none while nothing is scheduled. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Group, GroupChat } from "../../domain/group.ts";
-import { mainSessionKeys } from "../../domain/session.ts";
-import type { Place } from "../../domain/place.ts";
+import type { Group, GroupChat } from "../../domain/chats/group.ts";
+import { mainSessionKeys } from "../../domain/turns/session.ts";
+import type { Place } from "../../domain/sandbox/place.ts";
 import { Places } from "./places.ts";
 
 /** A session by its key, and the group whose it is. */

@@ -1,9 +1,9 @@
-import type { Session, SideSession } from "../../domain/session.ts";
-import { sideSessionKey } from "../../domain/session.ts";
-import type { NewWork } from "../../domain/work.ts";
+import type { Session, SideSession } from "../../domain/turns/session.ts";
+import { sideSessionKey } from "../../domain/turns/session.ts";
+import type { NewWork } from "../../domain/work/work.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/contract/store.ts";
 
 export interface SideSessionsOptions {
   readonly store: {

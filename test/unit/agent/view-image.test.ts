@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { originalBytes } from "../../../src/domain/part.ts";
+import { originalBytes } from "../../../src/domain/chats/part.ts";
 import { limits } from "../../../src/protocol/limits.ts";
 import { AgentProcess } from "../../fixtures/agent/agent-process.ts";
 

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 
 import type { AcceptMessage, Receipt } from "../../../src/channels/channel.ts";
-import type { IncomingMessage } from "../../../src/domain/message.ts";
+import type { IncomingMessage } from "../../../src/domain/chats/message.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { reply } from "../../contracts/channel.ts";
 import { type HttpRig, openHttpRig, token } from "../../support/http-rig.ts";

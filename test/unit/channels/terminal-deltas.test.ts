@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../src/channels/channel.ts";
-import type { Delta } from "../../../src/domain/delta.ts";
+import type { Delta } from "../../../src/domain/chats/delta.ts";
 import { reply } from "../../contracts/channel.ts";
 import { ScreenEmulator } from "../../support/screen-emulator.ts";
 import { openTerminalRig } from "../../support/terminal-rig.ts";

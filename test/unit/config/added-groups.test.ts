@@ -8,7 +8,7 @@ import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { networkOf, storedGroup } from "../../../src/config/groups.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
-import type { StoredGroup } from "../../../src/domain/group.ts";
+import type { StoredGroup } from "../../../src/domain/chats/group.ts";
 import { makeOlderStore } from "../../support/older-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";

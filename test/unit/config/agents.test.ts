@@ -10,8 +10,8 @@ import { configuredGroups } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
-import { workFolder } from "../../../src/domain/group.ts";
-import { isSessionOf, mainSessionKey, mainSessionKeys, sideSessionKey } from "../../../src/domain/session.ts";
+import { workFolder } from "../../../src/domain/chats/group.ts";
+import { isSessionOf, mainSessionKey, mainSessionKeys, sideSessionKey } from "../../../src/domain/turns/session.ts";
 import { isAlwaysDenied, judgeCall } from "../../../src/rights/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { parsePath } from "../../../src/config/editing/setting-path.ts";
 import { editYaml } from "../../../src/config/editing/edit-yaml.ts";
 import { formatPath } from "../../../src/config/faults.ts";
-import type { SettingEdit } from "../../../src/domain/setting.ts";
+import type { SettingEdit } from "../../../src/domain/settings/setting.ts";
 
 type Section = { [key: string]: number | Section };
 

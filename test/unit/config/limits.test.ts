@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { paceLimits } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
-import { isGroupName } from "../../../src/domain/group.ts";
+import { isGroupName } from "../../../src/domain/chats/group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(text: string) {

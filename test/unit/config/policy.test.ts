@@ -12,7 +12,7 @@ import { writersOfShared } from "../../../src/config/groups.ts";
 import { policyInEffect } from "../../../src/config/policy-in-effect.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
-import { actions, risks } from "../../../src/domain/policy.ts";
+import { actions, risks } from "../../../src/domain/rights/policy.ts";
 import { judgeCall } from "../../../src/rights/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -12,7 +12,7 @@ import {
   profileNames,
   profileOf,
 } from "../../../src/config/profiles/profile-files.ts";
-import { actions, risks, type Rule } from "../../../src/domain/policy.ts";
+import { actions, risks, type Rule } from "../../../src/domain/rights/policy.ts";
 import { judgeCall } from "../../../src/rights/policy/judge.ts";
 import { crabpot, newHome, withoutEngine } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

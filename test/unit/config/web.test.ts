@@ -6,7 +6,7 @@ import { checkConfigText, describeFault } from "../../../src/config/loading/load
 import { secretsOf } from "../../../src/config/loading/secrets.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
 import { webOf } from "../../../src/config/web.ts";
-import { webAbilities } from "../../../src/domain/web.ts";
+import { webAbilities } from "../../../src/domain/settings/web.ts";
 
 function read(text: string): Config | string {
   const check = checkConfigText(text, {}, builtInAdapters);

@@ -2,7 +2,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { createAlert, createTellOperator } from "../../../src/delivery/operator-notices.ts";
-import type { Group } from "../../../src/domain/group.ts";
+import type { Group } from "../../../src/domain/chats/group.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import type { OutboxOptions } from "../../../src/delivery/outbox.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { add, openOutboxRig, states } from "../../support/outbox-rig.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { OutboxState, OutgoingFile } from "../../../src/domain/message.ts";
+import type { OutboxState, OutgoingFile } from "../../../src/domain/chats/message.ts";
 import { OutgoingFiles, type OutgoingFilesOptions } from "../../../src/delivery/outgoing-files.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { createQuotes } from "../../../src/delivery/quotes.ts";
-import type { IncomingMessage, MessageState, OutgoingMessage } from "../../../src/domain/message.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { IncomingMessage, MessageState, OutgoingMessage } from "../../../src/domain/chats/message.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { draft, say } from "../../contracts/store-setup.ts";
 import { openOutboxRig } from "../../support/outbox-rig.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

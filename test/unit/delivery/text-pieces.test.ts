@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { hideThoughts } from "../../../src/delivery/hide-thoughts.ts";
 import { createReplyPatterns, createReplyRedaction } from "../../../src/delivery/redact.ts";
 import { answerPieces, outputPieces } from "../../../src/delivery/text-pieces.ts";
-import { isSilent } from "../../../src/domain/silence.ts";
+import { isSilent } from "../../../src/domain/chats/silence.ts";
 
 const secret = "sk-canary-0123456789/abc";
 const patterns = createReplyPatterns([secret]);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { TokenCalibration } from "../../../src/models/calibration.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import { TokenCalibration } from "../../../src/models/costs/calibration.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { forgetLearned, keepLearned } from "../../../src/host/turns/learned-models.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

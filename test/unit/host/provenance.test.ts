@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Role } from "../../../src/domain/role.ts";
+import type { Role } from "../../../src/domain/people/role.ts";
 import { principalOf } from "../../../src/host/turns/provenance.ts";
 import { say, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

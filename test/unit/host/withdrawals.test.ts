@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
-import type { Origin } from "../../../src/domain/origin.ts";
+import type { Origin } from "../../../src/domain/people/origin.ts";
 import { createRoles } from "../../../src/rights/people/roles.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";

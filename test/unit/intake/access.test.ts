@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
-import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
-import type { Role } from "../../../src/domain/role.ts";
+import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/chats/message.ts";
+import type { Role } from "../../../src/domain/people/role.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";

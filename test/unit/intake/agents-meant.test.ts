@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { IncomingMessage } from "../../../src/domain/message.ts";
-import { addresseeOf, agentsOf, isAddressee, overlaps } from "../../../src/domain/session.ts";
+import type { IncomingMessage } from "../../../src/domain/chats/message.ts";
+import { addresseeOf, agentsOf, isAddressee, overlaps } from "../../../src/domain/turns/session.ts";
 import { agentsMeant } from "../../../src/intake/addressing/agents-meant.ts";
 import { say } from "../../contracts/store-setup.ts";
 

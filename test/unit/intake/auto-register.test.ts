@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
-import { isGroupName } from "../../../src/domain/group.ts";
+import { isGroupName } from "../../../src/domain/chats/group.ts";
 import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

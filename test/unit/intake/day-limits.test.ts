@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
-import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
+import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/chats/message.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { type DayBudget, routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

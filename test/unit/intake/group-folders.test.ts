@@ -4,12 +4,12 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { type Group, isGroupName } from "../../../src/domain/group.ts";
+import { type Group, isGroupName } from "../../../src/domain/chats/group.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
 import { memoryPath } from "../../../src/abilities/memory/memory-path.ts";
 import { hasMemories } from "../../../src/host/memory/has-memories.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { Group } from "../../../src/domain/group.ts";
+import type { Group } from "../../../src/domain/chats/group.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

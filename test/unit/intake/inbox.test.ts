@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { IncomingAttachment } from "../../../src/domain/message.ts";
+import type { IncomingAttachment } from "../../../src/domain/chats/message.ts";
 import { Inbox, type InboxOptions } from "../../../src/intake/inbox.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

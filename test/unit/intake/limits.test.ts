@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
-import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
+import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/chats/message.ts";
 import type { Clock } from "../../../src/lib/time/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { type RouterLimits, routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

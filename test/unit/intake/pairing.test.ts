@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
-import type { IncomingMessage } from "../../../src/domain/message.ts";
+import type { IncomingMessage } from "../../../src/domain/chats/message.ts";
 import { createAdmissions } from "../../../src/intake/chats/admissions.ts";
 import { CodeTries } from "../../../src/rights/people/code-tries.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { createOnboarding } from "../../../src/intake/chats/onboarding.ts";
 import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";
-import type { PendingCommand } from "../../../src/stores/store.ts";
+import type { PendingCommand } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 

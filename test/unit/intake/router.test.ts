@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
-import type { Group } from "../../../src/domain/group.ts";
-import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
+import type { Group } from "../../../src/domain/chats/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/chats/message.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { stopping } from "../../contracts/store-setup.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
-import type { FetchedAttachment, IncomingMessage } from "../../../src/domain/message.ts";
+import type { FetchedAttachment, IncomingMessage } from "../../../src/domain/chats/message.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";

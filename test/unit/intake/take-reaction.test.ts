@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { IntakeState } from "../../../src/channels/channel.ts";
-import type { IncomingReaction } from "../../../src/domain/message.ts";
+import type { IncomingReaction } from "../../../src/domain/chats/message.ts";
 import { createTakeReaction } from "../../../src/intake/take-reaction.ts";
 import type { Hearing } from "../../../src/rights/people/hearing.ts";
 import { someGroup } from "../../support/some-group.ts";

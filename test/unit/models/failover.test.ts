@@ -13,11 +13,11 @@ import {
 } from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { ModelMessage, ToolCall, ToolDefinition } from "../../../src/domain/model.ts";
-import type { BlobPart } from "../../../src/domain/part.ts";
+import type { ModelMessage, ToolCall, ToolDefinition } from "../../../src/domain/turns/model.ts";
+import type { BlobPart } from "../../../src/domain/chats/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
-import { efforts } from "../../../src/models/routes.ts";
+import { efforts } from "../../../src/models/routes/routes.ts";
 import { settingsOf, startStrictServer } from "../../support/model-servers/strict-server.ts";
 import { strictVendors } from "../../support/model-servers/strict/vendors.ts";
 

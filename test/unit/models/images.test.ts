@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { ModelMessage } from "../../../src/domain/model.ts";
-import type { BlobPart } from "../../../src/domain/part.ts";
+import type { ModelMessage } from "../../../src/domain/turns/model.ts";
+import type { BlobPart } from "../../../src/domain/chats/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
 import { startOpenAiServer } from "../../support/model-servers/openai.ts";

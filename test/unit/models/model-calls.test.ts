@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ToolDefinition } from "../../../src/domain/model.ts";
+import type { ToolDefinition } from "../../../src/domain/turns/model.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { sleep } from "../../../src/lib/time/sleep.ts";
 import { codeAndText, modelCall, openModelCalls } from "./open-model-calls.ts";

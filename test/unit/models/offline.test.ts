@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { renderMessages } from "../../../src/turns/context/render-messages.ts";
-import type { StoredMessage } from "../../../src/domain/message.ts";
-import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/domain/model.ts";
-import { toUserContent } from "../../../src/domain/part.ts";
+import type { StoredMessage } from "../../../src/domain/chats/message.ts";
+import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/domain/turns/model.ts";
+import { toUserContent } from "../../../src/domain/chats/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
 import { storedMessage } from "../turns/context/messages.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { toModelMessages } from "../../../src/turns/context/model-messages.ts";
-import type { Step, StepBody } from "../../../src/domain/turn.ts";
+import type { Step, StepBody } from "../../../src/domain/turns/turn.ts";
 import { toAnthropicRequest } from "../../../src/models/anthropic/anthropic-request.ts";
 import { firstDialect } from "../../../src/models/openai/dialect.ts";
 import { toOpenAiRequest } from "../../../src/models/openai/openai-request.ts";

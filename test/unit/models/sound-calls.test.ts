@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { SoundCalls } from "../../../src/models/sound-calls.ts";
-import { soundPriceOf, soundUsd } from "../../../src/models/sound-price.ts";
+import { soundPriceOf, soundUsd } from "../../../src/models/costs/sound-price.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { Erasing } from "../../../src/domain/erasure.ts";
-import type { ModelAnswer, ModelMessage } from "../../../src/domain/model.ts";
-import type { StepBody } from "../../../src/domain/turn.ts";
+import type { ModelAnswer, ModelMessage } from "../../../src/domain/turns/model.ts";
+import type { StepBody } from "../../../src/domain/turns/turn.ts";
 import { rewriteStep } from "../../../src/records/erasure/rewrite-step.ts";
 import { estimateStepTokens } from "../../../src/turns/context/tokens.ts";
 import { openProvider } from "../../../src/models/catalog.ts";

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 
 import { expect, test } from "vitest";
 
-import type { Delta } from "../../../src/domain/delta.ts";
+import type { Delta } from "../../../src/domain/chats/delta.ts";
 import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { openWatchRig, token } from "../../support/watch-rig.ts";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
-import type { NewApproval } from "../../../src/domain/approval.ts";
+import type { NewApproval } from "../../../src/domain/rights/approval.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
-import type { StandingAsk } from "../../../src/stores/approval-store.ts";
+import type { StandingAsk } from "../../../src/stores/contract/approval-store.ts";
 import { draft } from "../../contracts/store-setup.ts";
 import { askIn, question } from "../../support/asked-question.ts";
 import { makeOlderStore } from "../../support/older-store.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { MessageState } from "../../../src/domain/message.ts";
-import type { TurnState } from "../../../src/domain/turn.ts";
+import type { MessageState } from "../../../src/domain/chats/message.ts";
+import type { TurnState } from "../../../src/domain/turns/turn.ts";
 import {
   byMessage,
   draft,

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-import type { ToolPolicy } from "../../../src/domain/policy.ts";
+import type { ToolPolicy } from "../../../src/domain/rights/policy.ts";
 import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
-import type { SessionStore } from "../../../src/stores/session-store.ts";
+import type { SessionStore } from "../../../src/stores/contract/session-store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 

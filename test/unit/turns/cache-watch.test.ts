@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ModelUsage } from "../../../src/domain/model.ts";
+import type { ModelUsage } from "../../../src/domain/turns/model.ts";
 import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { CacheWatch } from "../../../src/turns/conversation/cache-watch.ts";
 

@@ -5,13 +5,13 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { estimateStepTokens } from "../../../src/turns/context/tokens.ts";
-import type { ModelAnswer, ModelMessage } from "../../../src/domain/model.ts";
-import type { Session } from "../../../src/domain/session.ts";
-import type { StepBody, Turn } from "../../../src/domain/turn.ts";
+import type { ModelAnswer, ModelMessage } from "../../../src/domain/turns/model.ts";
+import type { Session } from "../../../src/domain/turns/session.ts";
+import type { StepBody, Turn } from "../../../src/domain/turns/turn.ts";
 import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import { type CompactingScope, type CompactionOutcome, Compactor } from "../../../src/turns/compaction/compactor.ts";
 import { createFit } from "../../../src/turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../../../src/turns/compaction/shown-conversation.ts";

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { resultId } from "../../../src/turns/context/result-note.ts";
-import { sessionId } from "../../../src/stores/session-store.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import { sessionId } from "../../../src/stores/contract/session-store.ts";
+import type { Store } from "../../../src/stores/contract/store.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { readResult } from "../../../src/tools/results/read-result.ts";
 import { earlierResults } from "../../../src/turns/conversation/earlier-results.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { StoredMessage } from "../../../src/domain/message.ts";
+import type { StoredMessage } from "../../../src/domain/chats/message.ts";
 import type { RoleOf } from "../../../src/rights/people/roles.ts";
 import { exposureToMessages } from "../../../src/turns/steps/message-origins.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { StepMemory } from "../../../src/turns/conversation/step-memory.ts";
-import type { TurnStore } from "../../../src/stores/store.ts";
+import type { TurnStore } from "../../../src/stores/contract/store.ts";
 import { runningTurn, step, stopping, insertCommand } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ToolCall, ToolResult } from "../../../src/domain/model.ts";
-import type { StepBody } from "../../../src/domain/turn.ts";
+import type { ToolCall, ToolResult } from "../../../src/domain/turns/model.ts";
+import type { StepBody } from "../../../src/domain/turns/turn.ts";
 import { TurnProgress } from "../../../src/turns/turn-progress.ts";
 
 interface Round {

@@ -2,8 +2,13 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { sessionVisibilityOf } from "../../../src/config/groups.ts";
-import type { Group } from "../../../src/domain/group.ts";
-import { mainSessionKey, type Session, type SessionVisibility, sideSessionKey } from "../../../src/domain/session.ts";
+import type { Group } from "../../../src/domain/chats/group.ts";
+import {
+  mainSessionKey,
+  type Session,
+  type SessionVisibility,
+  sideSessionKey,
+} from "../../../src/domain/turns/session.ts";
 import { visibleSessions } from "../../../src/turns/sessions/visible-sessions.ts";
 import { someGroup } from "../../support/some-group.ts";
 

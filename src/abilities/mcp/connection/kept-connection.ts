@@ -1,5 +1,5 @@
-import type { FilledForm, FormRequest } from "../../../domain/form.ts";
-import type { McpServer } from "../../../domain/mcp-server.ts";
+import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
+import type { McpServer } from "../../../domain/sandbox/mcp-server.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { plainSentence } from "../../../lib/text/plain-words.ts";
 import { backoffMs } from "../../../lib/time/backoff.ts";

@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 
-import type { FilledForm, FormRequest } from "../../../domain/form.ts";
+import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
 
 /** What a server asks us for while it works on a call of ours. */
 export interface Wishes {

@@ -1,4 +1,4 @@
-import type { RemoteServer } from "../../../domain/mcp-server.ts";
+import type { RemoteServer } from "../../../domain/sandbox/mcp-server.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import { rejectAt } from "../../../lib/time/reject-at.ts";

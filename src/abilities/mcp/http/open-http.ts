@@ -1,6 +1,6 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 
-import type { RemoteServer } from "../../../domain/mcp-server.ts";
+import type { RemoteServer } from "../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { placeOf } from "../../../lib/http/address-guard.ts";
 import { type Fetch, type GuardedFetch, guardedFetch } from "../../../lib/http/guarded-fetch.ts";

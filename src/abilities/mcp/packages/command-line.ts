@@ -1,4 +1,4 @@
-import type { StdioServer } from "../../../domain/mcp-server.ts";
+import type { StdioServer } from "../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../lib/app-error.ts";
 
 /** A package that has to be installed before a server's program can run. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { StdioServer } from "../../../domain/mcp-server.ts";
+import type { StdioServer } from "../../../domain/sandbox/mcp-server.ts";
 import { AppError, errorCode } from "../../../lib/app-error.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { readCommandLine, type WantedPackage } from "./command-line.ts";

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
-import { type McpServer, serverToolSeparator, configuredRisk } from "../../../domain/mcp-server.ts";
-import type { Risk } from "../../../domain/policy.ts";
+import { type McpServer, serverToolSeparator, configuredRisk } from "../../../domain/sandbox/mcp-server.ts";
+import type { Risk } from "../../../domain/rights/policy.ts";
 import { canonicalJson } from "../../../lib/canonical-json.ts";
 import { visible } from "../../../lib/text/visible.ts";
 

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client";
 
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
-import type { Part } from "../../../domain/part.ts";
+import type { Part } from "../../../domain/chats/part.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { HostToolOutput } from "../../../tools/define-tool.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { FilledForm, FormRequest } from "../../../domain/form.ts";
+import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
 import { PausableTime } from "../../../lib/time/pausable-time.ts";
 import { timedOut, ToolError } from "../../../protocol/tools.ts";
 import { defineTool, type HostTool, type HostToolOutput } from "../../../tools/define-tool.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import type { HeardSound, HearSound, Recording } from "../../../domain/message.ts";
-import type { TranscriberPlace } from "../../../domain/transcriber-place.ts";
+import type { HeardSound, HearSound, Recording } from "../../../domain/chats/message.ts";
+import type { TranscriberPlace } from "../../../domain/settings/transcriber-place.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { Media, MediaWork } from "../media.ts";
 import { MediaError } from "../operations.ts";

@@ -1,4 +1,4 @@
-import { mostVoiceBytes, type SpeechPlace } from "../../../domain/speech.ts";
+import { mostVoiceBytes, type SpeechPlace } from "../../../domain/settings/speech.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer, readBytes, TooLongError } from "../../../lib/http/read-answer.ts";

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 
 import * as z from "zod";
 
-import type { Recording } from "../../../domain/message.ts";
-import type { TranscriberPlace } from "../../../domain/transcriber-place.ts";
+import type { Recording } from "../../../domain/chats/message.ts";
+import type { TranscriberPlace } from "../../../domain/settings/transcriber-place.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 
 import type { Logger } from "pino";
 
-import type { SpeechPlace, VoiceMessage } from "../../../domain/speech.ts";
+import type { SpeechPlace, VoiceMessage } from "../../../domain/settings/speech.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import type { Media } from "../media.ts";
 import { MediaError } from "../operations.ts";

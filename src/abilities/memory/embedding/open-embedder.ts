@@ -1,4 +1,4 @@
-import type { EmbedderPlace } from "../../../domain/embedder-place.ts";
+import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
 import type { Embedder } from "./embedder.ts";
 import { isModelInstalled, LocalEmbedder } from "./local-embedder.ts";
 import { ProviderEmbedder } from "./provider-embedder.ts";

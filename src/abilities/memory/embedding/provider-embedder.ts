@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ProviderPlace } from "../../../domain/embedder-place.ts";
+import type { ProviderPlace } from "../../../domain/settings/embedder-place.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import type { Erasing } from "../../../domain/erasure.ts";
-import { memberKey } from "../../../domain/person.ts";
+import { memberKey } from "../../../domain/people/person.ts";
 import type { WordTraces } from "../../../lib/text/word-traces.ts";
 import { hasWholeWord } from "../../../lib/text/whole-words.ts";
 import { dayNotePrefix, type Memory, ownIds } from "../item.ts";

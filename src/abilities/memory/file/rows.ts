@@ -1,4 +1,4 @@
-import type { Origin } from "../../../domain/origin.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
 import type { Memory, NewMemory } from "../item.ts";
 import { indexedText, type Spoken } from "../text/indexed-text.ts";
 import { isMostlyHan, termsOf } from "../text/terms.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { sortOrigins } from "../../../domain/origin.ts";
+import { sortOrigins } from "../../../domain/people/origin.ts";
 import type { Said } from "../file/file-orders.ts";
 import { dayNotePrefix, type NewMemory, originsOf } from "../item.ts";
 import { lowest } from "./facts.ts";

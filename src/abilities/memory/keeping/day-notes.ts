@@ -1,4 +1,4 @@
-import { agentNamedBy, type Group, workFolder } from "../../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";

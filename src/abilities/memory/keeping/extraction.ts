@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { agentNamedBy, type Group, workFolder } from "../../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
-import { type Origin, sortOrigins } from "../../../domain/origin.ts";
-import { isAtLeast, type Role, roles } from "../../../domain/role.ts";
+import { type Origin, sortOrigins } from "../../../domain/people/origin.ts";
+import { isAtLeast, type Role, roles } from "../../../domain/people/role.ts";
 import { globalNotes, type Memory, type NewMemory, originsOf, ownIds } from "../item.ts";
 import type { DrawnFact, ExtractionPrompt } from "./extraction-prompt.ts";
 import { unfit } from "./unfit.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Publish } from "../../../domain/events/event.ts";
-import { agentNamedBy, groupOfFolder } from "../../../domain/group.ts";
+import { agentNamedBy, groupOfFolder } from "../../../domain/chats/group.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { memoryOptions } from "../memory-options.ts";
 

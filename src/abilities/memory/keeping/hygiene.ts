@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { agentNamedBy, type Group, workFolder } from "../../../domain/group.ts";
+import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { type Clock, clockSlackMs } from "../../../lib/time/clock.ts";
 import type { Cutoffs } from "../file/cleaning.ts";

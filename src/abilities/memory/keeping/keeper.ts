@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
 
-import { agentNamedBy, type Group, workFolder } from "../../../domain/group.ts";
-import type { OutgoingMessage, StoredMessage } from "../../../domain/message.ts";
-import type { Origin } from "../../../domain/origin.ts";
-import { memberKey } from "../../../domain/person.ts";
-import type { Role } from "../../../domain/role.ts";
-import { type Addressee, addresseeOf, agentOfSession, isAddressee, mainAgent } from "../../../domain/session.ts";
+import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
+import type { OutgoingMessage, StoredMessage } from "../../../domain/chats/message.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import { memberKey } from "../../../domain/people/person.ts";
+import type { Role } from "../../../domain/people/role.ts";
+import { type Addressee, addresseeOf, agentOfSession, isAddressee, mainAgent } from "../../../domain/turns/session.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { AppError, isPassing, toError } from "../../../lib/app-error.ts";
 import { PendingWork } from "../../../lib/pending-work.ts";
 import { Timers } from "../../../lib/time/timers.ts";
-import type { Store } from "../../../stores/store.ts";
+import type { Store } from "../../../stores/contract/store.ts";
 import { type NewMemory, ownIds } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import type { Standing } from "../thread/orders.ts";

@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
-import type { Group } from "../../../domain/group.ts";
-import type { StoredMessage } from "../../../domain/message.ts";
-import { type Origin, sortOrigins } from "../../../domain/origin.ts";
-import type { Session } from "../../../domain/session.ts";
+import type { Group } from "../../../domain/chats/group.ts";
+import type { StoredMessage } from "../../../domain/chats/message.ts";
+import { type Origin, sortOrigins } from "../../../domain/people/origin.ts";
+import type { Session } from "../../../domain/turns/session.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
-import type { TurnStore } from "../../../stores/store.ts";
+import type { TurnStore } from "../../../stores/contract/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import type { Ahead, InSight } from "../thread/orders.ts";

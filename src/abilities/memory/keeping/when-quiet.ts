@@ -1,4 +1,4 @@
-import { type Group, workFolder } from "../../../domain/group.ts";
+import { type Group, workFolder } from "../../../domain/chats/group.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { PendingWork } from "../../../lib/pending-work.ts";
 import { Timers } from "../../../lib/time/timers.ts";

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
-import type { EmbedderPlace } from "../../../domain/embedder-place.ts";
+import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import type { Answer, Notice, Order } from "./messages.ts";

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
-import type { EmbedderPlace } from "../../../domain/embedder-place.ts";
+import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
 import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
 
-import { type SkillFacts, type SkillFault, skillNameFault } from "../../../domain/skill.ts";
+import { type SkillFacts, type SkillFault, skillNameFault } from "../../../domain/sandbox/skill.ts";
 import { toError } from "../../../lib/app-error.ts";
 
 export type SkillCheck =

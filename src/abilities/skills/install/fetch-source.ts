@@ -1,7 +1,7 @@
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { skillLimits } from "../../../domain/skill.ts";
+import { skillLimits } from "../../../domain/sandbox/skill.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { runFetcher, whyFetchFailed, withoutPassword } from "../../../lib/process/run-fetcher.ts";
 import { mebibyte } from "../../../lib/text/bytes.ts";

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type SkillFacts, skillFile } from "../../../domain/skill.ts";
-import type { SkillTool } from "../../../domain/skill-tool.ts";
+import { type SkillFacts, skillFile } from "../../../domain/sandbox/skill.ts";
+import type { SkillTool } from "../../../domain/rights/skill-tool.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { removeLeftBehind } from "../../../lib/files/guarded-change.ts";

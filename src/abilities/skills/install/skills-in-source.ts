@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 
-import { mostSkills, type SkillFacts, skillFile } from "../../../domain/skill.ts";
-import type { SkillTool } from "../../../domain/skill-tool.ts";
+import { mostSkills, type SkillFacts, skillFile } from "../../../domain/sandbox/skill.ts";
+import type { SkillTool } from "../../../domain/rights/skill-tool.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { describeSkillFault } from "../format/parse-skill.ts";
 import { checkTree } from "../places.ts";

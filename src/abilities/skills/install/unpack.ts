@@ -6,7 +6,7 @@ import { gunzip } from "node:zlib";
 
 import { extract } from "tar-fs";
 
-import { skillLimits } from "../../../domain/skill.ts";
+import { skillLimits } from "../../../domain/sandbox/skill.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import { TreeLimits, treePathFault } from "../tree/skill-tree.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { risks } from "../../../domain/policy.ts";
-import { type SkillFault, skillLimits, skillToolsFile } from "../../../domain/skill.ts";
-import { mostSkillTools, type SkillTool } from "../../../domain/skill-tool.ts";
+import { risks } from "../../../domain/rights/policy.ts";
+import { type SkillFault, skillLimits, skillToolsFile } from "../../../domain/sandbox/skill.ts";
+import { mostSkillTools, type SkillTool } from "../../../domain/rights/skill-tool.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { containerPaths } from "../../../protocol/paths.ts";
 import { textOf, type SkillTree } from "../tree/skill-tree.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { skillLimits } from "../../../domain/skill.ts";
+import { skillLimits } from "../../../domain/sandbox/skill.ts";
 import { hiddenCharacter } from "../../../lib/text/hidden-characters.ts";
 import { visible } from "../../../lib/text/visible.ts";
 

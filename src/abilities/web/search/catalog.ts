@@ -1,4 +1,4 @@
-import type { SearchProviderName } from "../../../domain/web.ts";
+import type { SearchProviderName } from "../../../domain/settings/web.ts";
 import { brave } from "./brave.ts";
 import { duckduckgo } from "./duckduckgo.ts";
 import { exa } from "./exa.ts";

@@ -1,4 +1,4 @@
-import type { SearchSettings } from "../../../domain/web.ts";
+import type { SearchSettings } from "../../../domain/settings/web.ts";
 
 /** One thing that was found. All of it is hostile. */
 export interface SearchResult {

@@ -1,5 +1,5 @@
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
-import type { FetchedPage, SearchSettings } from "../../../domain/web.ts";
+import type { FetchedPage, SearchSettings } from "../../../domain/settings/web.ts";
 import { placeOf } from "../../../lib/http/address-guard.ts";
 import { mebibyte } from "../../../lib/text/bytes.ts";
 import { ToolError } from "../../../protocol/tools.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/time/clock.ts";
-import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import { Directory } from "../incoming/directory.ts";
 import { Recent } from "../outgoing/outlet.ts";
 import { Sent } from "../outgoing/sent.ts";

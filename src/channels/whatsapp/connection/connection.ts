@@ -1,4 +1,4 @@
-import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/chats/message.ts";
 import type { ChannelPorts } from "../../define-channel.ts";
 import { type Connection, type ConnectionEnd, type ConnectionHost } from "../../channel.ts";
 import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "../arrival.ts";

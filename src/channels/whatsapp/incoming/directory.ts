@@ -1,5 +1,5 @@
-import type { Sender } from "../../../domain/message.ts";
-import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { Sender } from "../../../domain/chats/message.ts";
+import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { ChatFacts } from "../../channel.ts";
 import { type Account, type Arrival, type GroupFacts, type GroupMember, isSame, userOf } from "../arrival.ts";
 

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 
-import type { IncomingAttachment, IncomingMessage, Quote, Sender } from "../../../domain/message.ts";
+import type { IncomingAttachment, IncomingMessage, Quote, Sender } from "../../../domain/chats/message.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { backoffMs } from "../../../lib/time/backoff.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";
-import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import {

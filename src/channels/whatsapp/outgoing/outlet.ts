@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
-import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/chats/message.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";

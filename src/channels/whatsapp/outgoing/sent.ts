@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/time/clock.ts";
-import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 
 /** Members who cannot read a message ask for it again within minutes; a day is plenty. */
 const keptMs = 24 * 3_600_000;

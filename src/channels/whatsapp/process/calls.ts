@@ -1,4 +1,4 @@
-import type { OutgoingFile, OutgoingQuote } from "../../../domain/message.ts";
+import type { OutgoingFile, OutgoingQuote } from "../../../domain/chats/message.ts";
 import type { Account, Arrival, GroupFacts } from "../arrival.ts";
 
 /** Which server is believed to be WhatsApp: the one with the real root key, with this one, or (for tests) any. */

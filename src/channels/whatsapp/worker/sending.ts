@@ -1,7 +1,7 @@
 import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@whiskeysockets/baileys";
 import type { AnyMessageContent, BinaryNode, WAMessage, WASocket } from "@whiskeysockets/baileys";
 
-import type { OutgoingFile } from "../../../domain/message.ts";
+import type { OutgoingFile } from "../../../domain/chats/message.ts";
 import { isGroupChat } from "../arrival.ts";
 import type { SendOrder, SendOutcome } from "../process/calls.ts";
 import type { Groups } from "./groups.ts";

@@ -1,6 +1,6 @@
-import type { Destination } from "../../egress.ts";
-import type { ExecutionPointChange, SetIdFile } from "../../mount.ts";
-import type { PackageLists } from "../../packages.ts";
+import type { Destination } from "../../sandbox/egress.ts";
+import type { ExecutionPointChange, SetIdFile } from "../../sandbox/mount.ts";
+import type { PackageLists } from "../../sandbox/packages.ts";
 
 /** What is seen of containers, their folders and their way out. */
 export interface ContainerEventData {

@@ -1,9 +1,9 @@
 import type { Fingerprint } from "../../fingerprint.ts";
-import type { ModelUsage } from "../../model.ts";
-import type { Origin } from "../../origin.ts";
-import type { Risk } from "../../policy.ts";
-import type { SkillSource } from "../../skill.ts";
-import type { TurnState, TurnTimes } from "../../turn.ts";
+import type { ModelUsage } from "../../turns/model.ts";
+import type { Origin } from "../../people/origin.ts";
+import type { Risk } from "../../rights/policy.ts";
+import type { SkillSource } from "../../sandbox/skill.ts";
+import type { TurnState, TurnTimes } from "../../turns/turn.ts";
 
 /** What agents do and are allowed to do in turns, and what they say. */
 export interface TurnEventData {

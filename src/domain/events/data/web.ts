@@ -1,4 +1,4 @@
-import type { WebUse } from "../../web.ts";
+import type { WebUse } from "../../settings/web.ts";
 
 /** What agents have of the web. Addresses stand without what is behind `?`, which may be secret, and searches without their words. */
 export interface WebEventData {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { AuditIndex } from "../../../stores/store.ts";
+import type { AuditIndex } from "../../../stores/contract/store.ts";
 import { listDayFiles, readLines } from "../log-files.ts";
 import { parseRecord, recordHash } from "../record.ts";
 

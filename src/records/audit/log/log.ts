@@ -7,7 +7,7 @@ import type { Fingerprint } from "../../../domain/fingerprint.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { toLine } from "../../../lib/text/bounded-data.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
-import type { AuditIndex } from "../../../stores/store.ts";
+import type { AuditIndex } from "../../../stores/contract/store.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import { DayFiles } from "./day-files.ts";
 import { fingerprint } from "../fingerprint.ts";

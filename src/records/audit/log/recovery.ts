@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { AuditIndex } from "../../../stores/store.ts";
+import type { AuditIndex } from "../../../stores/contract/store.ts";
 import { recoverCheckpoints } from "./checkpoint-recovery.ts";
 import { cutTail, lastLines } from "./file-tail.ts";
 import { catchUpIndex } from "./index-recovery.ts";

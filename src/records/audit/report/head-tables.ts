@@ -1,4 +1,4 @@
-import type { UsageSum } from "../../../domain/usage.ts";
+import type { UsageSum } from "../../../domain/turns/usage.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
 import { quotedName } from "../../../lib/text/plain-words.ts";
 import type { CallFigures } from "./figures.ts";

@@ -1,4 +1,4 @@
-import type { UsageSum } from "../../../domain/usage.ts";
+import type { UsageSum } from "../../../domain/turns/usage.ts";
 import type { ReportEntry } from "./entry.ts";
 import type { Figures } from "./figures.ts";
 import type { ReportVerdict } from "./report-verdict.ts";

@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../../../domain/message.ts";
+import type { StoredMessage } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { quotedName } from "../../../lib/text/plain-words.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";

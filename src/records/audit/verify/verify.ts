@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { AppError } from "../../../lib/app-error.ts";
-import type { AuditIndex } from "../../../stores/store.ts";
+import type { AuditIndex } from "../../../stores/contract/store.ts";
 import { readPublicKey, requireVerificationKey } from "../keys.ts";
 import { checkpointsFile, dayOf, listDayFiles, readLines } from "../log-files.ts";
 import { type AuditRecord, parseRecord } from "../record.ts";

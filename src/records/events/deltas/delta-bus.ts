@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { Delta, DeltaPlace } from "../../../domain/delta.ts";
+import type { Delta, DeltaPlace } from "../../../domain/chats/delta.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { DeltaQueue } from "./delta-queue.ts";
 

@@ -1,4 +1,4 @@
-import type { Delta, MissedDeltas } from "../../../domain/delta.ts";
+import type { Delta, MissedDeltas } from "../../../domain/chats/delta.ts";
 
 /** Of the deltas that wait for one reader: how many, and characters of their texts together. */
 const bounds = { count: 256, chars: 64 * 1024 };

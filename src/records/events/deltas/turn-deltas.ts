@@ -1,6 +1,6 @@
-import type { Delta, DeltaPlace } from "../../../domain/delta.ts";
-import type { ToolCall } from "../../../domain/model.ts";
-import type { ReplyTarget } from "../../../domain/work.ts";
+import type { Delta, DeltaPlace } from "../../../domain/chats/delta.ts";
+import type { ToolCall } from "../../../domain/turns/model.ts";
+import type { ReplyTarget } from "../../../domain/work/work.ts";
 import { RateLimiter } from "../../../lib/time/rate-limiter.ts";
 import type { DeltaBus } from "./delta-bus.ts";
 

@@ -1,4 +1,4 @@
-import type { FormField, FormValue } from "../../../domain/form.ts";
+import type { FormField, FormValue } from "../../../domain/rights/form.ts";
 
 const valueChars = 2_000;
 

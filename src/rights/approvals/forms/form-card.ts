@@ -1,5 +1,5 @@
-import type { NewApproval } from "../../../domain/approval.ts";
-import type { FormField } from "../../../domain/form.ts";
+import type { NewApproval } from "../../../domain/rights/approval.ts";
+import type { FormField } from "../../../domain/rights/form.ts";
 import { plainSentence, quotedName } from "../../../lib/text/plain-words.ts";
 import { inBlock, inMinutes } from "../card.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { FormField } from "../../../domain/form.ts";
+import type { FormField } from "../../../domain/rights/form.ts";
 import { plainSentence } from "../../../lib/text/plain-words.ts";
 
 const mostFields = 20;

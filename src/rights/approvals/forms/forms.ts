@@ -1,10 +1,10 @@
-import type { Approval, Asker, NewApproval } from "../../../domain/approval.ts";
-import { newCode } from "../../../domain/code.ts";
-import type { FilledForm, FormRequest, FormValue } from "../../../domain/form.ts";
-import type { Group } from "../../../domain/group.ts";
+import type { Approval, Asker, NewApproval } from "../../../domain/rights/approval.ts";
+import { newCode } from "../../../domain/rights/code.ts";
+import type { FilledForm, FormRequest, FormValue } from "../../../domain/rights/form.ts";
+import type { Group } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
-import type { Store } from "../../../stores/store.ts";
+import type { Store } from "../../../stores/contract/store.ts";
 import { digestInput } from "../asking.ts";
 import { describeDecision, noticeIn, noticesIn } from "../words.ts";
 import { type FilledIn, fillIn } from "./fill-in.ts";

@@ -1,4 +1,4 @@
-import type { Destination } from "../../../domain/egress.ts";
+import type { Destination } from "../../../domain/sandbox/egress.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { rejectAt } from "../../../lib/time/reject-at.ts";
 

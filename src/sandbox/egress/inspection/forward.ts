@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 
-import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { Destination, InjectedSecret } from "../../../domain/sandbox/egress.ts";
 import type { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 import { requestHeaders, responseHead } from "./inspected-headers.ts";
 import { isCompressed, say } from "./inner-refusals.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Destination } from "../../../domain/egress.ts";
+import type { Destination } from "../../../domain/sandbox/egress.ts";
 
 /** Why a request that was read here goes no further. */
 export interface InnerRefusal {

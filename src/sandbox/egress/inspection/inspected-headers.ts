@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { Destination, InjectedSecret } from "../../../domain/sandbox/egress.ts";
 import type { SecretMask } from "../secrets/secret-mask.ts";
 
 /** Those that belong to one connection and are made anew for the next one. */

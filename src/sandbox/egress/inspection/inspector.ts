@@ -5,7 +5,7 @@ import { duplexPair } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import type { SecureContext } from "node:tls";
 
-import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { Destination, InjectedSecret } from "../../../domain/sandbox/egress.ts";
 import type { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 import type { Authority } from "./authority.ts";
 import { forward } from "./forward.ts";

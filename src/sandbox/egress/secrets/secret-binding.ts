@@ -1,5 +1,5 @@
-import type { InjectedSecret } from "../../../domain/egress.ts";
-import { pathMatches } from "../../../domain/request-path.ts";
+import type { InjectedSecret } from "../../../domain/sandbox/egress.ts";
+import { pathMatches } from "../../../domain/sandbox/request-path.ts";
 
 /** With these, some servers read another method or path than the request line has. */
 const overrides = new Set([

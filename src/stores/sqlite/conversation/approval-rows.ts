@@ -10,10 +10,10 @@ import {
   type CardReaction,
   type Grant,
   type NewApproval,
-} from "../../../domain/approval.ts";
+} from "../../../domain/rights/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { StandingAsk } from "../../approval-store.ts";
-import type { NewStep } from "../../store.ts";
+import type { StandingAsk } from "../../contract/approval-store.ts";
+import type { NewStep } from "../../contract/store.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { insertOutgoing } from "./outbox.ts";

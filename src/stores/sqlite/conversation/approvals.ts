@@ -7,11 +7,11 @@ import type {
   CardReaction,
   ChangeOutcome,
   Grant,
-} from "../../../domain/approval.ts";
-import type { Lease } from "../../../domain/lease.ts";
-import type { OutgoingDraft } from "../../../domain/message.ts";
+} from "../../../domain/rights/approval.ts";
+import type { Lease } from "../../../domain/turns/lease.ts";
+import type { OutgoingDraft } from "../../../domain/chats/message.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
-import type { ApprovalStore, GrantedCall, StandingAsk } from "../../approval-store.ts";
+import type { ApprovalStore, GrantedCall, StandingAsk } from "../../contract/approval-store.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../schema/tables.ts";
 import {

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
-import type { GroupChat } from "../../../domain/group.ts";
-import type { StoredMessage } from "../../../domain/message.ts";
-import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../store.ts";
+import type { GroupChat } from "../../../domain/chats/group.ts";
+import type { StoredMessage } from "../../../domain/chats/message.ts";
+import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";

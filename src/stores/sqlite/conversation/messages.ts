@@ -1,9 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import type { GroupChat } from "../../../domain/group.ts";
-import type { IncomingMessage, StoredMessage } from "../../../domain/message.ts";
-import type { Addressee } from "../../../domain/session.ts";
-import type { MessageStore, WaitingInGroup } from "../../store.ts";
+import type { GroupChat } from "../../../domain/chats/group.ts";
+import type { IncomingMessage, StoredMessage } from "../../../domain/chats/message.ts";
+import type { Addressee } from "../../../domain/turns/session.ts";
+import type { MessageStore, WaitingInGroup } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 import { chargeIntake } from "../groups/intake.ts";
 import { leaveInFolder } from "./origins.ts";

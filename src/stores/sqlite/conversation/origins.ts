@@ -1,9 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import { sortOrigins } from "../../../domain/origin.ts";
-import type { Exposure, FolderOrigin, Origin } from "../../../domain/origin.ts";
+import { sortOrigins } from "../../../domain/people/origin.ts";
+import type { Exposure, FolderOrigin, Origin } from "../../../domain/people/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { OriginStore, TurnProvenance } from "../../origin-store.ts";
+import type { OriginStore, TurnProvenance } from "../../contract/origin-store.ts";
 import type { Database } from "../database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

@@ -1,9 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import type { GroupChat } from "../../../domain/group.ts";
-import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/message.ts";
+import type { GroupChat } from "../../../domain/chats/group.ts";
+import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { OutboxStore } from "../../store.ts";
+import type { OutboxStore } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

@@ -1,10 +1,10 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ConversationPrompt } from "../../../domain/conversation.ts";
-import type { ToolDefinition } from "../../../domain/model.ts";
-import type { Session } from "../../../domain/session.ts";
+import type { ConversationPrompt } from "../../../domain/turns/conversation.ts";
+import type { ToolDefinition } from "../../../domain/turns/model.ts";
+import type { Session } from "../../../domain/turns/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import { type NewSideSession, sessionId, type SessionStore } from "../../session-store.ts";
+import { type NewSideSession, sessionId, type SessionStore } from "../../contract/session-store.ts";
 import type { Database } from "../database.ts";
 import { parseSectionTokens, parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import { type NewSubAgent, type SubAgent, type SubAgentState, subAgentId } from "../../../domain/sub-agent.ts";
+import { type NewSubAgent, type SubAgent, type SubAgentState, subAgentId } from "../../../domain/work/sub-agent.ts";
 import { parseOrigins, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";

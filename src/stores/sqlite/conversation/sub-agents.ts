@@ -1,10 +1,10 @@
 import { sql, type Transaction } from "kysely";
 
-import type { Lease } from "../../../domain/lease.ts";
-import type { OutgoingDraft } from "../../../domain/message.ts";
-import { type NewSubAgent, type SubAgent, subAgentId, subAgentNumber } from "../../../domain/sub-agent.ts";
-import type { Turn } from "../../../domain/turn.ts";
-import type { LiveSubAgent, SubAgentStore } from "../../sub-agent-store.ts";
+import type { Lease } from "../../../domain/turns/lease.ts";
+import type { OutgoingDraft } from "../../../domain/chats/message.ts";
+import { type NewSubAgent, type SubAgent, subAgentId, subAgentNumber } from "../../../domain/work/sub-agent.ts";
+import type { Turn } from "../../../domain/turns/turn.ts";
+import type { LiveSubAgent, SubAgentStore } from "../../contract/sub-agent-store.ts";
 import type { Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

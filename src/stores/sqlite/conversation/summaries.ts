@@ -1,11 +1,11 @@
 import { sql, type Transaction } from "kysely";
 
-import type { Lease } from "../../../domain/lease.ts";
-import type { OutgoingDraft } from "../../../domain/message.ts";
-import type { CompactionRequest, LogEntry, NewSummary, Summary } from "../../../domain/summary.ts";
-import type { Step } from "../../../domain/turn.ts";
+import type { Lease } from "../../../domain/turns/lease.ts";
+import type { OutgoingDraft } from "../../../domain/chats/message.ts";
+import type { CompactionRequest, LogEntry, NewSummary, Summary } from "../../../domain/turns/summary.ts";
+import type { Step } from "../../../domain/turns/turn.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { SummaryStore } from "../../summary-store.ts";
+import type { SummaryStore } from "../../contract/summary-store.ts";
 import type { Database } from "../database.ts";
 import { parseStepBody } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

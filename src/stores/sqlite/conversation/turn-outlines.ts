@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 
-import type { TurnOutline } from "../../store.ts";
+import type { TurnOutline } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 
 const emptyOutline = { sender: undefined, text: undefined, usage: [] } as const;

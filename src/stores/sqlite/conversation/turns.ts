@@ -1,12 +1,12 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ToldFacts } from "../../../domain/conversation.ts";
-import type { Lease } from "../../../domain/lease.ts";
-import type { OutgoingMessage } from "../../../domain/message.ts";
-import { blobsOf } from "../../../domain/turn.ts";
-import type { PacedTurn, Step, Turn } from "../../../domain/turn.ts";
+import type { ToldFacts } from "../../../domain/turns/conversation.ts";
+import type { Lease } from "../../../domain/turns/lease.ts";
+import type { OutgoingMessage } from "../../../domain/chats/message.ts";
+import { blobsOf } from "../../../domain/turns/turn.ts";
+import type { PacedTurn, Step, Turn } from "../../../domain/turns/turn.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
+import type { NewStep, TurnOutline, TurnStore } from "../../contract/store.ts";
 import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";

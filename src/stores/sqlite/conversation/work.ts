@@ -1,9 +1,9 @@
 import type { Transaction } from "kysely";
 
-import { sideSessionKey, type SideSession } from "../../../domain/session.ts";
-import type { NewWork, Work } from "../../../domain/work.ts";
+import { sideSessionKey, type SideSession } from "../../../domain/turns/session.ts";
+import type { NewWork, Work } from "../../../domain/work/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { AddedWork, DueSession, WorkStore } from "../../work-store.ts";
+import type { AddedWork, DueSession, WorkStore } from "../../contract/work-store.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

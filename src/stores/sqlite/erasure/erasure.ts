@@ -1,8 +1,8 @@
 import { type Kysely, sql } from "kysely";
 
 import { addCounts, type ErasedCounts } from "../../../domain/erasure.ts";
-import type { MemberId } from "../../../domain/person.ts";
-import type { Erased, ErasureOutline, ErasureStore, GroupErasing, SaidWindow } from "../../erasure-store.ts";
+import type { MemberId } from "../../../domain/people/person.ts";
+import type { Erased, ErasureOutline, ErasureStore, GroupErasing, SaidWindow } from "../../contract/erasure-store.ts";
 import type { Database } from "../database.ts";
 import type { SqliteEvents } from "../events.ts";
 import { parseAttachments, parseMembers } from "../schema/json-columns.ts";

@@ -1,8 +1,8 @@
 import { sql, type Transaction } from "kysely";
 
 import { addCounts, erasedText } from "../../../domain/erasure.ts";
-import { blobsOf } from "../../../domain/turn.ts";
-import type { GroupErasing, Erased } from "../../erasure-store.ts";
+import { blobsOf } from "../../../domain/turns/turn.ts";
+import type { GroupErasing, Erased } from "../../contract/erasure-store.ts";
 import type { Database } from "../database.ts";
 import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";

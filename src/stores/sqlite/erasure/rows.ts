@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
-import type { MemberId } from "../../../domain/person.ts";
+import type { MemberId } from "../../../domain/people/person.ts";
 import type { Database } from "../database.ts";
 import type { Tables } from "../schema/tables.ts";
 

@@ -1,4 +1,4 @@
-import type { ChannelStateStore } from "../../store.ts";
+import type { ChannelStateStore } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 
 /** SQLite takes 32,766 values in one statement. */

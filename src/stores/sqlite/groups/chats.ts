@@ -1,8 +1,8 @@
 import { type Kysely, sql } from "kysely";
 
-import type { Chat } from "../../../domain/group.ts";
-import type { Sender } from "../../../domain/message.ts";
-import type { ChatStore } from "../../chat-store.ts";
+import type { Chat } from "../../../domain/chats/group.ts";
+import type { Sender } from "../../../domain/chats/message.ts";
+import type { ChatStore } from "../../contract/chat-store.ts";
 import type { Database } from "../database.ts";
 import { parseMembers } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";

@@ -1,5 +1,5 @@
-import type { ExecutionPointChange } from "../../../domain/mount.ts";
-import type { ExecutionPointStore } from "../../execution-point-store.ts";
+import type { ExecutionPointChange } from "../../../domain/sandbox/mount.ts";
+import type { ExecutionPointStore } from "../../contract/execution-point-store.ts";
 import type { Database } from "../database.ts";
 
 export class SqliteExecutionPoints implements ExecutionPointStore {

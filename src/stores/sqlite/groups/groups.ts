@@ -1,9 +1,9 @@
 import { sql, type Transaction } from "kysely";
 
-import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../../../domain/group.ts";
-import type { ProtectedFileName } from "../../../domain/protected-file.ts";
+import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../../../domain/chats/group.ts";
+import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { GroupStore } from "../../store.ts";
+import type { GroupStore } from "../../contract/store.ts";
 import type { Database } from "../database.ts";
 import { parseGroupSettings } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";

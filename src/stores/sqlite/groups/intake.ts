@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
-import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../../intake-store.ts";
+import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../../contract/intake-store.ts";
 import type { Database } from "../database.ts";
 import type { Tables } from "../schema/tables.ts";
 

@@ -5,8 +5,8 @@ import {
   pairingLifetimeMs,
   type RequestLimits,
   type RequestSettlement,
-} from "../../../domain/group.ts";
-import type { RequestStore } from "../../chat-store.ts";
+} from "../../../domain/chats/group.ts";
+import type { RequestStore } from "../../contract/chat-store.ts";
 import type { Database } from "../database.ts";
 import { insertOutgoing } from "../conversation/outbox.ts";
 import type { Tables } from "../schema/tables.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-import type { AuditIndex } from "../../store.ts";
+import type { AuditIndex } from "../../contract/store.ts";
 import { SqliteAuditIndex } from "../audit-index.ts";
 import { Database } from "../database.ts";
 import { openReadOnly } from "./open-read-only.ts";

@@ -1,6 +1,6 @@
 import type { Generated } from "kysely";
 
-import type { Actor } from "../../../domain/actor.ts";
+import type { Actor } from "../../../domain/people/actor.ts";
 import type {
   Approval,
   ApprovalScope,
@@ -8,8 +8,8 @@ import type {
   ChangeOutcome,
   Grant,
   StandingQuestion,
-} from "../../../domain/approval.ts";
-import type { Role } from "../../../domain/role.ts";
+} from "../../../domain/rights/approval.ts";
+import type { Role } from "../../../domain/people/role.ts";
 
 export interface ApprovalTable {
   readonly code: string;

@@ -1,14 +1,14 @@
 import * as z from "zod";
 
-import type { ToldFacts } from "../../../domain/conversation.ts";
-import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
-import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
-import { origins, type Origin } from "../../../domain/origin.ts";
-import { actions, risks } from "../../../domain/policy.ts";
-import type { BlobPart, Part } from "../../../domain/part.ts";
-import type { StepBody, TurnTimes } from "../../../domain/turn.ts";
-import type { Timing } from "../../../domain/task.ts";
-import type { ReplyTarget } from "../../../domain/work.ts";
+import type { ToldFacts } from "../../../domain/turns/conversation.ts";
+import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/chats/message.ts";
+import type { ToolDefinition, ToolResult } from "../../../domain/turns/model.ts";
+import { origins, type Origin } from "../../../domain/people/origin.ts";
+import { actions, risks } from "../../../domain/rights/policy.ts";
+import type { BlobPart, Part } from "../../../domain/chats/part.ts";
+import type { StepBody, TurnTimes } from "../../../domain/turns/turn.ts";
+import type { Timing } from "../../../domain/work/task.ts";
+import type { ReplyTarget } from "../../../domain/work/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 
 const count = z.number().min(0);

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 
-import type { Role } from "../../../domain/role.ts";
-import type { SubAgentState } from "../../../domain/sub-agent.ts";
+import type { Role } from "../../../domain/people/role.ts";
+import type { SubAgentState } from "../../../domain/work/sub-agent.ts";
 
 export interface SubAgentTable {
   readonly number: number;

@@ -1,6 +1,6 @@
 import type { Generated } from "kysely";
 
-import type { SummaryKind } from "../../../domain/summary.ts";
+import type { SummaryKind } from "../../../domain/turns/summary.ts";
 
 /** What covers steps of a conversation. Those that a later one takes in stay: conversations that forked before see them. */
 export interface SummaryTable {

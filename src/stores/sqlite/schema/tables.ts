@@ -1,15 +1,15 @@
 import type { Generated, Selectable } from "kysely";
 
-import type { RequestKind, RequestState } from "../../../domain/group.ts";
-import type { JobState } from "../../../domain/job.ts";
-import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
-import type { ProtectedFileName } from "../../../domain/protected-file.ts";
-import type { SessionKind } from "../../../domain/session.ts";
-import type { TurnState } from "../../../domain/turn.ts";
-import type { Origin } from "../../../domain/origin.ts";
-import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
+import type { RequestKind, RequestState } from "../../../domain/chats/group.ts";
+import type { JobState } from "../../../domain/work/job.ts";
+import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/chats/message.ts";
+import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
+import type { SessionKind } from "../../../domain/turns/session.ts";
+import type { TurnState } from "../../../domain/turns/turn.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import type { Cause, NewWork, WorkState } from "../../../domain/work/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
-import type { Role } from "../../../domain/role.ts";
+import type { Role } from "../../../domain/people/role.ts";
 import type { TaskRunTable, TaskTable } from "./task-tables.ts";
 import type {
   BudgetWarningTable,

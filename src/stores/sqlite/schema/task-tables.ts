@@ -1,6 +1,6 @@
-import type { MissedRule, RunState, TaskMode, TaskState } from "../../../domain/task.ts";
-import type { Origin } from "../../../domain/origin.ts";
-import type { Role } from "../../../domain/role.ts";
+import type { MissedRule, RunState, TaskMode, TaskState } from "../../../domain/work/task.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import type { Role } from "../../../domain/people/role.ts";
 
 export interface TaskTable {
   readonly id: string;

@@ -1,8 +1,8 @@
 import { sql, type Transaction } from "kysely";
 
-import { mainSessionKey } from "../../../domain/session.ts";
-import type { Task } from "../../../domain/task.ts";
-import type { NewRun, TaskClaim } from "../../task-store.ts";
+import { mainSessionKey } from "../../../domain/turns/session.ts";
+import type { Task } from "../../../domain/work/task.ts";
+import type { NewRun, TaskClaim } from "../../contract/task-store.ts";
 import { openSession } from "../conversation/sessions.ts";
 import { insertWork, insertWorkAside } from "../conversation/work.ts";
 import type { Row, Tables } from "../schema/tables.ts";

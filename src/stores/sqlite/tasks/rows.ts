@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import type { NewTask, Task, TaskRun } from "../../../domain/task.ts";
-import type { EndedRun } from "../../task-store.ts";
+import type { NewTask, Task, TaskRun } from "../../../domain/work/task.ts";
+import type { EndedRun } from "../../contract/task-store.ts";
 import { parseOrigins, parseTiming } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 

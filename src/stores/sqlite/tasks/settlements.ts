@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
-import type { EndedRun, RunSettlement } from "../../task-store.ts";
+import type { EndedRun, RunSettlement } from "../../contract/task-store.ts";
 import { insertOutgoing } from "../conversation/outbox.ts";
 import { reviveSession } from "../conversation/sessions.ts";
 import type { Tables } from "../schema/tables.ts";

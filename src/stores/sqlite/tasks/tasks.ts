@@ -1,5 +1,5 @@
-import type { NewTask, Task, TaskRun, TaskState } from "../../../domain/task.ts";
-import type { EndedRun, NewRun, RunSettlement, TaskChange, TaskClaim, TaskStore } from "../../task-store.ts";
+import type { NewTask, Task, TaskRun, TaskState } from "../../../domain/work/task.ts";
+import type { EndedRun, NewRun, RunSettlement, TaskChange, TaskClaim, TaskStore } from "../../contract/task-store.ts";
 import { sql } from "kysely";
 
 import type { Database } from "../database.ts";

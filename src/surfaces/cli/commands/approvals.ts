@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import { wholeCall, wholeInput } from "../../../rights/approvals/card.ts";
-import { type ApprovalScope, approvalScopes } from "../../../domain/approval.ts";
+import { type ApprovalScope, approvalScopes } from "../../../domain/rights/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { shorten } from "../../../lib/text/visible.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import type { ConfigDifferences } from "../../../domain/config-state.ts";
+import type { ConfigDifferences } from "../../../domain/settings/config-state.ts";
 import { configJsonSchema } from "../../../config/schema/json-schema.ts";
 import { tellConfigCheck } from "./config/check.ts";
 import type { CommandContext } from "../context.ts";

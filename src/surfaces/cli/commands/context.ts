@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { contextSections, type EntryRange } from "../../../domain/context-view.ts";
+import { contextSections, type EntryRange } from "../../../domain/turns/context-view.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";

@@ -7,7 +7,7 @@ import { readEvents } from "../../../records/events/read-events.ts";
 import type { EventQuery } from "../../../records/events/read-events.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { openEventReader } from "../../../stores/catalog.ts";
-import type { Delta, MissedDeltas } from "../../../domain/delta.ts";
+import type { Delta, MissedDeltas } from "../../../domain/chats/delta.ts";
 import { tailEvents, type ToldDelta } from "../../../operations/events/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

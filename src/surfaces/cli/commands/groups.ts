@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import { type Trigger, unknownRequest } from "../../../domain/group.ts";
+import { type Trigger, unknownRequest } from "../../../domain/chats/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

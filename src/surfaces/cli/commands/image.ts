@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type * as z from "zod";
 
-import { describePackages } from "../../../domain/packages.ts";
+import { describePackages } from "../../../domain/sandbox/packages.ts";
 import { formatBytes } from "../../../lib/text/bytes.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import type { Operation } from "../../../operations/define-operation.ts";

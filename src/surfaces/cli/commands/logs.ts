@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { unknownGroup } from "../../../domain/group.ts";
+import { unknownGroup } from "../../../domain/chats/group.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { followLogs, readLogs } from "../log-reader.ts";

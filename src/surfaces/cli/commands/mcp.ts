@@ -5,8 +5,13 @@ import { text as readAll } from "node:stream/consumers";
 import type { Command } from "commander";
 
 import { mcpServers } from "../../../config/mcp.ts";
-import { type McpServer, type RemoteServer, type TestedServer, type TestedTool } from "../../../domain/mcp-server.ts";
-import type { SettingEdit } from "../../../domain/setting.ts";
+import {
+  type McpServer,
+  type RemoteServer,
+  type TestedServer,
+  type TestedTool,
+} from "../../../domain/sandbox/mcp-server.ts";
+import type { SettingEdit } from "../../../domain/settings/setting.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { readVersion } from "../../../lib/process/version.ts";

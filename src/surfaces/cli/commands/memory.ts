@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 
 import type { Command } from "commander";
 
-import { groupOfFolder } from "../../../domain/group.ts";
+import { groupOfFolder } from "../../../domain/chats/group.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { visibleLines } from "../../../lib/text/visible.ts";

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { configuredGroups } from "../../../config/groups.ts";
 import { judgeGroupMounts } from "../../../sandbox/mounts/group-mounts.ts";
 import type { MountVerdict } from "../../../sandbox/mounts/rules.ts";
-import type { Group } from "../../../domain/group.ts";
+import type { Group } from "../../../domain/chats/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { OutboxState } from "../../../domain/message.ts";
+import type { OutboxState } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { InvalidArgumentError, Option } from "commander";
 
 import { policyOf } from "../../../config/policy.ts";
-import { origins } from "../../../domain/origin.ts";
-import type { Origin } from "../../../domain/origin.ts";
-import type { Rule } from "../../../domain/policy.ts";
-import { roles } from "../../../domain/role.ts";
+import { origins } from "../../../domain/people/origin.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import type { Rule } from "../../../domain/rights/policy.ts";
+import { roles } from "../../../domain/people/role.ts";
 import { ToolRegistry } from "../../../tools/registry.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 
 import { skillsOf } from "../../../config/groups.ts";
-import { skillFile, skillNameFault } from "../../../domain/skill.ts";
+import { skillFile, skillNameFault } from "../../../domain/sandbox/skill.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { visibleLines } from "../../../lib/text/visible.ts";

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import type * as z from "zod";
 
-import { missedRules, taskModes } from "../../../domain/task.ts";
+import { missedRules, taskModes } from "../../../domain/work/task.ts";
 import { shorten } from "../../../lib/text/visible.ts";
 import type { TaskView } from "../../../operations/tasks/task-view.ts";
 import type { CommandContext } from "../context.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { TurnState } from "../../../domain/turn.ts";
+import type { TurnState } from "../../../domain/turns/turn.ts";
 import type {
   StepView,
   ToolCallView,

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import { toUsageLine, type UsageBy, usageKinds, type UsageLine, type UsageSum } from "../../../domain/usage.ts";
+import { toUsageLine, type UsageBy, usageKinds, type UsageLine, type UsageSum } from "../../../domain/turns/usage.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { WorkState } from "../../../domain/work.ts";
+import type { WorkState } from "../../../domain/work/work.ts";
 import { shorten } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import * as z from "zod";
 
-import { addressActor } from "../../../domain/actor.ts";
+import { addressActor } from "../../../domain/people/actor.ts";
 import type { DeltaBus } from "../../../records/events/deltas/delta-bus.ts";
 import type { HostEvent, Publish } from "../../../domain/events/event.ts";
 import { viewEvent } from "../../../records/events/event-view.ts";

@@ -1,7 +1,7 @@
-import { type ContextSection, contextSections } from "../../../domain/context-view.ts";
-import type { ToolDefinition } from "../../../domain/model.ts";
-import { describeParts, partsOf } from "../../../domain/part.ts";
-import type { Step } from "../../../domain/turn.ts";
+import { type ContextSection, contextSections } from "../../../domain/turns/context-view.ts";
+import type { ToolDefinition } from "../../../domain/turns/model.ts";
+import { describeParts, partsOf } from "../../../domain/chats/part.ts";
+import type { Step } from "../../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { type SectionName, sectionNames } from "../prompt/sections.ts";
 import { estimatePromptTokens } from "../tokens.ts";

@@ -1,4 +1,4 @@
-import type { Step } from "../../../domain/turn.ts";
+import type { Step } from "../../../domain/turns/turn.ts";
 import { type ContextLimits, leastKeptSteps } from "./limits.ts";
 
 /** What is compacted has to be so much of the window at least: a summary of less would save nothing. */

@@ -1,5 +1,5 @@
-import { describeParts, partsOf } from "../../../domain/part.ts";
-import type { Step } from "../../../domain/turn.ts";
+import { describeParts, partsOf } from "../../../domain/chats/part.ts";
+import type { Step } from "../../../domain/turns/turn.ts";
 import { unescapeText } from "../../../lib/text/markup.ts";
 
 /** Turns at the end of what is replaced whose identifiers a summary has to have. */

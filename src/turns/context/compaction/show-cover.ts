@@ -1,5 +1,5 @@
-import type { Summary } from "../../../domain/summary.ts";
-import type { Step } from "../../../domain/turn.ts";
+import type { Summary } from "../../../domain/turns/summary.ts";
+import type { Step } from "../../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { escapeText } from "../../../lib/text/markup.ts";
 import { estimateStepTokens } from "../tokens.ts";

@@ -1,4 +1,4 @@
-import type { ModelAnswer } from "../../../domain/model.ts";
+import type { ModelAnswer } from "../../../domain/turns/model.ts";
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { escapeText } from "../../../lib/text/markup.ts";
 import { missingIn } from "./identifiers.ts";

@@ -1,13 +1,13 @@
-import { type AgentNotes, memoryFile, notesFolder } from "../../../domain/agent-notes.ts";
-import type { Access } from "../../../domain/group.ts";
+import { type AgentNotes, memoryFile, notesFolder } from "../../../domain/chats/agent-notes.ts";
+import type { Access } from "../../../domain/chats/group.ts";
 import {
   instructionChars,
   type InstructionText,
   instructionsFile,
   agentsSetting,
-} from "../../../domain/protected-file.ts";
-import { silentAnswer } from "../../../domain/silence.ts";
-import type { SkillSummary } from "../../../domain/skill.ts";
+} from "../../../domain/rights/protected-file.ts";
+import { silentAnswer } from "../../../domain/chats/silence.ts";
+import type { SkillSummary } from "../../../domain/sandbox/skill.ts";
 import { escapeAttribute } from "../../../lib/text/markup.ts";
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { LocalTime } from "../time-zone.ts";

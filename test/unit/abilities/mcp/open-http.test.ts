@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { RemoteServer } from "../../../../src/domain/mcp-server.ts";
+import type { RemoteServer } from "../../../../src/domain/sandbox/mcp-server.ts";
 import { Connection } from "../../../../src/abilities/mcp/connection/connection.ts";
 import { logIn, type LogInOptions } from "../../../../src/abilities/mcp/http/log-in.ts";
 import { LoginFolder } from "../../../../src/abilities/mcp/http/login-folder.ts";

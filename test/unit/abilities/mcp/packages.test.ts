@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { StdioServer } from "../../../../src/domain/mcp-server.ts";
+import type { StdioServer } from "../../../../src/domain/sandbox/mcp-server.ts";
 import { readCommandLine } from "../../../../src/abilities/mcp/packages/command-line.ts";
 import { readMcpLock } from "../../../../src/abilities/mcp/packages/lock-file.ts";
 import { hashOfPackage } from "../../../../src/abilities/mcp/packages/package-tree.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { TranscriberPlace } from "../../../../src/domain/transcriber-place.ts";
+import type { TranscriberPlace } from "../../../../src/domain/settings/transcriber-place.ts";
 import { Media } from "../../../../src/abilities/media/media.ts";
 import { createHearing } from "../../../../src/abilities/media/speech/hearing.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../../src/stores/blobs/blob-folder.ts";
 import { keepMemberImages } from "../../../../src/abilities/media/member-images.ts";
-import type { StoredAttachment } from "../../../../src/domain/message.ts";
-import type { BlobPart } from "../../../../src/domain/part.ts";
+import type { StoredAttachment } from "../../../../src/domain/chats/message.ts";
+import type { BlobPart } from "../../../../src/domain/chats/part.ts";
 import { storedMessage } from "../../turns/context/messages.ts";
 import { openMedia } from "../../../support/open-media.ts";
 import { pngOf } from "../../../support/picture-files.ts";

@@ -1,8 +1,8 @@
 import { array, assert, boolean, constantFrom, option, property, record, string } from "fast-check";
 import { expect, test } from "vitest";
 
-import { origins, type Origin } from "../../../../src/domain/origin.ts";
-import { isAtLeast, roles, type Role } from "../../../../src/domain/role.ts";
+import { origins, type Origin } from "../../../../src/domain/people/origin.ts";
+import { isAtLeast, roles, type Role } from "../../../../src/domain/people/role.ts";
 import type { Said } from "../../../../src/abilities/memory/file/file-orders.ts";
 import type { Memory } from "../../../../src/abilities/memory/item.ts";
 import { extractionPrompt, parseExtraction } from "../../../../src/abilities/memory/keeping/extraction-prompt.ts";

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import pino from "pino";
 import { afterAll, expect, test } from "vitest";
 
-import { agentFolder, type Group, workFolder } from "../../../../src/domain/group.ts";
+import { agentFolder, type Group, workFolder } from "../../../../src/domain/chats/group.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
 import { MemoryKeeper } from "../../../../src/abilities/memory/keeping/keeper.ts";
 import { MemoryDesk } from "../../../../src/abilities/memory/thread/memory-desk.ts";
-import type { Store } from "../../../../src/stores/store.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { draft, say, step } from "../../../contracts/store-setup.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { skillNameFault } from "../../../../src/domain/skill.ts";
+import { skillNameFault } from "../../../../src/domain/sandbox/skill.ts";
 import { describeSkillFault, parseSkill } from "../../../../src/abilities/skills/format/parse-skill.ts";
 import { scanSkill, wantsOf } from "../../../../src/abilities/skills/install/scan-skill.ts";
 import { skillsForTask, skillsNamedIn } from "../../../../src/abilities/skills/skill-mapping.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { MissedRule } from "../../../../src/domain/task.ts";
+import type { MissedRule } from "../../../../src/domain/work/task.ts";
 import { planDue } from "../../../../src/abilities/tasks/due-plan.ts";
 import { dueTimes } from "../../../../src/abilities/tasks/timing.ts";
 

@@ -4,7 +4,7 @@ import { array, assert, asyncProperty, boolean, constantFrom, integer, tuple } f
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { Task } from "../../../../src/domain/task.ts";
+import type { Task } from "../../../../src/domain/work/task.ts";
 import type { HostEvent } from "../../../../src/domain/events/event.ts";
 import { Scheduler } from "../../../../src/abilities/tasks/scheduler.ts";
 import { TaskBook, type TaskMaker, type WantedTask } from "../../../../src/abilities/tasks/task-book.ts";

@@ -6,7 +6,7 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from "
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { GroupWeb } from "../../../../src/domain/web.ts";
+import type { GroupWeb } from "../../../../src/domain/settings/web.ts";
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { mebibyte } from "../../../../src/lib/text/bytes.ts";
 import { fetchBytes } from "../../../../src/abilities/web/fetch-bytes.ts";

@@ -8,7 +8,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
 import type { IntakeState } from "../../../../src/channels/channel.ts";
-import type { Webhook } from "../../../../src/domain/webhook.ts";
+import type { Webhook } from "../../../../src/domain/work/webhook.ts";
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { signatureOf } from "../../../../src/abilities/webhooks/signature.ts";
 import { WebhookIntake } from "../../../../src/abilities/webhooks/webhook-intake.ts";

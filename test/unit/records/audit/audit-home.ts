@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { AuditLog, type AuditLogOptions } from "../../../../src/records/audit/log/log.ts";
 import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../../src/records/audit/verify/verify.ts";
 import type { Clock } from "../../../../src/lib/time/clock.ts";
-import type { AuditIndex, Store } from "../../../../src/stores/store.ts";
+import type { AuditIndex, Store } from "../../../../src/stores/contract/store.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { openStoreAt } from "../../../support/open-store-at.ts";
 

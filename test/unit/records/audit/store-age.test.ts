@@ -12,7 +12,7 @@ import { AuditLog } from "../../../../src/records/audit/log/log.ts";
 import { verifyAudit, type VerifyResult } from "../../../../src/records/audit/verify/verify.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { openAuditWitness, openStore } from "../../../../src/stores/catalog.ts";
-import type { AuditIndex } from "../../../../src/stores/store.ts";
+import type { AuditIndex } from "../../../../src/stores/contract/store.ts";
 import { programPath } from "../../../support/programs.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { auditHome } from "./audit-home.ts";

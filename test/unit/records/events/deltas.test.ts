@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { createReplyPatterns } from "../../../../src/delivery/redact.ts";
 import { answerPieces, outputPieces } from "../../../../src/delivery/text-pieces.ts";
-import type { Delta, MissedDeltas } from "../../../../src/domain/delta.ts";
+import type { Delta, MissedDeltas } from "../../../../src/domain/chats/delta.ts";
 import { DeltaBus } from "../../../../src/records/events/deltas/delta-bus.ts";
 import { DeltaQueue } from "../../../../src/records/events/deltas/delta-queue.ts";
 import { type DeltaScope, TurnDeltas } from "../../../../src/records/events/deltas/turn-deltas.ts";

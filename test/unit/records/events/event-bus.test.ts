@@ -9,7 +9,7 @@ import { readAudit } from "../../../../src/records/audit/read.ts";
 import { EventBus, type EventBusOptions } from "../../../../src/records/events/event-bus.ts";
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { openStore } from "../../../../src/stores/catalog.ts";
-import type { Store } from "../../../../src/stores/store.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { readEvents } from "../../../../src/records/events/read-events.ts";
-import type { Store } from "../../../../src/stores/store.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 
 async function fill({ store }: { readonly store: Store }, count: number): Promise<void> {

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 
 import { createAnswerByReaction } from "../../../../src/rights/approvals/answer-by-reaction.ts";
 import { ApprovalDesk } from "../../../../src/rights/approvals/approval-desk.ts";
-import type { NewApproval } from "../../../../src/domain/approval.ts";
-import type { IncomingReaction } from "../../../../src/domain/message.ts";
-import type { Role } from "../../../../src/domain/role.ts";
+import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
+import type { IncomingReaction } from "../../../../src/domain/chats/message.ts";
+import type { Role } from "../../../../src/domain/people/role.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
 import { draft } from "../../../contracts/store-setup.ts";
 import { askIn, question } from "../../../support/asked-question.ts";

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { ApprovalDesk } from "../../../../src/rights/approvals/approval-desk.ts";
-import type { NewApproval } from "../../../../src/domain/approval.ts";
+import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
 import { ForwardClock } from "../../../../src/lib/time/forward-clock.ts";
 import { askIn, question } from "../../../support/asked-question.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";

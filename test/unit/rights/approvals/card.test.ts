@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { digestInput } from "../../../../src/rights/approvals/asking.ts";
 import { cardText, shownInput, wholeInput } from "../../../../src/rights/approvals/card.ts";
-import type { NewApproval } from "../../../../src/domain/approval.ts";
+import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
 
 function asking(input: unknown, more: Partial<NewApproval> = {}): NewApproval {
   return {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { fillIn } from "../../../../src/rights/approvals/forms/fill-in.ts";
 import { readForm } from "../../../../src/rights/approvals/forms/form-fields.ts";
-import type { FormField } from "../../../../src/domain/form.ts";
+import type { FormField } from "../../../../src/domain/rights/form.ts";
 
 function fieldsOf(properties: object, required: readonly string[] = []): readonly FormField[] {
   const read = readForm({ type: "object", properties, required }, "Hi");

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { Aliases, type IdForms } from "../../../../src/rights/people/aliases.ts";
-import type { ChannelStateStore } from "../../../../src/stores/store.ts";
+import type { ChannelStateStore } from "../../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 
 /** A channel on which `n5` is written `+5`, and people have letters, too. */

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { memberKey, type Members, type Person } from "../../../../src/domain/person.ts";
-import { isAtLeast, type Role, roles } from "../../../../src/domain/role.ts";
+import { memberKey, type Members, type Person } from "../../../../src/domain/people/person.ts";
+import { isAtLeast, type Role, roles } from "../../../../src/domain/people/role.ts";
 import { askerRole } from "../../../../src/rights/people/asker-role.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
 

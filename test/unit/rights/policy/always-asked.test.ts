@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { policyOf } from "../../../../src/config/policy.ts";
 import { configSchema } from "../../../../src/config/schema/config.ts";
 import { builtInAdapters } from "../../../../src/config/adapters.ts";
-import { actions } from "../../../../src/domain/policy.ts";
+import { actions } from "../../../../src/domain/rights/policy.ts";
 import { builtInTools } from "../../../../src/tools/catalog.ts";
 import { judgeToolCall } from "../../../../src/tools/judge-tool-call.ts";
 import { ToolRegistry } from "../../../../src/tools/registry.ts";

@@ -1,10 +1,10 @@
 import { array, assert, constantFrom, option, property, record, string, subarray } from "fast-check";
 import { expect, test } from "vitest";
 
-import { origins } from "../../../../src/domain/origin.ts";
-import { actions, risks } from "../../../../src/domain/policy.ts";
-import type { Rule } from "../../../../src/domain/policy.ts";
-import { roles } from "../../../../src/domain/role.ts";
+import { origins } from "../../../../src/domain/people/origin.ts";
+import { actions, risks } from "../../../../src/domain/rights/policy.ts";
+import type { Rule } from "../../../../src/domain/rights/policy.ts";
+import { roles } from "../../../../src/domain/people/role.ts";
 import { isAlwaysDenied, judgeCall } from "../../../../src/rights/policy/judge.ts";
 import type { JudgedCall } from "../../../../src/rights/policy/judge.ts";
 

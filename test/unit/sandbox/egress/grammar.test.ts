@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { parseDestination } from "../../../../src/domain/egress.ts";
+import { parseDestination } from "../../../../src/domain/sandbox/egress.ts";
 import { parseConnectRequest } from "../../../../src/sandbox/egress/connect-request.ts";
 import { publicAddressCheck } from "../../../../src/lib/http/public-address.ts";
 

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 
 import { expect, test } from "vitest";
 
-import type { InjectedSecret } from "../../../../src/domain/egress.ts";
+import type { InjectedSecret } from "../../../../src/domain/sandbox/egress.ts";
 import { egressRig } from "../../../support/egress-rig.ts";
 import type { EgressRig } from "../../../support/egress-rig.ts";
 import { testAuthority, tlsServer } from "../../../support/tls-authority.ts";

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 
 import { expect, test } from "vitest";
 
-import type { InjectedSecret } from "../../../../src/domain/egress.ts";
+import type { InjectedSecret } from "../../../../src/domain/sandbox/egress.ts";
 import { findInAnswers } from "../../../../src/sandbox/egress/secrets/secret-mask.ts";
 import { egressRig } from "../../../support/egress-rig.ts";
 import type { EgressRig } from "../../../support/egress-rig.ts";

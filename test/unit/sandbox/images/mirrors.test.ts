@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { sortPackages } from "../../../../src/domain/packages.ts";
+import { sortPackages } from "../../../../src/domain/sandbox/packages.ts";
 import { findMirrors } from "../../../../src/sandbox/images/mirrors.ts";
 import { nameOfPackages, packageDockerfile } from "../../../../src/sandbox/images/package-recipe.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ProtectedFile } from "../../../../src/domain/protected-file.ts";
+import type { ProtectedFile } from "../../../../src/domain/rights/protected-file.ts";
 import type { CreateBody } from "../../../../src/sandbox/engine/engine.ts";
 import type { MountGrant } from "../../../../src/sandbox/mounts/rules.ts";
 import { refuseUnsafeBody, refuseUnsafeImage } from "../../../../src/sandbox/profile/refusals.ts";

@@ -7,7 +7,7 @@ import { executionPointKind } from "../../../../src/sandbox/mounts/execution-poi
 import { identifyFolder } from "../../../../src/sandbox/mounts/identity.ts";
 import { MountInspector } from "../../../../src/sandbox/mounts/inspector.ts";
 import type { MountGrant } from "../../../../src/sandbox/mounts/rules.ts";
-import { looksLikeSecret } from "../../../../src/domain/secret-name.ts";
+import { looksLikeSecret } from "../../../../src/domain/settings/secret-name.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const never = new AbortController().signal;

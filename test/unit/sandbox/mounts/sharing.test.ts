@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
 import { judgeGroupMounts } from "../../../../src/sandbox/mounts/group-mounts.ts";
-import type { Access, MountRequest } from "../../../../src/domain/group.ts";
+import type { Access, MountRequest } from "../../../../src/domain/chats/group.ts";
 import { pretendMachine } from "../../../support/pretend-machine.ts";
 
 const machine = await pretendMachine();

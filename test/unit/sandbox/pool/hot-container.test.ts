@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ContainerExit } from "../../../../src/sandbox/engine/engine.ts";
-import type { LimitHit } from "../../../../src/domain/limit.ts";
+import type { LimitHit } from "../../../../src/domain/turns/limit.ts";
 import { HotContainer } from "../../../../src/sandbox/pool/hot-container.ts";
 import { containerParts, runningContainer } from "../../../support/container-parts.ts";
 

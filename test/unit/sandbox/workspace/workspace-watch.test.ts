@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { FolderUsage } from "../../../../src/domain/limit.ts";
+import type { FolderUsage } from "../../../../src/domain/turns/limit.ts";
 import { WorkspaceWatch } from "../../../../src/sandbox/workspace/workspace-watch.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
 import { CodeTries } from "../../../../src/rights/people/code-tries.ts";
-import type { BudgetLimits, Group } from "../../../../src/domain/group.ts";
-import type { OutgoingDraft } from "../../../../src/domain/message.ts";
-import { mainSessionKey } from "../../../../src/domain/session.ts";
-import type { Store } from "../../../../src/stores/store.ts";
+import type { BudgetLimits, Group } from "../../../../src/domain/chats/group.ts";
+import type { OutgoingDraft } from "../../../../src/domain/chats/message.ts";
+import { mainSessionKey } from "../../../../src/domain/turns/session.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { closingStep } from "../../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../../src/surfaces/chat/chat-commands.ts";

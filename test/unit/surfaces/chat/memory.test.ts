@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ChatMemory, CommandServices, GivenCommand } from "../../../../src/surfaces/chat/command.ts";
 import { memory } from "../../../../src/surfaces/chat/memory.ts";
 import { type ShownItem, ShownLists } from "../../../../src/surfaces/chat/shown-lists.ts";
-import type { Group } from "../../../../src/domain/group.ts";
+import type { Group } from "../../../../src/domain/chats/group.ts";
 import { someGroup } from "../../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "fake", chat: "chat" });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ShownLists } from "../../../../src/surfaces/chat/shown-lists.ts";
 import { CodeTries } from "../../../../src/rights/people/code-tries.ts";
 import { createChatCommands } from "../../../../src/surfaces/chat/chat-commands.ts";
-import type { Role } from "../../../../src/domain/role.ts";
+import type { Role } from "../../../../src/domain/people/role.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
 import { byMessage, say, step } from "../../../contracts/store-setup.ts";

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { CommandServices } from "../../../../src/surfaces/chat/command.ts";
 import { usage } from "../../../../src/surfaces/chat/usage.ts";
-import type { BudgetLimits, Group } from "../../../../src/domain/group.ts";
-import type { CallUsage } from "../../../../src/domain/usage.ts";
-import type { Store } from "../../../../src/stores/store.ts";
+import type { BudgetLimits, Group } from "../../../../src/domain/chats/group.ts";
+import type { CallUsage } from "../../../../src/domain/turns/usage.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { byMessage, say, step } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";

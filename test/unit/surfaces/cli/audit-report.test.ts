@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { Store } from "../../../../src/stores/store.ts";
+import type { Store } from "../../../../src/stores/contract/store.ts";
 import { type AnyEntry, writeAudit } from "../../../support/audit-report.ts";
 import { crabpot, crabpotProcess, newHome } from "../../../support/crabpot.ts";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { describeChanges } from "../../../../src/turns/context/changes.ts";
-import type { ToldFacts } from "../../../../src/domain/conversation.ts";
+import type { ToldFacts } from "../../../../src/domain/turns/conversation.ts";
 
 const facts: ToldFacts = {
   agentName: "crab",

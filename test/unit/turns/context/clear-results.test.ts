@@ -5,9 +5,9 @@ import { clearResults } from "../../../../src/turns/context/clear-results.ts";
 import { toModelMessages } from "../../../../src/turns/context/model-messages.ts";
 import { resultId } from "../../../../src/turns/context/result-note.ts";
 import { estimateStepTokens } from "../../../../src/turns/context/tokens.ts";
-import type { ToolResult } from "../../../../src/domain/model.ts";
-import { describeParts, partsOf } from "../../../../src/domain/part.ts";
-import type { Step, StepBody } from "../../../../src/domain/turn.ts";
+import type { ToolResult } from "../../../../src/domain/turns/model.ts";
+import { describeParts, partsOf } from "../../../../src/domain/chats/part.ts";
+import type { Step, StepBody } from "../../../../src/domain/turns/turn.ts";
 
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
 const room = 1_000_000;

@@ -8,8 +8,8 @@ import { contextLimits, isCompactionDue } from "../../../../src/turns/context/co
 import { coverStep } from "../../../../src/turns/context/compaction/show-cover.ts";
 import { summaryRequest, whyUnfit } from "../../../../src/turns/context/compaction/summary-request.ts";
 import { estimatePromptTokens } from "../../../../src/turns/context/tokens.ts";
-import type { Summary } from "../../../../src/domain/summary.ts";
-import type { Step, StepBody } from "../../../../src/domain/turn.ts";
+import type { Summary } from "../../../../src/domain/turns/summary.ts";
+import type { Step, StepBody } from "../../../../src/domain/turns/turn.ts";
 
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
 

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 
 import { limitImages } from "../../../../src/turns/context/image-limit.ts";
 import { estimateStepTokens } from "../../../../src/turns/context/tokens.ts";
-import type { BlobPart } from "../../../../src/domain/part.ts";
-import { blobsPerStep, imageBytes } from "../../../../src/domain/part.ts";
-import type { Step, StepBody } from "../../../../src/domain/turn.ts";
-import { blobsOf } from "../../../../src/domain/turn.ts";
+import type { BlobPart } from "../../../../src/domain/chats/part.ts";
+import { blobsPerStep, imageBytes } from "../../../../src/domain/chats/part.ts";
+import type { Step, StepBody } from "../../../../src/domain/turns/turn.ts";
+import { blobsOf } from "../../../../src/domain/turns/turn.ts";
 
 /** Steps with so many images of these sizes, as what people said and as results in turn. */
 function stepsWith(sizes: readonly (readonly number[])[]): Step[] {

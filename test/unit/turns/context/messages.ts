@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../../../../src/domain/message.ts";
+import type { StoredMessage } from "../../../../src/domain/chats/message.ts";
 
 /** A message of the group `family`, with what matters to a test changed. */
 export function storedMessage(changes: Partial<StoredMessage> = {}): StoredMessage {

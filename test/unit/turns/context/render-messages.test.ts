@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 import { renderMessages } from "../../../../src/turns/context/render-messages.ts";
 import { LocalTime } from "../../../../src/turns/context/time-zone.ts";
-import { toUserContent } from "../../../../src/domain/part.ts";
-import type { StoredMessage } from "../../../../src/domain/message.ts";
+import { toUserContent } from "../../../../src/domain/chats/part.ts";
+import type { StoredMessage } from "../../../../src/domain/chats/message.ts";
 import { storedMessage } from "./messages.ts";
 
 function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { picturesToRetire, retirePictures } from "../../../../src/turns/context/retired-pictures.ts";
-import type { BlobPart } from "../../../../src/domain/part.ts";
-import { blobsOf, type Step } from "../../../../src/domain/turn.ts";
+import type { BlobPart } from "../../../../src/domain/chats/part.ts";
+import { blobsOf, type Step } from "../../../../src/domain/turns/turn.ts";
 
 /** Steps of turns, two of each; a turn has so many pictures. */
 function turnsWith(pictures: readonly number[]): Step[] {

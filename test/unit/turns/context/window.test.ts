@@ -5,8 +5,8 @@ import { toModelMessages } from "../../../../src/turns/context/model-messages.ts
 import { estimatePromptTokens, estimateStepTokens } from "../../../../src/turns/context/tokens.ts";
 import { planEviction, tokensOf } from "../../../../src/turns/context/compaction/cut.ts";
 import { shortenOutputs } from "../../../../src/turns/context/window.ts";
-import type { ModelMessage, ToolCall } from "../../../../src/domain/model.ts";
-import type { Step, StepBody } from "../../../../src/domain/turn.ts";
+import type { ModelMessage, ToolCall } from "../../../../src/domain/turns/model.ts";
+import type { Step, StepBody } from "../../../../src/domain/turns/turn.ts";
 
 /** Steps of turns that are given as lists of bodies. */
 function history(...turns: readonly (readonly StepBody[])[]): Step[] {

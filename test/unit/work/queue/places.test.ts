@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Place } from "../../../../src/domain/place.ts";
+import type { Place } from "../../../../src/domain/sandbox/place.ts";
 import { Places } from "../../../../src/work/queue/places.ts";
 
 const never = new AbortController().signal;

@@ -8,8 +8,8 @@ import { settingInEffect } from "../../../../config/explain/setting-in-effect.ts
 import { formatPath } from "../../../../config/faults.ts";
 import { configuredGroups } from "../../../../config/groups.ts";
 import { checkConfigText } from "../../../../config/loading/load.ts";
-import type { ReloadReport } from "../../../../domain/config-state.ts";
-import type { SettingChange, SettingEdit } from "../../../../domain/setting.ts";
+import type { ReloadReport } from "../../../../domain/settings/config-state.ts";
+import type { SettingChange, SettingEdit } from "../../../../domain/settings/setting.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import { isWithoutHost } from "../../control-socket.ts";

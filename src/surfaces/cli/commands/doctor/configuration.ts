@@ -1,6 +1,6 @@
 import { providerOf } from "../../../../config/checks/cross-checks.ts";
 import { describeFault } from "../../../../config/loading/load.ts";
-import { referencesOf } from "../../../../models/routes.ts";
+import { referencesOf } from "../../../../models/routes/routes.ts";
 import { openProvider } from "../../../../models/catalog.ts";
 import type { CommandContext } from "../../context.ts";
 import type { CheckResult } from "./check.ts";

@@ -1,7 +1,7 @@
 import { configuredGroups } from "../../../../config/groups.ts";
 import { mcpServers, mcpServersOf } from "../../../../config/mcp.ts";
 import type { Config } from "../../../../config/schema/config.ts";
-import type { McpServer, StdioServer } from "../../../../domain/mcp-server.ts";
+import type { McpServer, StdioServer } from "../../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { Pins } from "../../../../abilities/mcp/pins/pins.ts";

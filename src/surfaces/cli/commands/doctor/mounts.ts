@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 
 import { configuredGroups } from "../../../../config/groups.ts";
-import type { Group } from "../../../../domain/group.ts";
+import type { Group } from "../../../../domain/chats/group.ts";
 import { readAllowlist } from "../../../../sandbox/mounts/allowlist.ts";
 import type { MountDenial } from "../../../../sandbox/mounts/rules.ts";
 import { shellQuoted } from "../../../../lib/files/paths.ts";

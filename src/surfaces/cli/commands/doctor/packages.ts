@@ -1,4 +1,4 @@
-import { describePackages } from "../../../../domain/packages.ts";
+import { describePackages } from "../../../../domain/sandbox/packages.ts";
 import { formatBytes } from "../../../../lib/text/bytes.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { AppError } from "../../../../lib/app-error.ts";

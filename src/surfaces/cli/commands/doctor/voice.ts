@@ -1,6 +1,6 @@
 import { configuredGroups } from "../../../../config/groups.ts";
 import { speaksFor } from "../../../../config/media.ts";
-import { espeakPackages } from "../../../../domain/speech.ts";
+import { espeakPackages } from "../../../../domain/settings/speech.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import { toError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { findMcpServer, mcpServers } from "../../../../config/mcp.ts";
 import { mcp } from "../../../../config/schema/mcp.ts";
-import type { McpServer, RemoteServer } from "../../../../domain/mcp-server.ts";
+import type { McpServer, RemoteServer } from "../../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { readVersion } from "../../../../lib/process/version.ts";

@@ -1,5 +1,5 @@
-import { configuredRisk, type McpServer } from "../../../../domain/mcp-server.ts";
-import type { Risk } from "../../../../domain/policy.ts";
+import { configuredRisk, type McpServer } from "../../../../domain/sandbox/mcp-server.ts";
+import type { Risk } from "../../../../domain/rights/policy.ts";
 import type { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 
 /** In place of the name of a tool: nobody knows which there are. */

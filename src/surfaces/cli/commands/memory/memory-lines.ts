@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { origins } from "../../../../domain/origin.ts";
+import { origins } from "../../../../domain/people/origin.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import type { NewMemory } from "../../../../abilities/memory/item.ts";
 import { longestLine } from "./read-lines.ts";

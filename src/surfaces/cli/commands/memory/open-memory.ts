@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 
 import { embedderPlace } from "../../../../config/memory.ts";
 import type { LoadedConfig } from "../../../../config/loading/load.ts";
-import { agentFolder, groupNameFault, groupOfFolder } from "../../../../domain/group.ts";
+import { agentFolder, groupNameFault, groupOfFolder } from "../../../../domain/chats/group.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import type { Embedder } from "../../../../abilities/memory/embedding/embedder.ts";
 import { modelFolder } from "../../../../abilities/memory/embedding/model-files.ts";

@@ -1,7 +1,7 @@
-import type { Origin } from "../../../../domain/origin.ts";
-import { sortOrigins } from "../../../../domain/origin.ts";
-import type { Verdict } from "../../../../domain/policy.ts";
-import type { Role } from "../../../../domain/role.ts";
+import type { Origin } from "../../../../domain/people/origin.ts";
+import { sortOrigins } from "../../../../domain/people/origin.ts";
+import type { Verdict } from "../../../../domain/rights/policy.ts";
+import type { Role } from "../../../../domain/people/role.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { judgeToolCall } from "../../../../tools/judge-tool-call.ts";
 import type { JudgedToolCall } from "../../../../tools/judge-tool-call.ts";

@@ -1,6 +1,6 @@
 import { skillsOf } from "../../../../config/groups.ts";
 import type { Config } from "../../../../config/schema/config.ts";
-import { isChosen, wantsNone } from "../../../../domain/skill.ts";
+import { isChosen, wantsNone } from "../../../../domain/sandbox/skill.ts";
 import { findFor, isUsable } from "../../../../abilities/skills/places.ts";
 import type { Tool } from "../../../../tools/catalog.ts";
 import { toCommandTool } from "../../../../tools/skills/command-tool.ts";

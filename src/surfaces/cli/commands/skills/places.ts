@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 
-import { isGroupName } from "../../../../domain/group.ts";
+import { isGroupName } from "../../../../domain/chats/group.ts";
 import { SkillInstaller } from "../../../../abilities/skills/install/installer.ts";
 import { type SkillPlaces, skillPlaces } from "../../../../abilities/skills/places.ts";
 import type { CommandContext } from "../../context.ts";

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 
 import { formatBytes } from "../../../../lib/text/bytes.ts";
-import type { SkillTool } from "../../../../domain/skill-tool.ts";
+import type { SkillTool } from "../../../../domain/rights/skill-tool.ts";
 import { visible } from "../../../../lib/text/visible.ts";
 import type { InstallPlan, PlannedSkill } from "../../../../abilities/skills/install/installer.ts";
 import type { CommandContext } from "../../context.ts";

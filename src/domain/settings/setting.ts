@@ -1,0 +1,34 @@
+import type { Actor } from "../people/actor.ts";
+
+/** Where a setting stands in config.yaml, from the top: `["models", "routes", "main", 0]`. Numbers are places in lists. */
+export type SettingPath = readonly (string | number)[];
+
+/** What is to become of one setting. */
+export interface SettingEdit {
+  readonly path: SettingPath;
+  /** As YAML gives it; undefined: the setting is removed. */
+  readonly value: unknown;
+}
+
+/** A setting that differs, by the path that `formatPath` writes. Values are as far as they may be shown: secrets are `***`. */
+export interface SettingChange {
+  readonly path: string;
+  /** Absent: it was not there. */
+  readonly from?: unknown;
+  /** Absent: it is removed. */
+  readonly to?: unknown;
+  /** When the change takes effect: now, with the group's next container, or after a restart. */
+  readonly applies: "now" | "container" | "restart";
+}
+
+/** Who changes settings, and how: by hand in the file, with a command, in a chat, or found changed at a start. */
+export interface SettingAuthor {
+  readonly actor: Actor;
+  readonly via: "file" | "command" | "chat" | "start";
+}
+
+/** A change of a setting that took effect. `time` in milliseconds since 1970; ids count up. */
+export interface SettingRecord extends SettingAuthor, Omit<SettingChange, "applies"> {
+  readonly id: number;
+  readonly time: number;
+}

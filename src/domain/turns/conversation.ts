@@ -1,0 +1,37 @@
+import type { Access } from "../chats/group.ts";
+import type { SkillSummary } from "../sandbox/skill.ts";
+
+/** What an agent was told about itself and its group, at the beginning of a conversation or in a note since. */
+export interface ToldFacts {
+  readonly agentName: string;
+  readonly timeZone: string;
+  /** SHA-256 of the group's instructions, in hex; of an empty text when there are none. */
+  readonly instructions: string;
+  readonly title: string;
+  /** Names of the chat's members. */
+  readonly members: readonly string[];
+  /** Folders as they appear in the container. */
+  readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  /** Places that can be reached, as `host:port`. */
+  readonly network: readonly string[];
+  /** Left out: none. */
+  readonly skills?: readonly SkillSummary[] | undefined;
+  /** What the container has besides what every agent has, in words; left out: nothing. */
+  readonly packages?: string | undefined;
+  /** The group has asked for packages that could not be installed. */
+  readonly lacksPackages?: boolean | undefined;
+  /** Tools of sources that it can use, by name; left out: none. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/**
+ * The system prompt of a session's conversation, in sections, as it was first sent: it stays the same bytes for all of the
+ * conversation, so that vendors know the beginning of each prompt. What changes meanwhile is told in notes.
+ */
+export interface ConversationPrompt {
+  readonly conversation: number;
+  readonly system: readonly string[];
+  /** What each section has, in tokens, by its name; left out: it was made by a version that did not count them. */
+  readonly sections?: Readonly<Record<string, number>> | undefined;
+  readonly told: ToldFacts;
+}

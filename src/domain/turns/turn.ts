@@ -1,0 +1,84 @@
+import type { ModelAnswer, ToolResult } from "./model.ts";
+import type { Origin } from "../people/origin.ts";
+import type { BlobPart, UserContent } from "../chats/part.ts";
+import { isBlob, partsOf } from "../chats/part.ts";
+import type { CallVerdict } from "../rights/policy.ts";
+import type { Cause, ReplyTarget } from "../work/work.ts";
+
+/** `running → done | failed | cancelled`; the last three are final. */
+export const turnStates = ["running", "done", "failed", "cancelled"] as const;
+
+export type TurnState = (typeof turnStates)[number];
+
+/**
+ * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what happens,
+ * the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the channel has the reply.
+ */
+export const turnPhases = ["queue", "container", "context", "model", "tools", "mailbox", "send"] as const;
+
+export type TurnPhase = (typeof turnPhases)[number];
+
+/** Milliseconds by phase. */
+export type TurnTimes = Readonly<Partial<Record<TurnPhase, number>>>;
+
+/** From what made it begin to the reply. */
+export interface Turn {
+  readonly id: string;
+  readonly group: string;
+  readonly session: string;
+  /** Rises with each `/new`; history never crosses it. */
+  readonly conversation: number;
+  readonly cause: Cause;
+  readonly replyTo: ReplyTarget;
+  readonly state: TurnState;
+  /** How many containers have worked on it: 1, or 2 after the first one died. */
+  readonly attempts: number;
+  readonly startedAt: number;
+  readonly endedAt: number | undefined;
+  /** Why it failed or was cancelled, as told in the chat. */
+  readonly reason: string | undefined;
+  /** Of the host's life that ended it; undefined for one that runs or that ended without work. */
+  readonly times?: TurnTimes | undefined;
+  /** What it has read, or its conversation before it, in the order of `origins`; undefined: it was not kept at that time. */
+  readonly origins?: readonly Origin[] | undefined;
+}
+
+/** When a turn began and ended, and who made it begin. */
+export interface PacedTurn {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly endedAt: number | undefined;
+  /** When the first of its messages came in, and who sent them; undefined and empty where it is not known any more. */
+  readonly firstAt: number | undefined;
+  readonly senders: readonly string[];
+}
+
+/** One thing that happened in a turn, stored before it is acted on. */
+export type StepBody =
+  | ({ readonly kind: "user" } & UserContent)
+  | {
+      readonly kind: "model";
+      readonly answer: ModelAnswer;
+      readonly denied: readonly ToolResult[];
+      /** Ids of the calls that people were asked about; absent: none. */
+      readonly asked?: readonly string[] | undefined;
+      /** Of each call; undefined: it has none, or they were not kept at that time. */
+      readonly verdicts?: readonly CallVerdict[] | undefined;
+    }
+  | { readonly kind: "tools"; readonly results: readonly ToolResult[] };
+
+/** `seq` orders the steps of a session; `tokens` is our estimate of what the step adds to the prompt. */
+export interface Step {
+  readonly seq: number;
+  readonly turn: string;
+  readonly at: number;
+  readonly tokens: number;
+  readonly body: StepBody;
+}
+
+/** What of a step is kept as blobs, in order; the same one may be there twice. */
+export function blobsOf(body: StepBody): readonly BlobPart[] {
+  if (body.kind === "model") return [];
+  const contents = body.kind === "user" ? [body] : body.results;
+  return contents.flatMap((content) => partsOf(content).filter(isBlob));
+}

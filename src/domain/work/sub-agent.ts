@@ -1,0 +1,90 @@
+import type { Origin } from "../people/origin.ts";
+import type { Role } from "../people/role.ts";
+
+/**
+ * `running` until its turn has ended: `done`, or `failed`. `expired`: its time was over; `cancelled`: somebody stopped it, or what it
+ * worked for has ended. All but the first are final.
+ */
+export const subAgentStates = ["running", "done", "failed", "cancelled", "expired"] as const;
+
+export type SubAgentState = (typeof subAgentStates)[number];
+
+/** What a sub-agent is shown of the conversation that it comes from. */
+export const subAgentContexts = ["none", "summary", "fork"] as const;
+
+export type SubAgentContext = (typeof subAgentContexts)[number];
+
+/** A sub-agent that is about to begin with the step that has its call. */
+export interface NewSubAgent {
+  /** Counts from 1 in a home; its id is `agent-<number>`. */
+  readonly number: number;
+  /** Key of the session that it gets. */
+  readonly key: string;
+  /** The call that made it: its id, and its place among those of its answer. */
+  readonly call: string;
+  readonly position: number;
+  /** 1: of a group's own agent; 2: of a sub-agent; and so on. */
+  readonly depth: number;
+  /** The turn that made it does not wait for it. */
+  readonly background: boolean;
+  /** The parent's conversation from this step on goes before what it is told. */
+  readonly forksFrom?: number | undefined;
+  readonly task: string;
+  /** All that it is told, with what goes with the task. */
+  readonly text: string;
+  /** Name of the profile that it works by. */
+  readonly profile?: string | undefined;
+  /** Route of models that was asked for, instead of that of its profile or of who it works for. */
+  readonly route?: string | undefined;
+  /** The only skills that it is to have; undefined: those of who it works for. */
+  readonly skills?: readonly string[] | undefined;
+  /** For whom its parent worked, as `channel:id` of a member, where somebody is known. */
+  readonly requester?: string | undefined;
+  /** What its parent might do. */
+  readonly role: Role;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** So many may run at once in its group: one more fails at once. */
+  readonly atOnce: number;
+}
+
+/** An agent that works for another one, in a session and a container of its own, and hands its result back. */
+export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key"> {
+  readonly id: string;
+  readonly group: string;
+  /** Its session; undefined: it never began. */
+  readonly session: string | undefined;
+  /** The session, its conversation, the turn and the step that it works for. */
+  readonly parent: string;
+  readonly conversation: number;
+  readonly turn: string;
+  readonly step: number;
+  readonly state: SubAgentState;
+  /** What it answered, or why it did not. */
+  readonly text: string | undefined;
+  /** What it has read. */
+  readonly origins: readonly Origin[];
+  /** Files that it has handed over, as its parent sees them. */
+  readonly files: readonly string[];
+  readonly endedAt: number | undefined;
+  /** When its result was there for its parent. */
+  readonly deliveredAt: number | undefined;
+  /** When nothing was left of it but records. */
+  readonly removedAt: number | undefined;
+}
+
+/** `agent-7` → 7; undefined for anything else. */
+export function subAgentNumber(id: string): number | undefined {
+  const [, digits] = /^agent-([1-9]\d{0,14})$/i.exec(id.trim()) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+export function subAgentId(number: number): string {
+  return `agent-${number}`;
+}
+
+/** Its parent's turn cannot go on before it has its result. */
+export function isAwaited({ background, deliveredAt }: Pick<SubAgent, "background" | "deliveredAt">): boolean {
+  return !background && deliveredAt === undefined;
+}

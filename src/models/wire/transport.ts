@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import http from "node:http";
+import https from "node:https";
+
+import { toError } from "../../lib/app-error.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
+import { readEventStream } from "./event-stream.ts";
+
+/** More than the longest answer of any model as server-sent events; what goes beyond is not an answer. */
+const maxStreamBytes = 128 * mebibyte;
+
+/** More than the longest list of models; it is parsed at once, and a larger one would keep the whole host waiting. */
+const maxBodyBytes = 2 * mebibyte;
+
+/** The other side said nothing for too long. */
+export class SilenceError extends Error {
+  override readonly name = "SilenceError";
+
+  constructor(silenceMs: number) {
+    super(`nothing was received for ${silenceMs / 1000} s`);
+  }
+}
+
+export type Transport = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/**
+ * The `fetch` that vendors' SDKs are given. Exactly the given headers are sent, whatever the SDK or its environment variables
+ * add; redirects are not followed; a connection on which nothing moves for `silenceMs` is ended with SilenceError, before the
+ * headers and between any two chunks (Node's own fetch gives up after 300 s and cannot be told otherwise).
+ */
+export function createTransport(options: { headers: Readonly<Record<string, string>>; silenceMs: number }): Transport {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const body = bodyOf(init);
+    const request = (url.protocol === "https:" ? https : http).request(url, {
+      method: init.method ?? "GET",
+      headers: { "user-agent": "crabpot", ...options.headers, ...headersFor(body) },
+      timeout: options.silenceMs,
+    });
+    let response: http.IncomingMessage | undefined;
+    // Without a listener an error after the response would end the process; the body's reader gets it as well.
+    request.on("error", () => undefined);
+    endWith(init.signal ?? undefined, request, () => response);
+    request.on("timeout", () => (response ?? request).destroy(new SilenceError(options.silenceMs)));
+    request.end(body);
+    [response] = (await once(request, "response")) as [http.IncomingMessage];
+    // The same for a body that nobody reads to its end.
+    response.on("error", () => undefined);
+    return toResponse(response, body !== undefined);
+  };
+}
+
+/**
+ * Ends a request when this is aborted. Node's own way gives the error to the socket, which nobody listens to once the whole
+ * response has come in, and the process would end; whoever reads the body learns of the abort without it.
+ */
+function endWith(
+  signal: AbortSignal | undefined,
+  request: http.ClientRequest,
+  response: () => http.IncomingMessage | undefined,
+): void {
+  if (!signal) return;
+  const end = (): void => {
+    const received = response();
+    if (received) received.destroy();
+    else request.destroy(toError(signal.reason));
+  };
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end);
+  request.once("close", () => signal.removeEventListener("abort", end));
+}
+
+function bodyOf(init: RequestInit): string | undefined {
+  const { body } = init;
+  if (body === undefined || body === null) return undefined;
+  if (typeof body !== "string") throw new TypeError("A request body must be a text.");
+  return body;
+}
+
+function headersFor(body: string | undefined): Record<string, string> {
+  if (body === undefined) return { accept: "application/json" };
+  return {
+    accept: "text/event-stream, application/json",
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+  };
+}
+
+/** What a request with a body is answered with is a stream of events, unless it says otherwise. */
+function toResponse(response: http.IncomingMessage, hasAsked: boolean): Response {
+  const status = response.statusCode ?? 502;
+  const isJson = /\bjson\b/i.test(response.headers["content-type"] ?? "");
+  const isStream = hasAsked && status === 200 && !isJson;
+  const received = isStream ? readEventStream(upTo(maxStreamBytes, response)) : upTo(maxBodyBytes, response);
+  const hasBody = ![204, 205, 304].includes(status);
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(response.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value);
+  return new Response(hasBody ? ReadableStream.from(received) : null, { status, headers });
+}
+
+/** The chunks of a body; fails where they are more than this many bytes. */
+async function* upTo(maxBytes: number, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let received = 0;
+  for await (const chunk of body) {
+    received += chunk.length;
+    if (received > maxBytes) throw new Error(`the answer is larger than ${maxBytes / mebibyte} MiB`);
+    yield chunk;
+  }
+}

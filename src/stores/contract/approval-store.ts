@@ -1,0 +1,101 @@
+import type {
+  Answered,
+  Approval,
+  ApprovalAnswer,
+  ApprovalState,
+  CardReaction,
+  ChangeOutcome,
+  Grant,
+  NewApproval,
+  StandingQuestion,
+} from "../../domain/rights/approval.ts";
+import type { Lease } from "../../domain/turns/lease.ts";
+import type { OutgoingDraft } from "../../domain/chats/message.ts";
+
+/** A call, for which somebody may have allowed all like it. */
+export interface GrantedCall {
+  readonly group: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly tool: string;
+  readonly sha256: string;
+  readonly now: number;
+}
+
+/** A question that hangs on no turn, and what asks it. */
+export interface StandingAsk {
+  /** Where it is answered. */
+  readonly group: string;
+  readonly approval: NewApproval & { readonly about: StandingQuestion };
+  /** Undefined: the operator alone is asked, in no chat. */
+  readonly card: OutgoingDraft | undefined;
+  readonly limit: { readonly most: number; readonly since: number };
+}
+
+/**
+ * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of their
+ * turn. An answer and what is said about it are written together; of several at once, the first one counts.
+ */
+export interface ApprovalStore {
+  get(code: string): Promise<Approval | undefined>;
+  /** In the order of the calls. */
+  ofTurn(turn: string): Promise<Approval[]>;
+  ofStep(step: number): Promise<Approval[]>;
+  /** The one that was asked with this message of the outbox. */
+  ofCard(outboxSeq: number): Promise<Approval | undefined>;
+  /** Newest first. */
+  list(filter: {
+    readonly group?: string | undefined;
+    readonly state?: ApprovalState | undefined;
+    readonly about?: StandingQuestion | undefined;
+    readonly limit: number;
+  }): Promise<Approval[]>;
+  /** Those that are open, the one that was asked first at the front. */
+  open(): Promise<Approval[]>;
+  openCount(): Promise<number>;
+  /** Messages of the outbox with which those were asked that are open on this channel, newest first. */
+  openCards(channel: string, limit: number): Promise<number[]>;
+  /**
+   * Asks about something that hangs on no turn. Of a description, `known`: exactly this was asked before; those that are open about
+   * the same tool, and about something else that it says, are cancelled. `too-many`: its asker has asked that often since then.
+   */
+  ask(asked: StandingAsk): Promise<"asked" | "known" | "too-many">;
+  /** Ends an open one that does not matter any more, with what is said about it. False when it is not open any more. */
+  cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
+  /**
+   * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead. `tell`
+   * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.
+   */
+  decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered>;
+  /** The last reaction of this person to the card of which anything came. */
+  reactionOf(code: string, person: string): Promise<CardReaction | undefined>;
+  /**
+   * Notes that somebody's reaction is no answer, and says so: once for each person, and to the first so many of them. False when
+   * nothing was said.
+   */
+  refuseReaction(
+    reaction: Omit<CardReaction, "refused">,
+    refusal: { readonly at: number; readonly most: number; readonly outgoing: readonly OutgoingDraft[] },
+  ): Promise<boolean>;
+  /** Ends an open one that nobody has answered, with what is said about it. False when it is not open any more. */
+  expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
+  /**
+   * Notes that the decided calls of a step are given to the agent now, and returns them as they are. Undefined, and no effect,
+   * when that was done before or some are still open. AppErrors `conflict` when the turn has ended, `fenced` when another host
+   * works on it.
+   */
+  release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined>;
+  /** Says once in the life of the turn's open approvals that it waits for them. */
+  tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
+  /** Notes what becomes of a proposed change, with what is said about it in chats. */
+  noteOutcome(code: string, outcome: ChangeOutcome, said: readonly OutgoingDraft[], at: number): Promise<void>;
+  /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
+  unrecorded(): Promise<Approval[]>;
+  recorded(code: string): Promise<void>;
+  /** One that covers this call. One that was given in the future was given before the clock was set back: it counts for no longer. */
+  grantFor(call: GrantedCall): Promise<Grant | undefined>;
+  /** Those that count at that moment, newest first. */
+  grants(filter: { readonly group?: string | undefined; readonly now: number }): Promise<Grant[]>;
+  /** The grant as it was; undefined when there is none that counts. */
+  revoke(id: string, at: number): Promise<Grant | undefined>;
+}
