@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /**
- * Adds the optional packages of other platforms that package-lock.json lacks. npm leaves out what the registry in use does
- * not have, and `npm ci` then refuses the lock everywhere. To be run by hand after a dependency was changed.
+ * Adds the optional packages of other platforms that package-lock.json lacks. npm leaves out what the registry in use
+ * does not have, and `npm ci` then refuses the lock everywhere. To be run by hand after a dependency was changed.
  */
 interface LockEntry {
   readonly version?: string;

@@ -1,8 +1,9 @@
 import { clientScenarios, examine } from "./mcp-conformance/examine.ts";
 
 /**
- * `npm run conformance [-- scenario …]`: what crabpot calls MCP servers with against every client scenario of the official suite. Prints each with
- * its outcome, and what the suite had to say where one has failed. Exit 1 then. Needs nothing but this machine.
+ * `npm run conformance [-- scenario …]`: what crabpot calls MCP servers with against every client scenario of the
+ * official suite. Prints each with its outcome, and what the suite had to say where one has failed. Exit 1 then. Needs
+ * nothing but this machine.
  */
 const wanted = new Set(process.argv.slice(2));
 const scenarios = (await clientScenarios()).filter((scenario) => wanted.size === 0 || wanted.has(scenario));

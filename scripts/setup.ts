@@ -9,7 +9,9 @@ import { ensureEngine } from "./steps/engine.ts";
 import { linkCommand } from "./steps/own-link.ts";
 import { say } from "./steps/say.ts";
 
-/** Run by scripts/setup, which has taken the lock under this process's id. Exit code 3: something must be mended first. */
+/**
+ * Run by scripts/setup, which has taken the lock under this process's id. Exit code 3: something must be mended first.
+ */
 const checkoutFolder = resolve(import.meta.dirname, "..");
 const surroundings = { env: process.env, homeFolder: homedir() };
 

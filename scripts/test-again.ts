@@ -5,7 +5,10 @@ import { parseArgs } from "node:util";
 
 import { runVitest, stopSignal } from "./testing/vitest-run.ts";
 
-/** Runs test files again and again, to see one fail that does so now and then. With `--busy` the machine has other work beside. */
+/**
+ * Runs test files again and again, to see one fail that does so now and then. With `--busy` the machine has other work
+ * beside.
+ */
 const usage = "usage: npm run test:again -- FILE… [--times 20] [--busy] [--config FILE]";
 
 /** As many as there are processors; they end with this process however that ends. */

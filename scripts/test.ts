@@ -9,8 +9,9 @@ import { timesToWrite } from "./testing/times.ts";
 import { runVitest, stopSignal } from "./testing/vitest-run.ts";
 
 /**
- * Runs what `npm test` stands for: the tests, and beside them format, lint, types and dead code. Words are handed to vitest, but
- * `--related FILE…` chooses what a change of these files can break, and `--write-times` writes down how long each file took.
+ * Runs what `npm test` stands for: the tests, and beside them format, lint, types and dead code. Words are handed to
+ * vitest, but `--related FILE…` chooses what a change of these files can break, and `--write-times` writes down how
+ * long each file took.
  */
 const words = process.argv.slice(2);
 const isForTimes = words.includes("--write-times");

@@ -5,8 +5,8 @@ import { readEnvironment } from "./config/environment.ts";
 import { hostFunctions } from "./host/host-functions.ts";
 
 /**
- * A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. A terminal
- * that has been closed says so by its signal as well, which may come later.
+ * A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. A
+ * terminal that has been closed says so by its signal as well, which may come later.
  */
 function endQuietly(error: NodeJS.ErrnoException): void {
   const isHungUp = error.code === "EIO" && !isatty(process.stdout.fd);

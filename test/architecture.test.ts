@@ -7,8 +7,8 @@ import { expect, test } from "vitest";
 const checkout = resolve(import.meta.dirname, "..");
 
 /**
- * The floors of the house, the lowest first. A room imports from the rooms below its own floor: never from above, nor from its own
- * floor. `src/main.ts` stands above all of them.
+ * The floors of the house, the lowest first. A room imports from the rooms below its own floor: never from above, nor
+ * from its own floor. `src/main.ts` stands above all of them.
  */
 const floors: readonly (readonly string[])[] = [
   ["lib"],
@@ -148,7 +148,9 @@ test("an adapter is imported by its catalog only, and adapters do not know each 
   expect(violations).toEqual([]);
 });
 
-/** What an adapter may know besides itself: the nouns, words without meaning here, interfaces, and what its room shares. */
+/**
+ * What an adapter may know besides itself: the nouns, words without meaning here, interfaces, and what its room shares.
+ */
 test("an adapter does not know the catalog that lists it, nor anything outside its room but interfaces", () => {
   const violations = files.filter(({ from, to }) => {
     const adapter = adapterOf(from);

@@ -1,4 +1,6 @@
-/** Test files that take more than a minute on a quiet machine (`test/times.json`), each with why it cannot be shorter. */
+/**
+ * Test files that take more than a minute on a quiet machine (`test/times.json`), each with why it cannot be shorter.
+ */
 export const slowFiles: Readonly<Record<string, string>> = {
   "test/docker/redteam.test.ts":
     "runs every attack against a real container; those of one scene, one after the other: each is judged by what it sees",

@@ -56,7 +56,9 @@ async function bigPrompt({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
   ];
 }
 
-/** A message with a file in it, which comes as base64 in JSON: how long nothing else can be done meanwhile counts too. */
+/**
+ * A message with a file in it, which comes as base64 in JSON: how long nothing else can be done meanwhile counts too.
+ */
 async function bigAttachment({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const { host, client } = stack.use(await startHost({ modelUrl, groups: ["files"] }));

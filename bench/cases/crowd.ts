@@ -26,8 +26,8 @@ interface Looks {
 }
 
 /**
- * The same tasks as whole turns: claim, queue, conversation, mailbox, model, audit, delivery. Agents run in this process, so that what is
- * measured is the host and not the engine.
+ * The same tasks as whole turns: claim, queue, conversation, mailbox, model, audit, delivery. Agents run in this
+ * process, so that what is measured is the host and not the engine.
  */
 export async function crowd(context: BenchContext): Promise<Figure[]> {
   const groups = context.quick ? 50 : 500;

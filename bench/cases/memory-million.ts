@@ -9,7 +9,10 @@ import { madeUpMemories, queryOf, weights } from "./made-up-memories.ts";
 
 const atOnce = 2_000;
 
-/** A group that remembers a million things: what a process holds of it, and how it goes on. By words, so that nothing waits for a model. */
+/**
+ * A group that remembers a million things: what a process holds of it, and how it goes on. By words, so that nothing
+ * waits for a model.
+ */
 export async function memoryMillion({ quick, say }: BenchContext): Promise<Figure[]> {
   const items = quick ? 200_000 : 1_000_000;
   await using folder = await temporaryFolder();

@@ -95,7 +95,9 @@ async function cpuOfStart(run: () => Promise<unknown>): Promise<number> {
   return ((await childrenCpuMs()) - before) / startsPerValue;
 }
 
-/** The agent in its container until it tells the host that it is ready, beside a Node that does nothing: processor time. */
+/**
+ * The agent in its container until it tells the host that it is ready, beside a Node that does nothing: processor time.
+ */
 export async function agentStart({ quick }: BenchContext): Promise<Figure[]> {
   const pairs = JSON.parse(await runInContainer("agent-starts", String(quick ? 5 : 25))) as [number, number][];
   return [

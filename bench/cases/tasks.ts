@@ -14,7 +14,10 @@ import { groupNames } from "../harness/host.ts";
 
 const perGroup = 20;
 
-/** Tasks of many groups that are due in the same minute: how long it takes until each has its work, and what of it stays in memory. */
+/**
+ * Tasks of many groups that are due in the same minute: how long it takes until each has its work, and what of it stays
+ * in memory.
+ */
 export async function tasks({ quick }: BenchContext): Promise<Figure[]> {
   const groups = groupNames(quick ? 50 : 500);
   const count = groups.length * perGroup;

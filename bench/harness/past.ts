@@ -1,8 +1,9 @@
 import SQLite from "better-sqlite3";
 
 /**
- * Writes a long past into the store of a host that is not running: messages that were answered and chatter around them, with
- * their turns, steps and replies. It is the past of an earlier conversation: what the model is shown is not longer by it.
+ * Writes a long past into the store of a host that is not running: messages that were answered and chatter around them,
+ * with their turns, steps and replies. It is the past of an earlier conversation: what the model is shown is not longer
+ * by it.
  */
 export function writePast(databasePath: string, group: string, messages: number): void {
   const database = new SQLite(databasePath);

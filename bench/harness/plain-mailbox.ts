@@ -3,8 +3,8 @@ import { open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * The least that a message between two processes over files can be: write, rename, be woken by the file watcher, list, read,
- * remove. No schema, no check, no order.
+ * The least that a message between two processes over files can be: write, rename, be woken by the file watcher, list,
+ * read, remove. No schema, no check, no order.
  */
 export function listenPlainly(folder: string, onMessage: (text: string) => void): Disposable {
   let looking = false;

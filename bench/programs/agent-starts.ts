@@ -1,6 +1,7 @@
 /*
- * Run in a container of the agent image, given as text: starts an empty Node and the agent by turns. Prints a JSON array of pairs,
- * in milliseconds of processor time of all threads: an empty Node's until it runs its script, the agent's until it is ready.
+ * Run in a container of the agent image, given as text: starts an empty Node and the agent by turns. Prints a JSON
+ * array of pairs, in milliseconds of processor time of all threads: an empty Node's until it runs its script, the
+ * agent's until it is ready.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

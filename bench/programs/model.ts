@@ -1,6 +1,6 @@
 /*
- * A model without latency, in the Chat Completions format. "run: <command>" in the last message of a user is answered with
- * a call of the shell, everything else, and the call's result, with "ok". It looks at the end of the request only.
+ * A model without latency, in the Chat Completions format. "run: <command>" in the last message of a user is answered
+ * with a call of the shell, everything else, and the call's result, with "ok". It looks at the end of the request only.
  */
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,7 +1,7 @@
 /*
- * A model without latency that counts as a vendor does, in the Chat Completions format: four bytes of a prompt are a token, and what a prompt has in
- * common with one of the last few from its beginning on comes from the cache, by 128 tokens and from 1,024 on. It answers in a sentence, and with a
- * summary where it is asked for one.
+ * A model without latency that counts as a vendor does, in the Chat Completions format: four bytes of a prompt are a
+ * token, and what a prompt has in common with one of the last few from its beginning on comes from the cache, by 128
+ * tokens and from 1,024 on. It answers in a sentence, and with a summary where it is asked for one.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -110,7 +110,10 @@ export class AgentMailbox implements Disposable {
     this.#looking = false;
   }
 
-  /** The host writes in order, but a listing can miss a file and show a later one; what a second one misses does not exist. */
+  /**
+   * The host writes in order, but a listing can miss a file and show a later one; what a second one misses does not
+   * exist.
+   */
   async #nextIds(): Promise<number[]> {
     const ids = await this.#unhandledIds();
     const isWhole = ids.every((id, index) => id === this.#handled + 1 + index);

@@ -23,7 +23,10 @@ export interface AgentOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Reads the command line `[--mail <dir>] [--workspace <dir>] [--home <dir>] [--probe <path>] [--reader <path>]` and the environment. Throws on anything else. */
+/**
+ * Reads the command line `[--mail <dir>] [--workspace <dir>] [--home <dir>] [--probe <path>] [--reader <path>]` and the
+ * environment. Throws on anything else.
+ */
 export function readOptions(parameters: readonly string[], variables: NodeJS.ProcessEnv): AgentOptions {
   const path = { type: "string" } as const;
   const options = { mail: path, workspace: path, home: path, probe: path, reader: path };

@@ -8,8 +8,8 @@ const keptBytes = 4 * limits.outputPieceChars;
 const cutMark = "…\n";
 
 /**
- * What a call prints, in pieces for those who watch: at most four in a second, each with the end of what has come since the last one. A piece that cannot be
- * sent is nobody's loss.
+ * What a call prints, in pieces for those who watch: at most four in a second, each with the end of what has come since
+ * the last one. A piece that cannot be sent is nobody's loss.
  */
 export class OutputPieces implements CallOutput {
   readonly #send: (text: string) => Promise<void>;

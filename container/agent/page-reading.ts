@@ -23,7 +23,10 @@ export interface PageReaderOptions {
   readonly outputs: Pick<ToolOutputFolder, "create">;
 }
 
-/** Has a page read by a process of its own. Gives what the model is told of it; what goes wrong is told, too. Never rejects. */
+/**
+ * Has a page read by a process of its own. Gives what the model is told of it; what goes wrong is told, too. Never
+ * rejects.
+ */
 export type ReadPage = (page: GivenPage, signal: AbortSignal) => Promise<string>;
 
 /** A function that reads pages which the host has put into `toAgent`. */

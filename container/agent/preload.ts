@@ -1,6 +1,6 @@
 /*
- * Imported before everything else, so that the probe runs while the rest of the program is still being loaded: it takes as
- * long, and the host waits for both.
+ * Imported before everything else, so that the probe runs while the rest of the program is still being loaded: it takes
+ * as long, and the host waits for both.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

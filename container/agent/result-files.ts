@@ -13,7 +13,10 @@ export class ResultFiles {
     this.#path = join(toHost, filesFolder);
   }
 
-  /** Keeps a content for the host. Returns what a result calls it. Throws ToolError when too much is waiting for the host. */
+  /**
+   * Keeps a content for the host. Returns what a result calls it. Throws ToolError when too much is waiting for the
+   * host.
+   */
   add(content: Uint8Array): string {
     mkdirSync(this.#path, { recursive: true });
     const waiting = readdirSync(this.#path).reduce((sum, name) => sum + statSync(join(this.#path, name)).size, 0);

@@ -15,7 +15,10 @@ export interface TurnDispatcherOptions {
   readonly onShutdown: () => void;
 }
 
-/** Works on one turn at a time. A new one cancels the one before it, so that whatever came of that never blocks the next. */
+/**
+ * Works on one turn at a time. A new one cancels the one before it, so that whatever came of that never blocks the
+ * next.
+ */
 export class TurnDispatcher {
   readonly #options: TurnDispatcherOptions;
   #turn: Turn | undefined;

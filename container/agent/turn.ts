@@ -117,7 +117,9 @@ export class Turn implements TurnHost {
   }
 }
 
-/** Results that are each short enough may be too long together: all are cut to the same length, as short as it takes. */
+/**
+ * Results that are each short enough may be too long together: all are cut to the same length, as short as it takes.
+ */
 function fitTogether(results: readonly ToolResult[]): ToolResult[] {
   let fitted = [...results];
   for (let maxChars = limits.toolOutputChars / 2; Buffer.byteLength(JSON.stringify(fitted)) > resultBytes;) {

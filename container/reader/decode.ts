@@ -8,8 +8,8 @@ export interface Decoded {
 const declaredWithin = 2_048;
 
 /**
- * Bytes as text, by what is surest: a byte order mark, what the server says, what the page says of itself, UTF-8 if it can be that, and what
- * old pages have otherwise.
+ * Bytes as text, by what is surest: a byte order mark, what the server says, what the page says of itself, UTF-8 if it
+ * can be that, and what old pages have otherwise.
  */
 export function decode(bytes: Uint8Array, fromServer: string | undefined): Decoded {
   const charset =

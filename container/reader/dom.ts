@@ -1,6 +1,6 @@
 /*
- * The part of a document that is used here. The types that come with the compiler would make a browser's globals known in all of the
- * project, where there are none.
+ * The part of a document that is used here. The types that come with the compiler would make a browser's globals known
+ * in all of the project, where there are none.
  */
 
 import { parseHTML } from "linkedom";

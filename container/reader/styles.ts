@@ -1,6 +1,6 @@
 /*
- * What style sheets say, as far as it makes text invisible. A page can write each declaration in many ways, and whoever hides orders for models
- * uses them: escapes, comments, shorthands, variables, other units.
+ * What style sheets say, as far as it makes text invisible. A page can write each declaration in many ways, and whoever
+ * hides orders for models uses them: escapes, comments, shorthands, variables, other units.
  */
 
 /** What is declared for some elements: names of properties in lower case, values without escapes and comments. */
@@ -20,7 +20,10 @@ const maxChars = 500_000;
 export const screen = { width: 1_280, height: 800 } as const;
 const pixelsOfEm = 16;
 
-/** The rules of a style sheet, those within others too, but for those that hold only elsewhere: on paper, on other screens, by the reader's taste. */
+/**
+ * The rules of a style sheet, those within others too, but for those that hold only elsewhere: on paper, on other
+ * screens, by the reader's taste.
+ */
 export function rulesOf(css: string): readonly Rule[] {
   const rules: Rule[] = [];
   const open: { readonly prelude: string; text: string }[] = [{ prelude: "", text: "" }];

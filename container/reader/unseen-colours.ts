@@ -19,8 +19,8 @@ export function paperOf(document: DomDocument): Colour | undefined {
 }
 
 /**
- * Removes text that has the colour of what is behind it, as far as the page itself says so. Returns how many characters that were. `declared`:
- * what is declared for elements; `paper`: what is behind all of it.
+ * Removes text that has the colour of what is behind it, as far as the page itself says so. Returns how many characters
+ * that were. `declared`: what is declared for elements; `paper`: what is behind all of it.
  */
 export function removeUnseenColours(
   document: DomDocument,

@@ -114,7 +114,10 @@ interface ToldVerdict {
   readonly reason: string;
 }
 
-/** What one of two groups is told of its mounts, the other one wanting its own at the same time: each pair has folders of its own. */
+/**
+ * What one of two groups is told of its mounts, the other one wanting its own at the same time: each pair has folders
+ * of its own.
+ */
 async function verdictsOf(
   stage: Stage,
 ): Promise<{ readonly code: number | null; readonly told: readonly ToldVerdict[] }> {

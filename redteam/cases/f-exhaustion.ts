@@ -251,7 +251,8 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
       await Promise.all(Array.from({ length: 10 }, () => post(50)));
       await stage.say("red", "/stop");
       await slow.catch(() => undefined);
-      // What was said in the storm may still be worked off; a message that comes in between shares the fate of that turn.
+      // What was said in the storm may still be worked off; a message that comes in between shares the fate of that
+      // turn.
       const words: string[] = [];
       for (let tries = 0; tries < 5 && words.at(-1)?.includes("alive") !== true; tries += 1) {
         const { output, reply } = await stage.shell("red", "echo alive");

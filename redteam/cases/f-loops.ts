@@ -5,7 +5,8 @@ import type { SaidOptions, Stage, StageGroup } from "../suite/stage.ts";
 type Bot = (round: number, seq: number) => SaidOptions & { readonly text: string };
 
 /**
- * Bots that answer each answer of the agent at once, until one comes no more. How many turns that was, by the audit log.
+ * Bots that answer each answer of the agent at once, until one comes no more. How many turns that was, by the audit
+ * log.
  */
 async function converse(stage: Stage, group: StageGroup, rounds: number, bot: Bot): Promise<number> {
   const before = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;

@@ -110,7 +110,8 @@ export const attacks: readonly Attack[] = [
       ];
       const statuses: number[] = [];
       for (const text of texts) statuses.push((await stage.say("red", text)).status);
-      // What was said may be more than fits into one turn, which then ends with a notice; it must not come back for ever.
+      // What was said may be more than fits into one turn, which then ends with a notice; it must not come back for
+      // ever.
       const words: string[] = [];
       for (let tries = 0; tries < 3 && words.at(-1)?.includes("alive") !== true; tries += 1) {
         const { output, reply } = await stage.shell("red", "echo alive");

@@ -59,7 +59,10 @@ function inLines(change: (lines: string[]) => string[]) {
   };
 }
 
-/** Makes each change in a copy of a log that has something in it; tells those that were not found, or whose search did not end. */
+/**
+ * Makes each change in a copy of a log that has something in it; tells those that were not found, or whose search did
+ * not end.
+ */
 async function tamper(
   stage: Stage,
   changes: readonly Change[],

@@ -21,7 +21,9 @@ async function exchange(part: Part, from: string, to: string): Promise<void> {
   for (const name of await filesOf(part, from)) await cp(join(from, name), join(to, name), { recursive: true });
 }
 
-/** What lies in a home that has two lives of a host behind it, and beside it what its parts were after the first one. */
+/**
+ * What lies in a home that has two lives of a host behind it, and beside it what its parts were after the first one.
+ */
 interface TwoLives {
   readonly home: string;
   readonly kept: string;

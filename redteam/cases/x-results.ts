@@ -15,7 +15,10 @@ interface ShownTurn {
 /** Turns that are looked through: others may speak in the group meanwhile. */
 const lookedThrough = 10;
 
-/** The id of the first result that holds this text, as an attacker works it out who knows how ids are made, and all that goes into one. */
+/**
+ * The id of the first result that holds this text, as an attacker works it out who knows how ids are made, and all that
+ * goes into one.
+ */
 async function idOfResult(stage: Stage, group: string, text: string): Promise<string> {
   for (const { id } of await stage.list<{ readonly id: string }>("turns.list", { group, limit: lookedThrough })) {
     const { turn, steps } = (await stage.control("turns.show", { id })) as ShownTurn;

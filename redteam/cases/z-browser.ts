@@ -44,7 +44,10 @@ function judge(parts: Readonly<Record<string, boolean>>): { seen: string; holds:
   return { seen: words(parts), holds: Object.values(parts).every(Boolean) };
 }
 
-/** Waits for the end of a browser and counts what is left of it: processes, and files, some of which may go while they are looked for. */
+/**
+ * Waits for the end of a browser and counts what is left of it: processes, and files, some of which may go while they
+ * are looked for.
+ */
 const find = "find /tmp -name '*browser*' -o -name '*laywright*' -o -name '*hromium*' 2>/dev/null";
 const countLeft = `for i in $(seq 600); do [ -n "$(pgrep chrom; ${find})" ] || break; sleep 0.1; done; pgrep -c chrom; ${find} | wc -l`;
 const inBrowser = { from: "container", needsBrowser: true } as const;

@@ -21,7 +21,9 @@ export interface WantedRecord {
   readonly command?: string;
 }
 
-/** The host process does not run during the attack, so nobody writes records; the sentence says what stands in for them. */
+/**
+ * The host process does not run during the attack, so nobody writes records; the sentence says what stands in for them.
+ */
 export interface NoRecord {
   readonly none: string;
 }
@@ -35,13 +37,18 @@ export interface Attack {
   readonly audit: WantedRecord | NoRecord;
   /** Meanwhile the host's event loop must stay below the limit, and another group must be answered. */
   readonly hostStaysAwake?: boolean;
-  /** With a host of its own (`ownLog`): it does next to nothing but wait for a time to come, and is played beside the scenes. */
+  /**
+   * With a host of its own (`ownLog`): it does next to nothing but wait for a time to come, and is played beside the
+   * scenes.
+   */
   readonly waits?: boolean;
   /** It has planted secrets said that other attacks look for: its scene is one of the last. */
   readonly saysSecrets?: boolean;
   /** A part of `crabpot doctor --deep`: takes a second or two and nothing else is disturbed. */
   readonly quick?: boolean;
-  /** It is played against a host of its own whose group has a browser; skipped where the engine has no image with one. */
+  /**
+   * It is played against a host of its own whose group has a browser; skipped where the engine has no image with one.
+   */
   readonly needsBrowser?: boolean;
   /** Why it cannot be tried here; undefined when it can. */
   readonly skip?: () => string | undefined;

@@ -7,8 +7,8 @@ import { AppError, isErrorCode } from "../../src/lib/app-error.ts";
 import { withShortPath } from "../../src/lib/files/socket-path.ts";
 
 /**
- * Has the host of a home carry out an operation over its control socket, as the operator's commands do: a process for each question would
- * take the machine from what is attacked. Throws AppError with the host's words when it refuses.
+ * Has the host of a home carry out an operation over its control socket, as the operator's commands do: a process for
+ * each question would take the machine from what is attacked. Throws AppError with the host's words when it refuses.
  */
 export async function askControl(home: string, operation: string, input: object): Promise<unknown> {
   return withShortPath(join(home, "control.sock"), async (socketPath) => {

@@ -1,6 +1,9 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A PDF of one page with this content; `catalog`, `info` and `more` are what else it has, in the format's own words. Objects of `more` begin with 6. */
+/**
+ * A PDF of one page with this content; `catalog`, `info` and `more` are what else it has, in the format's own words.
+ * Objects of `more` begin with 6.
+ */
 export function pdfOf(
   content: Buffer,
   {

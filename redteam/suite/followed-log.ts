@@ -8,7 +8,10 @@ import { AppError } from "../../src/lib/app-error.ts";
 
 const lineFeed = 0x0a;
 
-/** The audit log of a host that goes on writing it. What was read once is not read again: hundreds of attacks ask for the newest records. */
+/**
+ * The audit log of a host that goes on writing it. What was read once is not read again: hundreds of attacks ask for
+ * the newest records.
+ */
 export class FollowedLog {
   readonly #folder: string;
   #records: AuditRecord[] = [];
@@ -20,7 +23,10 @@ export class FollowedLog {
     this.#folder = folder;
   }
 
-  /** Records behind the one with this number, oldest first. Throws AppError `audit_broken` at a line that is not a record. */
+  /**
+   * Records behind the one with this number, oldest first. Throws AppError `audit_broken` at a line that is not a
+   * record.
+   */
   async after(seq: number): Promise<AuditRecord[]> {
     const reading = this.#reading.then(() => this.#readOn());
     this.#reading = reading.catch(() => undefined);

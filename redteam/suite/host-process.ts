@@ -26,7 +26,10 @@ export interface HostProcessOptions {
   readonly onOutput: (text: string) => void;
   /** What it gets when this process ends before it. */
   readonly lastSignal: NodeJS.Signals;
-  /** Not in our process group: a Ctrl-C would reach it twice where we end it as well, and it would not clear up any more. */
+  /**
+   * Not in our process group: a Ctrl-C would reach it twice where we end it as well, and it would not clear up any
+   * more.
+   */
   readonly detached?: boolean;
 }
 
@@ -74,7 +77,10 @@ export class HostProcess {
     return this.isRunning && isReady();
   }
 
-  /** Ends it with a signal and waits for it; one that does not end is killed. Resolves with the exit code, null after a fatal signal. */
+  /**
+   * Ends it with a signal and waits for it; one that does not end is killed. Resolves with the exit code, null after a
+   * fatal signal.
+   */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (!this.isRunning) return this.child.exitCode;
     const exited = once(this.child, "exit");

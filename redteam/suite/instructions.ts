@@ -39,9 +39,9 @@ def strike():
 while not strike(): time.sleep(0.01)'; rm -rf evil`;
 
 /**
- * The moment for which an agent has to wait: the operator edits its instructions, which takes the mount away from the container
- * that runs. `strike`: what its shell does in the group's folder as soon as it can, once what the shell has made as `evil`, if
- * anything, stands in the file's place; `rounds` commands follow in the same turn.
+ * The moment for which an agent has to wait: the operator edits its instructions, which takes the mount away from the
+ * container that runs. `strike`: what its shell does in the group's folder as soon as it can, once what the shell has
+ * made as `evil`, if anything, stands in the file's place; `rounds` commands follow in the same turn.
  */
 export async function attackDuringEdit(
   stage: Stage,

@@ -29,7 +29,10 @@ export async function markPlayground(folder: string, hostPid?: number): Promise<
   await writeFile(join(folder, markFile), JSON.stringify(mark), { mode: 0o600 });
 }
 
-/** Ends and removes what runs of the suite have left behind that were killed: host, containers, folder. Others are left alone. */
+/**
+ * Ends and removes what runs of the suite have left behind that were killed: host, containers, folder. Others are left
+ * alone.
+ */
 export async function clearLeftovers(engine: ContainerEngine): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(playgroundPrefix)) continue;

@@ -21,7 +21,9 @@ export interface AttackScript {
   readonly rounds: readonly (readonly AttackCall[])[];
   /** The turn's answer; what the tools gave when left out. */
   readonly say?: string;
-  /** After its rounds the model obeys what it has read since it was asked: `OBEY-word` has it say that word in the chat. */
+  /**
+   * After its rounds the model obeys what it has read since it was asked: `OBEY-word` has it say that word in the chat.
+   */
   readonly obeys?: boolean;
   /** Bodies that are sent first, one for each time that the model is asked, as they are. */
   readonly raw?: readonly string[];
@@ -59,8 +61,8 @@ const hello = join(readEnvironment().checkout, "assets/hello.opus");
 const scriptName = /redteam-[a-z0-9]+/g;
 
 /**
- * A model of the attacker's: a server in the form of Chat Completions on this machine. A message that names a script has it
- * carried out; all others get a short answer.
+ * A model of the attacker's: a server in the form of Chat Completions on this machine. A message that names a script
+ * has it carried out; all others get a short answer.
  */
 export class AttackModel implements AsyncDisposable {
   readonly #server = createServer((request, response) => {

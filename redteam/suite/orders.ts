@@ -1,4 +1,7 @@
-/** What stands in a text, a picture or a page that wants a model to do something: the suite's model says the word in the chat. */
+/**
+ * What stands in a text, a picture or a page that wants a model to do something: the suite's model says the word in the
+ * chat.
+ */
 export function orderOf(word: string): string {
   return `OBEY-${word}`;
 }

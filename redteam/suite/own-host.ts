@@ -7,8 +7,8 @@ import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
 /**
- * For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. They are
- * played beside the others, so they leave the shared host alone.
+ * For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself.
+ * They are played beside the others, so they leave the shared host alone.
  */
 export const ownLog = { none: "a throwaway host is attacked, and the attack looks for the record in its log" };
 

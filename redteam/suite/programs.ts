@@ -2,8 +2,9 @@ import type { Attack, Evidence } from "./attack.ts";
 import type { Stage, StageGroup } from "./stage.ts";
 
 /**
- * What attacks in Python begin with. `attempt(name, action)` prints `refused <name> <error>` when the action raises OSError, and
- * `OPEN <name>` when it does not; `call(number, …)` makes a system call; the last line must be `print("done")`.
+ * What attacks in Python begin with. `attempt(name, action)` prints `refused <name> <error>` when the action raises
+ * OSError, and `OPEN <name>` when it does not; `call(number, …)` makes a system call; the last line must be
+ * `print("done")`.
  */
 export const attackPrelude = `
 import ctypes, errno, os, socket, stat, struct, sys, time
@@ -59,7 +60,10 @@ export function pythonAttack({ program, group = "red", judge = allRefused, ...at
   };
 }
 
-/** An attack that is one shell script in the container. Must print `done` at its end, and `OPEN …` for what should not be. */
+/**
+ * An attack that is one shell script in the container. Must print `done` at its end, and `OPEN …` for what should not
+ * be.
+ */
 export function shellAttack({ program, group = "red", judge = allRefused, ...attack }: InsideAttack): Attack {
   return {
     from: "container",

@@ -33,7 +33,10 @@ interface Life {
   attacks: number;
 }
 
-/** By how many messages it draws facts after. Lived once for all attacks on a stage: its start takes longer than most of them. */
+/**
+ * By how many messages it draws facts after. Lived once for all attacks on a stage: its start takes longer than most of
+ * them.
+ */
 const lives = new WeakMap<Stage, Map<number, Promise<Life>>>();
 
 /** So many attacks may have groups of one host. */
@@ -56,7 +59,10 @@ async function beginLife(stage: Stage, everyMessages: number): Promise<Life> {
   return { home, host: await home.start(), model, attacks: 0 };
 }
 
-/** Groups of an attack's own that remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair` has two agents. */
+/**
+ * Groups of an attack's own that remember: `red` is the attacker's, `blue` a bystander's, `office` a main group, `pair`
+ * has two agents.
+ */
 export class Remembering {
   readonly #home: OwnHome;
   readonly #host: AttackedHost;
@@ -113,7 +119,10 @@ export class Remembering {
     return { outputs: shown?.toolOutputs ?? [], shown };
   }
 
-  /** The same, again and again until the model is shown memories: a turn does not wait long for them, so on a busy machine it may begin without. */
+  /**
+   * The same, again and again until the model is shown memories: a turn does not wait long for them, so on a busy
+   * machine it may begin without.
+   */
   async recalls(group: string, calls: readonly AttackCall[], sender: Speaker, text: string): Promise<RememberingTurn> {
     const recalled = await waitFor(async () => {
       const turn = await this.calls(group, calls, sender, text);

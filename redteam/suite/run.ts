@@ -17,7 +17,10 @@ import { endWaits, waitFor } from "./waiting.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
 const loopLagLimitMs = 200;
-/** So many scenes at once, each on a stage of its own: most attacks wait most of the time, and what is judged is the host's own time. */
+/**
+ * So many scenes at once, each on a stage of its own: most attacks wait most of the time, and what is judged is the
+ * host's own time.
+ */
 const mostLanes = Math.min(availableParallelism() + 1, 4);
 /** Few attacks are not worth another host. */
 const attacksPerLane = 40;
@@ -168,8 +171,8 @@ async function* playInLanes(
 type Scene = readonly Attack[];
 
 /**
- * Those with a browser and those with the most attacks first, so that no lane has long to play when the others have ended; but
- * those by which secrets are said have to wait until all others have begun.
+ * Those with a browser and those with the most attacks first, so that no lane has long to play when the others have
+ * ended; but those by which secrets are said have to wait until all others have begun.
  */
 function scenesOf(attacks: readonly LoadedAttack[]): readonly Scene[] {
   const rank = (scene: Scene): number => {
@@ -206,8 +209,8 @@ async function playOn(stage: Stage, attack: Attack): Promise<Verdict> {
 }
 
 /**
- * What keeps the host does so each time; what others do to the caches and the clock of a processor does not. So an attack that is contained but for
- * that is played up to twice more, and the last time counts.
+ * What keeps the host does so each time; what others do to the caches and the clock of a processor does not. So an
+ * attack that is contained but for that is played up to twice more, and the last time counts.
  */
 async function playFairly(stage: Stage, attack: Attack): Promise<Verdict> {
   const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;

@@ -29,7 +29,9 @@ function httpGroup(chat: string): { channel: string; chat: string } {
   return { channel: "http", chat };
 }
 
-/** Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to. */
+/**
+ * Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to.
+ */
 const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
 
 /** A background job may run this long. */
@@ -38,7 +40,10 @@ export const jobSeconds = 10;
 /** That a group may say aloud in a day. */
 export const spokenChars = 5_000;
 
-/** The configuration of the host under attack. Small limits, so that reaching them is quick and harmless even where they do not hold. */
+/**
+ * The configuration of the host under attack. Small limits, so that reaching them is quick and harmless even where they
+ * do not hold.
+ */
 export function stageConfig(options: {
   canaries: Canaries;
   modelUrl: string;
@@ -87,7 +92,8 @@ export function stageConfig(options: {
       perGroupPerDay: { messages: 20_000, megabytes: 24 },
       perMemberPerDay: { messages: 5_000, megabytes: 6, attachmentMegabytes: 32 },
     },
-    // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
+    // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this
+    // limit.
     limits: { turnsPerHour: 0, loopTurns: 0, jobs: { hours: jobSeconds / 3_600 } },
     sessions: { turnTimeoutMinutes: 3, visibility: "all" },
   };

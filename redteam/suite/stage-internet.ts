@@ -12,7 +12,10 @@ import { NameServer } from "./name-server.ts";
 import type { NameAnswer } from "./name-server.ts";
 import { servePage } from "./stage-pages.ts";
 
-/** Hosts of the internet as the host under attack knows it: real servers on the loopback, and who says that they are there. */
+/**
+ * Hosts of the internet as the host under attack knows it: real servers on the loopback, and who says that they are
+ * there.
+ */
 export interface StageInternet extends AsyncDisposable {
   /** The authority that has signed the server's certificates: a file for NODE_EXTRA_CA_CERTS. */
   readonly authorityFile: string;
@@ -79,8 +82,9 @@ function addressOf(name: string): NameAnswer {
 const pauseMs = 300;
 
 /**
- * A careless host: it says what it was sent. `/say/MS/TEXT`: that text, then a pause so long, then an end. `/known/MS/TEXT`: the same with a length.
- * `/token/FORM`: the token that came with the request, in this form. Everything else: whether there was a token.
+ * A careless host: it says what it was sent. `/say/MS/TEXT`: that text, then a pause so long, then an end.
+ * `/known/MS/TEXT`: the same with a length. `/token/FORM`: the token that came with the request, in this form.
+ * Everything else: whether there was a token.
  */
 async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, route = "", rest = ""] = /^\/(\w+)\/(.*)$/.exec(request.url ?? "") ?? [];

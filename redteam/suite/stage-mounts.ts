@@ -60,7 +60,10 @@ export function stageMounts(home: string): StageMount[] {
   ];
 }
 
-/** Makes the folders that the mounts name, and the allowlist that judges them. A folder that is granted belongs to no root. */
+/**
+ * Makes the folders that the mounts name, and the allowlist that judges them. A folder that is granted belongs to no
+ * root.
+ */
 export async function prepareMounts(
   { userHome }: Playground,
   canary: string,

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Name of the attacker's own MCP server; its one tool runs what it is given, in Python, and returns what that prints. The program may call
- * `ask` with what people are to be asked, `describe` with what the tool says of itself from then on, and `until` with the
- * name of what it waits for: see `letServer`.
+ * Name of the attacker's own MCP server; its one tool runs what it is given, in Python, and returns what that prints.
+ * The program may call `ask` with what people are to be asked, `describe` with what the tool says of itself from then
+ * on, and `until` with the name of what it waits for: see `letServer`.
  */
 export const serverName = "evil";
 

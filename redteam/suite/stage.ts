@@ -49,8 +49,9 @@ export interface InContainer {
 }
 
 /**
- * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's; `echo` has secrets, `neighbour` one that is
- * not its; `pair` has two agents. `bots` and `busy` have small limits of turns, `drowned` is for floods that use up its day.
+ * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's; `echo` has secrets, `neighbour` one
+ * that is not its; `pair` has two agents. `bots` and `busy` have small limits of turns, `drowned` is for floods that
+ * use up its day.
  */
 export type StageGroup =
   | "red"
@@ -76,8 +77,8 @@ export type StageGroup =
   | "browsing";
 
 /**
- * A real host with a home of its own and a model of the attacker's. The suite's attacks share it: what one of them breaks,
- * the next one sees.
+ * A real host with a home of its own and a model of the attacker's. The suite's attacks share it: what one of them
+ * breaks, the next one sees.
  */
 export class Stage implements AsyncDisposable {
   readonly engine: ContainerEngine;

@@ -9,8 +9,9 @@ import { keyAuthentication, openHttp } from "../../src/abilities/mcp/http/open-h
 import { ServerLogin } from "../../src/abilities/mcp/http/server-login.ts";
 
 /**
- * The client that `npm run conformance` examines: crabpot's own connection, transport and login, with a person who agrees to everything.
- * It is called with the server's address; MCP_CONFORMANCE_SCENARIO says what is examined, MCP_CONFORMANCE_CONTEXT what it needs to know.
+ * The client that `npm run conformance` examines: crabpot's own connection, transport and login, with a person who
+ * agrees to everything. It is called with the server's address; MCP_CONFORMANCE_SCENARIO says what is examined,
+ * MCP_CONFORMANCE_CONTEXT what it needs to know.
  */
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as Readonly<Record<string, string>>;

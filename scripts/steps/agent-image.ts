@@ -20,8 +20,9 @@ const inputsLabel = "crabpot.inputs";
 type Inputs = ReadonlyMap<string, Uint8Array>;
 
 /**
- * Builds the agent image of the checkout unless the engine has it, and writes down which one it is. It is named by a hash over
- * all that goes into it. Images that no checkout and no container uses any longer are removed. Gives words about it.
+ * Builds the agent image of the checkout unless the engine has it, and writes down which one it is. It is named by a
+ * hash over all that goes into it. Images that no checkout and no container uses any longer are removed. Gives words
+ * about it.
  */
 export async function ensureAgentImage(context: SetupContext, baseId: string): Promise<string> {
   const inputs = await collectInputs(context);
@@ -64,7 +65,10 @@ function messageToEnd(): [path: string, content: Uint8Array] {
   return [`mail/${mailboxFolders.toAgent}/${messageFileName(about.id)}`, Buffer.from(encoded.text)];
 }
 
-/** The recipe with Debian packages that the operator wants besides; they get into the image, not into the base that it is made from. */
+/**
+ * The recipe with Debian packages that the operator wants besides; they get into the image, not into the base that it
+ * is made from.
+ */
 function withPackages(text: string, wanted: string): string {
   const names = wanted.split(/[\s,]+/).filter((name) => name !== "");
   // Debian Policy 5.6.1; anything else would be a word of the shell that installs them.
@@ -106,7 +110,9 @@ async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array
   return Buffer.from(withLateModules(file.text));
 }
 
-/** Long to load, and needed by nothing that is done before the agent is ready: loaded when something of them is used. */
+/**
+ * Long to load, and needed by nothing that is done before the agent is ready: loaded when something of them is used.
+ */
 const lateModules = /=require\(("node:(?:crypto|fs\/promises|readline)")\)/g;
 const late = '"use strict";const late=(name)=>new Proxy({},{get:(_,key)=>require(name)[key]});';
 

@@ -12,8 +12,9 @@ export interface BaseImage {
 }
 
 /**
- * The image that the agent image is made from: CRABPOT_BASE_IMAGE where it is set; otherwise the one that the Dockerfile
- * names, pulled if need be; where no registry can be reached, one of Debian made on this machine, which then stays in use.
+ * The image that the agent image is made from: CRABPOT_BASE_IMAGE where it is set; otherwise the one that the
+ * Dockerfile names, pulled if need be; where no registry can be reached, one of Debian made on this machine, which then
+ * stays in use.
  */
 export async function ensureBaseImage(context: SetupContext): Promise<BaseImage> {
   const recipe = await readRecipe(context.checkoutFolder);

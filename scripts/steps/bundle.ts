@@ -20,9 +20,10 @@ export const workers = {
 } as const;
 
 /**
- * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, what
- * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each. Also
- * what fastify would check and write JSON with, which it is told not to load (`withoutSchemas`), and which is long to read.
+ * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key,
+ * what speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in
+ * for each. Also what fastify would check and write JSON with, which it is told not to load (`withoutSchemas`), and
+ * which is long to read.
  */
 const leaveOut: Plugin = {
   name: "leave-out",
@@ -41,7 +42,10 @@ const leaveOut: Plugin = {
   },
 };
 
-/** What counts the host's CPU time could add to it which trace it was spent in; crabpot has no traces, and does not ask for them. */
+/**
+ * What counts the host's CPU time could add to it which trace it was spent in; crabpot has no traces, and does not ask
+ * for them.
+ */
 const withoutTraces: Plugin = {
   name: "without-traces",
   setup: (builder) => {

@@ -17,9 +17,10 @@ interface CountedImport {
 }
 
 /**
- * The text of a module that asks for what it uses of Node itself by name. An `import` looks at all that Node's module exports, also at
- * what loads or computes more when it is looked at, such as `http.WebSocket` or `process.allowedNodeEnvironmentFlags`: a third
- * of the time that a command takes. Throws when it finds others than `imports` says: a text within the module may look like one.
+ * The text of a module that asks for what it uses of Node itself by name. An `import` looks at all that Node's module
+ * exports, also at what loads or computes more when it is looked at, such as `http.WebSocket` or
+ * `process.allowedNodeEnvironmentFlags`: a third of the time that a command takes. Throws when it finds others than
+ * `imports` says: a text within the module may look like one.
  */
 export function withNamesOfNode(text: string, imports: readonly CountedImport[]): string {
   const asked: string[] = [];

@@ -49,7 +49,10 @@ async function readBuilds(path: string): Promise<readonly Build[]> {
   }
 }
 
-/** When the oldest process was started whose command line names something in this folder. Undefined: none is, or there is no /proc. */
+/**
+ * When the oldest process was started whose command line names something in this folder. Undefined: none is, or there
+ * is no /proc.
+ */
 export async function oldestStartFrom(folder: string): Promise<number | undefined> {
   const pids = (await readdir("/proc").catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
   const starts = await Promise.all(pids.map((pid) => startOf(pid, folder).catch(() => undefined)));

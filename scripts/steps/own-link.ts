@@ -5,8 +5,8 @@ import { delimiter, join } from "node:path";
 import { shellQuoted } from "../../src/lib/files/paths.ts";
 
 /**
- * The command that puts `crabpot` on the PATH, in a folder that is there and may be written to; undefined when no folder is, or when
- * something of that name is there.
+ * The command that puts `crabpot` on the PATH, in a folder that is there and may be written to; undefined when no
+ * folder is, or when something of that name is there.
  */
 export async function linkCommand(
   checkoutFolder: string,

@@ -27,9 +27,9 @@ interface NamingText {
 }
 
 /**
- * Returns the test files that a change of these files can break, or `undefined` where that can be any: those which import a
- * file, or from which one is reached by imports and by names of files and folders in texts, as a program that is started has.
- * What is no module, such as a prompt or a document, may be read by any test.
+ * Returns the test files that a change of these files can break, or `undefined` where that can be any: those which
+ * import a file, or from which one is reached by imports and by names of files and folders in texts, as a program that
+ * is started has. What is no module, such as a prompt or a document, may be read by any test.
  */
 export async function relatedTests(sources: Sources, changed: readonly string[]): Promise<string[] | undefined> {
   const { imports, atOnce } = await importsOf(sources);
@@ -93,7 +93,10 @@ async function namesIn(sources: Sources): Promise<Edges> {
   return edges;
 }
 
-/** A text names a file by its path from where the text stands, or by the end of its path; and a folder in the same way, in tests only. */
+/**
+ * A text names a file by its path from where the text stands, or by the end of its path; and a folder in the same way,
+ * in tests only.
+ */
 function addNamed(named: Set<string>, { path, text, byName, files }: NamingText): void {
   // The way up to a folder is only the beginning of a name.
   if (/^[./]*$/.test(text)) return;

@@ -48,8 +48,9 @@ export type IntakeState =
 export type AcceptMessage = (message: IncomingMessage) => Promise<Receipt>;
 
 /**
- * Decides about a reaction to a message of the host's. Nothing comes of most of them, and none is kept as a message; what comes of one
- * comes once, and is on disk before this resolves. The receipt is read as that of a message; rejects only when the store failed.
+ * Decides about a reaction to a message of the host's. Nothing comes of most of them, and none is kept as a message;
+ * what comes of one comes once, and is on disk before this resolves. The receipt is read as that of a message; rejects
+ * only when the store failed.
  */
 export type TakeReaction = (reaction: IncomingReaction) => Promise<Receipt>;
 
@@ -57,8 +58,8 @@ export type TakeReaction = (reaction: IncomingReaction) => Promise<Receipt>;
 export const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
 
 /**
- * `connecting` (also while waiting for the next try), `open`, `degraded` (works partly), `conflict` (another session uses
- * the account), `logged-out` (has to be linked again), `closed` (ended or refused). `detail` says why.
+ * `connecting` (also while waiting for the next try), `open`, `degraded` (works partly), `conflict` (another session
+ * uses the account), `logged-out` (has to be linked again), `closed` (ended or refused). `detail` says why.
  */
 export interface ChannelState {
   readonly state: (typeof channelStates)[number];
@@ -82,7 +83,10 @@ export type LoginEvent =
   | { readonly state: ChannelState["state"]; readonly detail?: string | undefined };
 
 export interface LoginOptions {
-  /** Digits only. With it the account is linked by a code to be typed instead of a picture to be scanned, where that exists. */
+  /**
+   * Digits only. With it the account is linked by a code to be typed instead of a picture to be scanned, where that
+   * exists.
+   */
   readonly phoneNumber?: string | undefined;
 }
 
@@ -96,7 +100,10 @@ export interface ChannelEvents {
   delivered(seq: number): void;
   /** The platform told something of a chat. */
   chatChanged?(facts: ChatFacts): void;
-  /** With the trait `hearsReactions`: a member put an emoji on a message of the host's, or took it back. Unlike the others, it may reject. */
+  /**
+   * With the trait `hearsReactions`: a member put an emoji on a message of the host's, or took it back. Unlike the
+   * others, it may reject.
+   */
   reacted?: TakeReaction | undefined;
 }
 
@@ -110,15 +117,22 @@ export interface Outlet {
    * known than that. The outbox calls it for one message of a chat at a time and may call it again with the same `seq`.
    */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<void>;
-  /** Looks whether a message of which nobody knows whether it was sent is there. Asked before such a one is sent again. */
+  /**
+   * Looks whether a message of which nobody knows whether it was sent is there. Asked before such a one is sent again.
+   */
   reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Found>;
   /** Shows people what they wait for ("is typing"). Best effort: nobody waits for it, and a failure is forgotten. */
   signal?(chat: string, sign: Sign): Promise<void>;
   /** Puts an emoji on a member's message at once, outside the order of messages. Best effort, like `signal`. */
   react?(chat: string, reaction: OutgoingReaction): Promise<void>;
-  /** Says what the agent is doing, in place of what it said before; with the trait `edits`. Best effort, like `signal`. */
+  /**
+   * Says what the agent is doing, in place of what it said before; with the trait `edits`. Best effort, like `signal`.
+   */
   showProgress?(chat: string, line: ProgressLine): Promise<void>;
-  /** Shows what is said and done in a chat while it is, until the message comes; only where the operator alone talks. Must return at once. Left out: nobody looks. */
+  /**
+   * Shows what is said and done in a chat while it is, until the message comes; only where the operator alone talks.
+   * Must return at once. Left out: nobody looks.
+   */
   showDelta?: ((delta: Delta) => void) | undefined;
 }
 
@@ -128,8 +142,8 @@ export interface Channel extends AsyncDisposable, Outlet {
   /** The same `seq` sent twice is seen once: what may have been sent can simply be sent again. */
   readonly idempotent: boolean;
   /**
-   * Resolves when nothing more can come in because the input has ended, and all that came was stored or refused for good, or
-   * when the channel ends. Absent: something can always come.
+   * Resolves when nothing more can come in because the input has ended, and all that came was stored or refused for
+   * good, or when the channel ends. Absent: something can always come.
    */
   readonly inputEnded?: Promise<void> | undefined;
   start(accept: AcceptMessage, events?: ChannelEvents): Promise<void>;
@@ -167,13 +181,14 @@ export interface Connector extends AsyncDisposable {
   readonly name: string;
   readonly idempotent: boolean;
   /**
-   * Resolves when the platform can be talked to; rejects when not, soon after the signal aborted at the latest, and then
-   * leaves nothing open. A rejection with a `ConnectionEnd` says what to do next; any other is a reason to try again.
+   * Resolves when the platform can be talked to; rejects when not, soon after the signal aborted at the latest, and
+   * then leaves nothing open. A rejection with a `ConnectionEnd` says what to do next; any other is a reason to try
+   * again.
    */
   connect(host: ConnectionHost, signal: AbortSignal): Promise<Connection>;
   /**
-   * Links the account; ends when it is, and at once if it was already. Called only while there is no connection. Rejects with
-   * the reason when it did not work; when it has ended, nothing of it is open.
+   * Links the account; ends when it is, and at once if it was already. Called only while there is no connection.
+   * Rejects with the reason when it did not work; when it has ended, nothing of it is open.
    */
   link?(options: LoginOptions, signal: AbortSignal): AsyncIterable<LoginEvent>;
 }
@@ -184,7 +199,9 @@ export interface Connection extends AsyncDisposable, Outlet {
   readonly ended: Promise<Error>;
   /** What people should know of it while it is open. */
   readonly remark?: string | undefined;
-  /** A cheap question that only a live platform answers; asked after a long silence. Rejects when there is no answer. */
+  /**
+   * A cheap question that only a live platform answers; asked after a long silence. Rejects when there is no answer.
+   */
   probe?(signal: AbortSignal): Promise<void>;
 }
 

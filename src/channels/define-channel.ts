@@ -20,9 +20,15 @@ export interface ChannelTraits {
   readonly hearsReactions?: boolean | undefined;
   /** What stands in a chat can be changed: while the agent works, one line says what it does. */
   readonly edits?: boolean | undefined;
-  /** A message can quote one of a member's, which people expect where others have come in between: see `OutgoingMessage.quote`. */
+  /**
+   * A message can quote one of a member's, which people expect where others have come in between: see
+   * `OutgoingMessage.quote`.
+   */
   readonly quotes?: boolean | undefined;
-  /** It tells which of a group's agents says something; where a channel does not, what is said begins with the agent's name. */
+  /**
+   * It tells which of a group's agents says something; where a channel does not, what is said begins with the agent's
+   * name.
+   */
   readonly namesAgents?: boolean | undefined;
   /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
   readonly fetchedLater?: boolean | undefined;
@@ -30,7 +36,9 @@ export interface ChannelTraits {
   readonly onboards?: boolean | undefined;
   /** A chat is a name that a person types, so a group is also found by its own name. */
   readonly typedChats?: boolean | undefined;
-  /** Only the operator talks here: how often the agent is set to work has no limit but those that a group sets itself. */
+  /**
+   * Only the operator talks here: how often the agent is set to work has no limit but those that a group sets itself.
+   */
   readonly operatorOnly?: boolean | undefined;
   /** It adds routes to the gateway, which therefore has to listen. */
   readonly gateway?: boolean | undefined;
@@ -38,7 +46,9 @@ export interface ChannelTraits {
   readonly console?: boolean | undefined;
   /** Somebody may have several ids there, which the channel learns: see `ChannelPorts.ids`. */
   readonly aliases?: boolean | undefined;
-  /** Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group. */
+  /**
+   * Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group.
+   */
   readonly inEveryHome?: boolean | undefined;
 }
 
@@ -76,7 +86,10 @@ export interface SamePerson {
 
 /** What a channel tells, and may ask, about ids of the same person, in the form that messages carry. */
 export interface KnownIds {
-  /** These are one person's, as the platform itself says: on disk when it resolves. What either was said to belong to before is forgotten. */
+  /**
+   * These are one person's, as the platform itself says: on disk when it resolves. What either was said to belong to
+   * before is forgotten.
+   */
   same(pairs: readonly SamePerson[]): Promise<void>;
   /** Ids that the configuration names and of which no other id is known. It is made anew each time. */
   open(): readonly string[];
@@ -90,11 +103,16 @@ export interface ChannelPorts {
   readonly assistantName: string;
   /** Id of this home, 16 hex digits. */
   readonly instance: string;
-  /** What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it. */
+  /**
+   * What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it.
+   */
   readonly state: ChannelStateStore;
   readonly outgoing: OutgoingMessages;
   readonly ids: KnownIds;
-  /** Its chats that are groups at this moment, where chats are typed by the groups' names too; none before it is started. */
+  /**
+   * Its chats that are groups at this moment, where chats are typed by the groups' names too; none before it is
+   * started.
+   */
   readonly chats: () => readonly string[];
   /** Those variables of the environment that the definition names. */
   readonly variables: Readonly<Record<string, string | undefined>>;
@@ -103,7 +121,10 @@ export interface ChannelPorts {
   /** A number in 0..1. */
   readonly random: () => number;
   readonly logger: Logger;
-  /** The gateway, before it listens; whoever gets through it may do everything. Throws for a channel without the trait `gateway`. */
+  /**
+   * The gateway, before it listens; whoever gets through it may do everything. Throws for a channel without the trait
+   * `gateway`.
+   */
   readonly routes: () => FastifyInstance;
   /** Throws for a channel without the trait `console`. */
   readonly console: () => HostConsole;
@@ -121,19 +142,25 @@ export interface ChannelDefinition<Settings = unknown> {
   secrets?(settings: Settings): Readonly<Record<string, string>>;
   /** What the operator should think about, in sentences without a full stop, for `doctor`. */
   remarks?(settings: Settings): readonly string[];
-  /** Why there cannot be a chat with this id, as the end of a sentence that begins with it; undefined: there may be one. Left out: always. */
+  /**
+   * Why there cannot be a chat with this id, as the end of a sentence that begins with it; undefined: there may be one.
+   * Left out: always.
+   */
   judgeChat?(id: string): string | undefined;
   /** The same for the id of somebody who writes. */
   judgeSender?(id: string): string | undefined;
-  /** The id as messages carry it, of one that the configuration may write differently; left out: nothing is written differently. */
+  /**
+   * The id as messages carry it, of one that the configuration may write differently; left out: nothing is written
+   * differently.
+   */
   canonicalId?(id: string): string;
   /** The other way round: how people write this id; undefined: as it is. */
   writtenId?(id: string): string | undefined;
   /** Chats that are no group become one when somebody writes there. */
   registersChats?(settings: Settings): boolean;
   /**
-   * Loads what the channel needs, and connects to nothing yet. Resolves with a `Connector` where a connection can be lost:
-   * the host then connects and reconnects it. Called once; the host disposes the result.
+   * Loads what the channel needs, and connects to nothing yet. Resolves with a `Connector` where a connection can be
+   * lost: the host then connects and reconnects it. Called once; the host disposes the result.
    */
   open(settings: Settings, ports: ChannelPorts): Promise<Channel | Connector>;
 }

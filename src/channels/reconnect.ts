@@ -33,7 +33,9 @@ export interface Reconnect {
 
 const jitter = { least: 0.75, most: 1.25 };
 
-/** Counts how connections end and says when to make the next one. A link that opens and dies at once is a failing one. */
+/**
+ * Counts how connections end and says when to make the next one. A link that opens and dies at once is a failing one.
+ */
 export class ReconnectPolicy {
   readonly #limits: ReconnectLimits;
   #failures = 0;

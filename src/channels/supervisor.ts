@@ -40,9 +40,9 @@ export interface SupervisorOptions {
 
 /**
  * Keeps a platform connected: `connecting → open ⇄ degraded → connecting …`, by way of `conflict` where another session
- * uses the account; `logged-out` and `closed` are left by a new start only. One connection at a time: the next one is begun
- * when the last one is closed, and an attempt that was given up has ended. What goes wrong in the platform's code ends its
- * connection and nothing else: neither `start` nor anything after it throws for that.
+ * uses the account; `logged-out` and `closed` are left by a new start only. One connection at a time: the next one is
+ * begun when the last one is closed, and an attempt that was given up has ended. What goes wrong in the platform's code
+ * ends its connection and nothing else: neither `start` nor anything after it throws for that.
  */
 export class SupervisedChannel implements Channel {
   readonly name: string;
@@ -203,7 +203,10 @@ export class SupervisedChannel implements Channel {
     return delayMs;
   }
 
-  /** Makes a connection, stays until it ends, and closes it. Resolves with the reason, rejects with it if there was none. */
+  /**
+   * Makes a connection, stays until it ends, and closes it. Resolves with the reason, rejects with it if there was
+   * none.
+   */
   async #live(): Promise<Error> {
     const over = new AbortController();
     try {

@@ -86,12 +86,17 @@ export function hasTrait(
   return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
 }
 
-/** Why this channel cannot have such a chat, as the end of a sentence that begins with the chat; undefined when it may. */
+/**
+ * Why this channel cannot have such a chat, as the end of a sentence that begins with the chat; undefined when it may.
+ */
 export function chatFault({ channels }: Pick<Adapters, "channels">, channel: string, chat: string): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeChat?.(chat);
 }
 
-/** Why nobody on the channel can have this id, as the end of a sentence that begins with it; undefined when somebody may. */
+/**
+ * Why nobody on the channel can have this id, as the end of a sentence that begins with it; undefined when somebody
+ * may.
+ */
 export function senderFault({ channels }: Pick<Adapters, "channels">, { channel, id }: MemberId): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeSender?.(id);
 }

@@ -26,7 +26,10 @@ export interface WithAddedGroups {
 
 type Base = Pick<LoadedConfig, "config" | "adapters">;
 
-/** Puts what stored groups say themselves beside what config.yaml, which is valid, says of its own: judged by the same schema and the same checks. */
+/**
+ * Puts what stored groups say themselves beside what config.yaml, which is valid, says of its own: judged by the same
+ * schema and the same checks.
+ */
 export function withAddedGroups(
   base: Base,
   stored: readonly StoredGroup[],
@@ -104,7 +107,10 @@ function judge({ config, adapters }: Base, groups: readonly StoredGroup[], varia
   return { config: merged, names: new Set(Object.keys(written)), faults: all };
 }
 
-/** What a stored group of an earlier version says itself: what it has a copy of that is as everybody has it now, it does not say. */
+/**
+ * What a stored group of an earlier version says itself: what it has a copy of that is as everybody has it now, it does
+ * not say.
+ */
 export function withoutCopies(config: Config, settings: StoredGroup["settings"]): StoredGroup["settings"] {
   const { copied, ...said } = settings;
   if (copied !== true) return settings;

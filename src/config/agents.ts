@@ -16,7 +16,10 @@ export function agentNameOf(config: Agents, id: string | undefined = mainAgent):
   return id === mainAgent ? config.assistant.name : (agentOf(config, id)?.name ?? id);
 }
 
-/** The group as it is with this agent, which may be one that it does not have any more: that one's work is still to be ended. */
+/**
+ * The group as it is with this agent, which may be one that it does not have any more: that one's work is still to be
+ * ended.
+ */
 export function groupWithAgent(config: Config, group: Group, agent: string): Group {
   const acting = group.agents && actingAgent(config, group, agent);
   if (agent === (group.agent ?? mainAgent)) return acting ? { ...group, acting } : group;
@@ -25,7 +28,10 @@ export function groupWithAgent(config: Config, group: Group, agent: string): Gro
   return { ...group, agent, model, acting };
 }
 
-/** Beside the first agent, which has the group's folder, each has one of its own: nothing that one of them writes is read by another. */
+/**
+ * Beside the first agent, which has the group's folder, each has one of its own: nothing that one of them writes is
+ * read by another.
+ */
 function actingAgent(config: Agents, { name, agent: first = mainAgent }: Group, agent: string): ActingAgent {
   return { name: agentNameOf(config, agent), folder: agent === first ? undefined : agentFolder(name, agent) };
 }

@@ -25,8 +25,8 @@ export function formatPath(path: readonly PropertyKey[]): string {
 
 /**
  * Says in our words what the schema found; unknown keys come with the known one that is most alike. `input` is what was
- * written, before variables were filled in: their values may be secrets and are never shown. `schema` gives the JSON Schema,
- * which is only asked for when a key is unknown.
+ * written, before variables were filled in: their values may be secrets and are never shown. `schema` gives the JSON
+ * Schema, which is only asked for when a key is unknown.
  */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
@@ -53,7 +53,10 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: () => Js
   return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
 }
 
-/** Of several kinds of value the one that was meant: faults inside of it show that all around them was right, and it knows most of its keys. */
+/**
+ * Of several kinds of value the one that was meant: faults inside of it show that all around them was right, and it
+ * knows most of its keys.
+ */
 function meantBranch(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | undefined {
   if (issue.code !== "invalid_union" || issue.message !== unexplained) return undefined;
   const inside = issue.errors.filter((inner) =>

@@ -13,7 +13,9 @@ import { type Adapters, hasTrait } from "./adapters.ts";
 import { policyInEffect } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";
 
-/** What is configured for the group of this name, which may be one of those that every object has; undefined: nothing. */
+/**
+ * What is configured for the group of this name, which may be one of those that every object has; undefined: nothing.
+ */
 export function entryOf({ groups }: Pick<Config, "groups">, name: string): Config["groups"][string] | undefined {
   return Object.hasOwn(groups, name) ? groups[name] : undefined;
 }
@@ -26,8 +28,8 @@ export function configuredGroups(config: Config, added: ReadonlySet<string> = ne
 }
 
 /**
- * A group that was added at run time, as it is by what it says itself and by the settings for everybody. What it says beyond who is to
- * be answered stands in the configuration: see `withAddedGroups`.
+ * A group that was added at run time, as it is by what it says itself and by the settings for everybody. What it says
+ * beyond who is to be answered stands in the configuration: see `withAddedGroups`.
  */
 export function storedGroup(config: Config, { name, channel, chat, settings }: StoredGroup): Group {
   const trigger = settings["trigger"] === "always" ? "always" : "mention";
@@ -98,8 +100,8 @@ export function toNetwork(
 }
 
 /**
- * Groups that may have written to a folder of the machine that this one has, too. Whether two names lead to the same folder is known
- * only where they are mounted, so all count that have a shared folder which they may write to.
+ * Groups that may have written to a folder of the machine that this one has, too. Whether two names lead to the same
+ * folder is known only where they are mounted, so all count that have a shared folder which they may write to.
  */
 export function writersOfShared({ groups }: Pick<Config, "groups">, name: string): readonly string[] {
   const own = entryOf({ groups }, name);
@@ -166,7 +168,10 @@ export function skillsOf(config: Config, name: string): SkillChoice {
   return entryOf(config, name)?.skills ?? config.skills;
 }
 
-/** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */
+/**
+ * How often this group's agent may be set to work. Where only the operator talks there are no other programs than the
+ * operator's own.
+ */
 export function paceLimits(
   loaded: { readonly config: Config; readonly adapters: Adapters },
   { name, channel }: Pick<Group, "name" | "channel">,
@@ -180,7 +185,10 @@ export function paceLimits(
   };
 }
 
-/** Which other sessions those of the group may see; undefined: they are offered nothing of the kind. Only main groups see other groups. */
+/**
+ * Which other sessions those of the group may see; undefined: they are offered nothing of the kind. Only main groups
+ * see other groups.
+ */
 export function sessionVisibilityOf(
   { sessions: { visibility } }: Pick<Config, "sessions">,
   { main }: Pick<Group, "main">,
@@ -206,8 +214,8 @@ export function catchUpMinutes(config: Config, name: string): number {
 }
 
 /**
- * What a group is shown while its agent works. `isAsked`: it says so itself; a channel that can show it only by a message of its own does
- * so only then.
+ * What a group is shown while its agent works. `isAsked`: it says so itself; a channel that can show it only by a
+ * message of its own does so only then.
  */
 export function progressOf(
   config: Config,

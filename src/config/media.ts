@@ -7,8 +7,8 @@ import type { Config } from "./schema/config.ts";
 import { speechDefaults } from "./schema/media.ts";
 
 /**
- * What hears voice messages, with where to: what a provider is for is looked up; the local model lies in `localFolder`. The configuration was
- * checked: there is such a provider. Throws AppError `config_invalid` otherwise.
+ * What hears voice messages, with where to: what a provider is for is looked up; the local model lies in `localFolder`.
+ * The configuration was checked: there is such a provider. Throws AppError `config_invalid` otherwise.
  */
 export function transcriberPlace(
   { media, models }: Pick<Config, "media" | "models">,
@@ -23,7 +23,10 @@ export function transcriberPlace(
   throw new AppError("config_invalid", `media.transcription.provider: ${provider} transcribes nothing.`);
 }
 
-/** What says the words of agents aloud, with where it is. The configuration was checked. Throws AppError `config_invalid` otherwise. */
+/**
+ * What says the words of agents aloud, with where it is. The configuration was checked. Throws AppError
+ * `config_invalid` otherwise.
+ */
 export function speechPlace(
   { media: { speech }, models }: Pick<Config, "media" | "models">,
   adapters: Pick<Adapters, "providers">,

@@ -4,8 +4,8 @@ import type { Adapters } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
 /**
- * How memories are embedded, with where to: what a provider is for is looked up; the local model lies in `localFolder`. The configuration was
- * checked: there is such a provider. Throws AppError `config_invalid` otherwise.
+ * How memories are embedded, with where to: what a provider is for is looked up; the local model lies in `localFolder`.
+ * The configuration was checked: there is such a provider. Throws AppError `config_invalid` otherwise.
  */
 export function embedderPlace(
   { memory, models }: Pick<Config, "memory" | "models">,

@@ -14,10 +14,10 @@ const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly O
 };
 
 /**
- * The rules for this group in the order in which they count: its own rules, those for everybody, then names of tools, its own
- * before those for everybody; last what holds for all others, by the group's `default` or `preset`, or else by those for everybody.
- * A group that is not in `config.yaml` has those for everybody alone. Before all of them comes what the agent may not: `agent` is its id
- * where it is not the one that the group has now.
+ * The rules for this group in the order in which they count: its own rules, those for everybody, then names of tools,
+ * its own before those for everybody; last what holds for all others, by the group's `default` or `preset`, or else by
+ * those for everybody. A group that is not in `config.yaml` has those for everybody alone. Before all of them comes
+ * what the agent may not: `agent` is its id where it is not the one that the group has now.
  */
 export function policyOf(
   config: Pick<Config, "policy" | "groups" | "agents">,
@@ -40,7 +40,10 @@ export function policyOf(
   };
 }
 
-/** The rules that come before all others: a list of tools is the end of it, and an agent that is not configured may use none. */
+/**
+ * The rules that come before all others: a list of tools is the end of it, and an agent that is not configured may use
+ * none.
+ */
 function rulesOfAgent(config: Pick<Config, "agents">, id: string | undefined = mainAgent): readonly Rule[] {
   const agent = agentOf(config, id);
   if (!agent) return id === mainAgent ? [] : [{ name: `agents: there is no ${id} any more`, action: "deny" }];

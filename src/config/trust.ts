@@ -34,8 +34,9 @@ export function writeFault(path: string, found: Stats): Fault | undefined {
 }
 
 /**
- * The same for a real folder, which must be our own, and for all folders above it: whoever may rename one of those can put
- * another in its place. There, a sticky folder such as /tmp is fine, and so is one that only our own group can write to.
+ * The same for a real folder, which must be our own, and for all folders above it: whoever may rename one of those can
+ * put another in its place. There, a sticky folder such as /tmp is fine, and so is one that only our own group can
+ * write to.
  */
 export async function folderFault(path: string, options: { parents: boolean }): Promise<Fault | undefined> {
   const found = await stat(path);

@@ -73,9 +73,10 @@ type Progress = "done" | "waits" | "again";
 
 /**
  * Takes one message through its states: `queued → sending → accepted → delivered`. One that was refused goes back to
- * `queued` for the next attempt and ends `dead` after the last, at once when the refusal is final or its lifetime is over.
- * One that the platform may have taken is `uncertain`: the platform is asked, where it can be asked; then it is sent again
- * if it is not there, or if sending it twice does no harm; otherwise it stays `uncertain` for the operator to decide.
+ * `queued` for the next attempt and ends `dead` after the last, at once when the refusal is final or its lifetime is
+ * over. One that the platform may have taken is `uncertain`: the platform is asked, where it can be asked; then it is
+ * sent again if it is not there, or if sending it twice does no harm; otherwise it stays `uncertain` for the operator
+ * to decide.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;

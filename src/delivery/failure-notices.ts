@@ -22,8 +22,8 @@ interface FailureNoticesOptions {
 }
 
 /**
- * Tells the operator in a main group why turns of other groups fail: once an hour for each failure of a group, and for a
- * model that cannot be reached once for all groups that use it. False where there is no main group.
+ * Tells the operator in a main group why turns of other groups fail: once an hour for each failure of a group, and for
+ * a model that cannot be reached once for all groups that use it. False where there is no main group.
  */
 export function createFailureNotices({ tell, groups, clock }: FailureNoticesOptions): (failed: FailedTurn) => boolean {
   const toldAt = new Map<string, number>();

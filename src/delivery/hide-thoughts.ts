@@ -1,7 +1,7 @@
 /**
- * The agent's answer as people see it: without `<internal>…</internal>`, which it uses to think aloud, and without blanks
- * around it. An `<internal>` that is never closed hides all that follows: better too little in the chat than a thought.
- * Empty when nothing is left to be sent.
+ * The agent's answer as people see it: without `<internal>…</internal>`, which it uses to think aloud, and without
+ * blanks around it. An `<internal>` that is never closed hides all that follows: better too little in the chat than a
+ * thought. Empty when nothing is left to be sent.
  */
 export function hideThoughts(text: string): string {
   let depth = 0;

@@ -96,7 +96,10 @@ export class Outbox implements AsyncDisposable {
     void confirming.then(() => this.#confirming.delete(confirming));
   }
 
-  /** Puts given up and uncertain messages back in line, as new. Returns those that were. Throws `conflict` for one that is on its way. */
+  /**
+   * Puts given up and uncertain messages back in line, as new. Returns those that were. Throws `conflict` for one that
+   * is on its way.
+   */
   async retry(seqs: readonly number[]): Promise<number[]> {
     const busy = seqs.find((seq) => this.#held.has(seq));
     if (busy !== undefined) throw new AppError("conflict", `Message ${busy} is on its way; it needs no retry.`);

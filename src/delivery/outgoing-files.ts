@@ -61,9 +61,9 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
 };
 
 /**
- * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as often
- * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is not a file is opened.
- * A copy is named by its content and removed when no message needs it any more.
+ * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as
+ * often as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is not a
+ * file is opened. A copy is named by its content and removed when no message needs it any more.
  */
 export class OutgoingFiles implements AsyncDisposable {
   readonly #options: OutgoingFilesOptions;
@@ -85,7 +85,10 @@ export class OutgoingFiles implements AsyncDisposable {
     return files;
   }
 
-  /** Copies a file of an agent's folder, given by its path in the container. Throws `bad_input` with what is wrong, for the model. */
+  /**
+   * Copies a file of an agent's folder, given by its path in the container. Throws `bad_input` with what is wrong, for
+   * the model.
+   */
   async keep(folder: string, path: string): Promise<OutgoingFile> {
     const copy = (temporary: string, maxBytes: number): Promise<Written> =>
       this.#copy(folder, path, { temporary, maxBytes });
@@ -128,7 +131,10 @@ export class OutgoingFiles implements AsyncDisposable {
     });
   }
 
-  /** Under the name of its content, which it gets when it is there as a whole. Throws `too_large` where there is no room. */
+  /**
+   * Under the name of its content, which it gets when it is there as a whole. Throws `too_large` where there is no
+   * room.
+   */
   async #keptAs(
     group: string,
     write: (temporary: string, maxBytes: number) => Promise<Written>,

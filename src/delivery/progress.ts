@@ -51,8 +51,9 @@ interface Watched {
 }
 
 /**
- * Shows people that their message was seen and, when a turn takes long, what it is doing and since when. All of it passes: what cannot be
- * shown is skipped and forgotten, none of it answers a message, and nobody waits for it. No timer runs while no turn does.
+ * Shows people that their message was seen and, when a turn takes long, what it is doing and since when. All of it
+ * passes: what cannot be shown is skipped and forgotten, none of it answers a message, and nobody waits for it. No
+ * timer runs while no turn does.
  */
 export class Progress implements Disposable {
   readonly #options: ProgressOptions;

@@ -14,8 +14,9 @@ interface QuoteOptions {
 export type QuoteOf = (message: OutgoingMessage) => Promise<OutgoingQuote | undefined>;
 
 /**
- * A message quotes the last one that it answers where others have come in between; directly behind that one everybody sees what it
- * answers. It is decided when it is sent. What is quoted was said to the agent in the same chat of the same group, and is still kept.
+ * A message quotes the last one that it answers where others have come in between; directly behind that one everybody
+ * sees what it answers. It is decided when it is sent. What is quoted was said to the agent in the same chat of the
+ * same group, and is still kept.
  */
 export function createQuotes({ messages, canQuote }: QuoteOptions): QuoteOf {
   return async (message) => {

@@ -13,9 +13,9 @@ export const redactionMark = "[redacted]";
 const maxGap = 16;
 
 /**
- * Makes a function that takes known secrets out of what goes to a chat: as they are, in JSON, HTML, a URL, base64, base32 or
- * hexadecimal, in upper case, backwards, and spread out. Who wants to smuggle a value that it knows finds another form; this is for
- * accidents, and an alarm. How long it takes does not tell how near a text comes to a secret.
+ * Makes a function that takes known secrets out of what goes to a chat: as they are, in JSON, HTML, a URL, base64,
+ * base32 or hexadecimal, in upper case, backwards, and spread out. Who wants to smuggle a value that it knows finds
+ * another form; this is for accidents, and an alarm. How long it takes does not tell how near a text comes to a secret.
  */
 export function createReplyRedaction(secrets: readonly string[]): (text: string) => Redacted {
   const finder = new SecretFinder(secrets, maxGap);

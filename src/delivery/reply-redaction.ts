@@ -38,8 +38,9 @@ export interface ReplyFormats {
   /** The same for words of the host's own, such as why a turn failed. */
   readonly formatNotice: (text: string, scope: Scope) => string;
   /**
-   * As much of an answer that is being written as a chat may see: always without so much of its end that no secret can have begun there as it is, or in another writing.
-   * That does not depend on what stands there, so nobody can feel how near it comes to one.
+   * As much of an answer that is being written as a chat may see: always without so much of its end that no secret can
+   * have begun there as it is, or in another writing. That does not depend on what stands there, so nobody can feel how
+   * near it comes to one.
    */
   readonly beginningOf: (text: string, group: string) => string;
   /** The same for an answer, and for what a tool prints, while they come, for those who operate the host. */
@@ -63,10 +64,10 @@ interface RedactionOptions {
 }
 
 /**
- * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
- * nobody guesses. What looks like the gateway's token or another group's secret stays: no container can know one, so it is a
- * guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the alarm is where
- * members do not see it. In the host's own words nothing is left.
+ * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys,
+ * which nobody guesses. What looks like the gateway's token or another group's secret stays: no container can know one,
+ * so it is a guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the
+ * alarm is where members do not see it. In the host's own words nothing is left.
  */
 export function createReplyFormats(options: RedactionOptions): ReplyFormats {
   let all = allRules(options.secrets());

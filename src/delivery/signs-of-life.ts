@@ -23,9 +23,9 @@ interface Waiting {
 }
 
 /**
- * Tells people who wait for long that they are not forgotten: `queued` or `working` after 3 s, again every 10 s and when it
- * changes, `idle` at the end. It is told what groups do and never holds them up: a sign that cannot be shown is skipped, and
- * while one is being shown the group gets no other. No timer runs while nobody waits.
+ * Tells people who wait for long that they are not forgotten: `queued` or `working` after 3 s, again every 10 s and
+ * when it changes, `idle` at the end. It is told what groups do and never holds them up: a sign that cannot be shown is
+ * skipped, and while one is being shown the group gets no other. No timer runs while nobody waits.
  */
 export class SignsOfLife implements Disposable {
   readonly #options: SignsOfLifeOptions;

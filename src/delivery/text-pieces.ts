@@ -9,14 +9,20 @@ export interface TextPieces {
   end(): string;
 }
 
-/** The agent's answer as its reader will get it: without thoughts, without the blanks around it, without secrets, and nothing of one that says nothing. */
+/**
+ * The agent's answer as its reader will get it: without thoughts, without the blanks around it, without secrets, and
+ * nothing of one that says nothing.
+ */
 export function answerPieces(secrets: SecretPatterns): TextPieces {
   const withoutSecrets = new SecretStream(secrets, { replacement: redactionMark, leastHeld: 1 });
   const stages = [new WithoutThoughts(), new WithoutBlanks(), new WithoutSilence()];
   return inOrder([...stages, withoutSecrets, new WholeCharacters()]);
 }
 
-/** A program may print nothing more for long: the end of its last line is not held for a few letters, which tell nothing of a secret. */
+/**
+ * A program may print nothing more for long: the end of its last line is not held for a few letters, which tell nothing
+ * of a secret.
+ */
 const leastOfOutput = 5;
 
 /** What a tool prints, without secrets. */

@@ -7,8 +7,8 @@ import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.
 import type { AppContext } from "./context.ts";
 
 /**
- * The group as it is with the agent of this id. One that the group has no more ends its work where it began it: in a folder of its own, if
- * it has one.
+ * The group as it is with the agent of this id. One that the group has no more ends its work where it began it: in a
+ * folder of its own, if it has one.
  */
 export function asAgent({ live, home }: Pick<AppContext, "live" | "home">, group: Group, agent: string): Group {
   const known = groupWithAgent(live.current, group, agent);

@@ -22,7 +22,10 @@ export interface Groups {
   readonly unusable: Set<string>;
 }
 
-/** Puts what stored groups say beside what config.yaml says. Returns those that say what cannot be used with it: they are not served. */
+/**
+ * Puts what stored groups say beside what config.yaml says. Returns those that say what cannot be used with it: they
+ * are not served.
+ */
 async function addStoredGroups(
   { live, store, adapters, environment, redaction, logger }: Omit<AppContext, "metrics">,
   folders: GroupFolders,
@@ -47,7 +50,10 @@ async function addStoredGroups(
   return new Set(refused.keys());
 }
 
-/** Makes the folders of the configured groups. What config.yaml says of a folder that was another chat's holds, and is told. */
+/**
+ * Makes the folders of the configured groups. What config.yaml says of a folder that was another chat's holds, and is
+ * told.
+ */
 export async function openGroups(context: Omit<AppContext, "metrics">): Promise<Groups> {
   const { config, store, logger } = context;
   const folders = openFolders(context);

@@ -81,8 +81,8 @@ export interface Host extends AsyncDisposable {
   /** Reads the files of the configuration again. Never rejects. */
   reload(): Promise<void>;
   /**
-   * Takes nothing more in, lets running turns end until the signal aborts, ends the containers and closes everything, last the
-   * store. Turns that are not done by then go on at the next start.
+   * Takes nothing more in, lets running turns end until the signal aborts, ends the containers and closes everything,
+   * last the store. Turns that are not done by then go on at the next start.
    */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -90,10 +90,10 @@ export interface Host extends AsyncDisposable {
 const outboxDrainMs = 5_000;
 
 /**
- * Builds every part in order, each from those before it, and owns them on one stack: a failure on the way undoes what was
- * built, and disposal goes backwards. The way in comes first, so that a port or a channel which cannot be had ends the start
- * before anything else has begun; it lets nothing in before everything is there, and ends first. The signal ends a start in
- * the middle.
+ * Builds every part in order, each from those before it, and owns them on one stack: a failure on the way undoes what
+ * was built, and disposal goes backwards. The way in comes first, so that a port or a channel which cannot be had ends
+ * the start before anything else has begun; it lets nothing in before everything is there, and ends first. The signal
+ * ends a start in the middle.
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
@@ -206,7 +206,10 @@ interface Served {
   webhooks?: WebhookIntake | undefined;
   heartbeats?: Heartbeats | undefined;
   operations?: OperationNeeds | undefined;
-  /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
+  /**
+   * Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked
+   * for later.
+   */
   work?: WorkQueue | undefined;
 }
 

@@ -29,8 +29,8 @@ type Found = Readonly<Record<string, Facts>>;
 const looks = new Map<string, Promise<void>>();
 
 /**
- * Puts on record what was installed or removed since the host looked last: also what the operator did while no host ran, which nobody else
- * could tell. Never rejects. Killed before it has noted what it told, it tells that again.
+ * Puts on record what was installed or removed since the host looked last: also what the operator did while no host
+ * ran, which nobody else could tell. Never rejects. Killed before it has noted what it told, it tells that again.
  */
 export function noteInstalled(context: Context): Promise<void> {
   const { root } = context.home.paths;

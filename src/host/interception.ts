@@ -10,8 +10,8 @@ import type { Store } from "../stores/contract/store.ts";
 export type AppendToAudit = (entry: AuditEntry) => Promise<void>;
 
 /**
- * What the host acts through, as a program that embeds it wants to have it: a test puts itself between, to see what happens
- * when a call fails or is the last one. Nothing in the configuration or the environment leads here.
+ * What the host acts through, as a program that embeds it wants to have it: a test puts itself between, to see what
+ * happens when a call fails or is the last one. Nothing in the configuration or the environment leads here.
  */
 export interface Interception {
   store(store: Store): Store;

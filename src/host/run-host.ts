@@ -22,7 +22,10 @@ import { adaptersWith, openInstalledPlugins } from "./plugins/installed-plugins.
 import { lockHome } from "../stores/catalog.ts";
 
 export interface RunOptions {
-  /** Talk to the agents through the streams of this process: with a prompt for a person, otherwise one message per line until the input ends. */
+  /**
+   * Talk to the agents through the streams of this process: with a prompt for a person, otherwise one message per line
+   * until the input ends.
+   */
   readonly console: boolean;
   /** Replies as JSON lines. */
   readonly json: boolean;
@@ -38,8 +41,8 @@ export interface RunOptions {
 const drainMs = 10_000;
 
 /**
- * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with the exit
- * code: 0, or that of the signal when nobody asked for this end.
+ * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with
+ * the exit code: 0, or that of the signal when nobody asked for this end.
  */
 export async function run(options: RunOptions): Promise<number> {
   let running: Host | undefined;

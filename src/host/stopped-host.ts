@@ -68,7 +68,9 @@ function unusable(file: string): never {
   });
 }
 
-/** A configuration that cannot be used, for want of a variable say, hides what groups are like, but not which there are. */
+/**
+ * A configuration that cannot be used, for want of a variable say, hides what groups are like, but not which there are.
+ */
 async function readGroups(
   store: StoreReader,
   file: string,

@@ -4,8 +4,8 @@ const nameChars = 256;
 const quoteChars = 4_096;
 
 /**
- * The message without what no program handles well: NUL is removed, a half of a surrogate pair becomes U+FFFD, names and
- * quoted texts are cut. The text itself is never cut.
+ * The message without what no program handles well: NUL is removed, a half of a surrogate pair becomes U+FFFD, names
+ * and quoted texts are cut. The text itself is never cut.
  */
 export function cleanMessage(message: IncomingMessage): IncomingMessage {
   const { sender, quote, thread } = message;

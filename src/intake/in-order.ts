@@ -1,4 +1,7 @@
-/** Runs functions of the same key one after another, in the order of the calls; those of other keys do not wait for them. */
+/**
+ * Runs functions of the same key one after another, in the order of the calls; those of other keys do not wait for
+ * them.
+ */
 export type InOrder = <T>(key: string, run: () => Promise<T>) => Promise<T>;
 
 export function createInOrder(): InOrder {

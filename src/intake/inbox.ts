@@ -22,7 +22,10 @@ export interface InboxOptions {
   /** Of the host alone, on the file system of the groups' folders; what is left in it is removed at the start. */
   readonly temporaryFolder: string;
   readonly maxBytes: number;
-  /** The folders of agents that the group has beside its first one, made if they are missing: each gets a copy of its own. */
+  /**
+   * The folders of agents that the group has beside its first one, made if they are missing: each gets a copy of its
+   * own.
+   */
   readonly otherFolders?: ((group: string) => Promise<readonly string[]>) | undefined;
   /** Bytes that the folders of the group's agents may still take together. */
   readonly roomFor: (group: string) => Promise<number>;
@@ -43,9 +46,9 @@ const reasonChars = 200;
 const namesTried = 100;
 
 /**
- * Brings the files of members into the folders of their groups, `/workspace/group/inbox` there, under names of ours. The
- * agent owns that folder and may have put anything in our way: a content is complete in a folder of the host's before it
- * gets its name there, no link is followed, and nothing is replaced.
+ * Brings the files of members into the folders of their groups, `/workspace/group/inbox` there, under names of ours.
+ * The agent owns that folder and may have put anything in our way: a content is complete in a folder of the host's
+ * before it gets its name there, no link is followed, and nothing is replaced.
  */
 export class Inbox implements Disposable {
   readonly #options: InboxOptions;
@@ -66,9 +69,9 @@ export class Inbox implements Disposable {
   }
 
   /**
-   * What became of each, in order; what cannot be had says why, as do those for which nothing is left of `roomBytes`, what
-   * members may send today. Rejects only with what is over some time, a full disk or
-   * the end of the host: then the message is not to be taken yet.
+   * What became of each, in order; what cannot be had says why, as do those for which nothing is left of `roomBytes`,
+   * what members may send today. Rejects only with what is over some time, a full disk or the end of the host: then the
+   * message is not to be taken yet.
    */
   async fetchAll(
     group: string,
@@ -154,7 +157,10 @@ export class Inbox implements Disposable {
     throw new AppError("conflict", "the names in the inbox are all taken");
   }
 
-  /** Under the same name, and never the same file: what one agent makes of it is no other's. Where an agent has put something in the way, it stays. */
+  /**
+   * Under the same name, and never the same file: what one agent makes of it is no other's. Where an agent has put
+   * something in the way, it stays.
+   */
   async #copyTo(others: readonly string[], content: string, path: string): Promise<void> {
     for (const other of others) {
       await using folder = await this.#openGroup(other);

@@ -56,9 +56,15 @@ export interface RouterOptions {
     | undefined;
   /** Is what is said in recordings known once they are fetched? */
   readonly hears?: (() => boolean) | undefined;
-  /** Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
+  /**
+   * Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more
+   * of the kind may follow. Must not throw.
+   */
   readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
-  /** This message will be answered if it is not one that was stored before; it is being stored meanwhile. Must not throw. */
+  /**
+   * This message will be answered if it is not one that was stored before; it is being stored meanwhile. Must not
+   * throw.
+   */
   readonly coming?:
     | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
     | undefined;

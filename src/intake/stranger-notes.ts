@@ -7,8 +7,8 @@ import type { Store } from "../stores/contract/store.ts";
 const notesPerDay = 20_000;
 
 /**
- * Notes that somebody spoke in a chat that is no group, for the operator's list of chats. Whoever can make up chats could fill
- * the store with them, so beyond so many a day (UTC) nothing is noted.
+ * Notes that somebody spoke in a chat that is no group, for the operator's list of chats. Whoever can make up chats
+ * could fill the store with them, so beyond so many a day (UTC) nothing is noted.
  */
 export class StrangerNotes {
   readonly #chats: Pick<Store["chats"], "seen">;

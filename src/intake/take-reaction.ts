@@ -24,7 +24,10 @@ export interface TakeReactionOptions {
 
 const nothing: Receipt = { outcome: "stored", duplicate: false };
 
-/** Sees that nothing comes of reactions in chats that are no group, or of people who are not heard. Nothing of them is kept here. */
+/**
+ * Sees that nothing comes of reactions in chats that are no group, or of people who are not heard. Nothing of them is
+ * kept here.
+ */
 export function createTakeReaction(options: TakeReactionOptions): TakeReaction {
   return async (reaction) => {
     const intake = options.intake();

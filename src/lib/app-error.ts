@@ -71,7 +71,10 @@ export class AppError extends Error {
 
 const passingSystemErrors: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"]);
 
-/** Is this the trouble of a machine that may mend itself (a full disk, a store that somebody holds), or was it caused by one? */
+/**
+ * Is this the trouble of a machine that may mend itself (a full disk, a store that somebody holds), or was it caused by
+ * one?
+ */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AppError && error.passing) return true;

@@ -1,4 +1,7 @@
-/** JSON of a value in which the order of keys is no difference: equal values have equal texts. A value that JSON cannot hold is `null`. */
+/**
+ * JSON of a value in which the order of keys is no difference: equal values have equal texts. A value that JSON cannot
+ * hold is `null`.
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value ?? null));
 }

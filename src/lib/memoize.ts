@@ -1,4 +1,6 @@
-/** A function that does its work once: callers share the attempt that is under way, and one that failed is made again. */
+/**
+ * A function that does its work once: callers share the attempt that is under way, and one that failed is made again.
+ */
 export function memoize<Value>(attempt: () => Promise<Value>): () => Promise<Value> {
   let current: Promise<Value> | undefined;
   return () => {

@@ -8,7 +8,10 @@ import { openai } from "./openai/definition.ts";
 import { openAiPresets } from "./openai/presets.ts";
 import type { Provider } from "./provider.ts";
 
-/** Every kind of provider that comes with crabpot; in this order a key in the environment decides which one a first start uses. */
+/**
+ * Every kind of provider that comes with crabpot; in this order a key in the environment decides which one a first
+ * start uses.
+ */
 export const providerDefinitions: readonly ProviderDefinition[] = [offline, anthropic, openai, ...openAiPresets];
 
 type OpenOptions = Partial<Omit<ProviderPorts, "name">> & {
@@ -16,7 +19,10 @@ type OpenOptions = Partial<Omit<ProviderPorts, "name">> & {
   readonly definitions?: readonly ProviderDefinition[];
 };
 
-/** Opens a provider of the configuration; its code and its vendor's SDK are loaded only then. Throws `config_invalid` for an unknown kind. */
+/**
+ * Opens a provider of the configuration; its code and its vendor's SDK are loaded only then. Throws `config_invalid`
+ * for an unknown kind.
+ */
 export async function openProvider(
   name: string,
   settings: ProviderSettings,

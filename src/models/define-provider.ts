@@ -38,13 +38,19 @@ export interface ProviderDefinition<Settings = unknown> {
   readonly environment?: EnvironmentUse | undefined;
   /** Where it is, for those that have `/embeddings` and `/audio` as OpenAI does, or some of them. */
   server?(settings: Settings): { readonly baseUrl: string; readonly apiKey: string };
-  /** Every home has this provider under the name of its kind, with the settings that `{}` gives; this model answers until another is set. */
+  /**
+   * Every home has this provider under the name of its kind, with the settings that `{}` gives; this model answers
+   * until another is set.
+   */
   readonly defaultModel?: string | undefined;
   /** Loads what the provider needs. Called once, when it is first needed; whoever called it disposes the result. */
   open(settings: Settings, ports: ProviderPorts): Promise<Provider>;
 }
 
-/** Describes a kind of model provider, so that it can be configured. Its module should load quickly: `open` imports the rest. */
+/**
+ * Describes a kind of model provider, so that it can be configured. Its module should load quickly: `open` imports the
+ * rest.
+ */
 export function defineProvider<Config extends z.ZodObject>(
   definition: Omit<ProviderDefinition<z.output<Config>>, "config"> & { readonly config: Config },
 ): ProviderDefinition<z.output<Config>> {

@@ -52,12 +52,15 @@ export interface ModelCall {
 
 export interface ModelCalls {
   /**
-   * Asks the models of the route, in order, until one answers. Rejects with the signal's reason when aborted, otherwise with
-   * AppError: `budget_exhausted`; `context_too_large` when no model of the route has room for the prompt;
+   * Asks the models of the route, in order, until one answers. Rejects with the signal's reason when aborted, otherwise
+   * with AppError: `budget_exhausted`; `context_too_large` when no model of the route has room for the prompt;
    * `model_unavailable`, which lists what was tried.
    */
   complete(call: ModelCall): Promise<ModelAnswer>;
-  /** How many tokens, as we estimate them, a prompt may have so that each model of the route has room for it and for its answer, of `mostTokens` at most. */
+  /**
+   * How many tokens, as we estimate them, a prompt may have so that each model of the route has room for it and for its
+   * answer, of `mostTokens` at most.
+   */
   promptTokens(route: string | undefined, mostTokens?: number): number;
   /** The smallest window of the models of the route, as far as it is known. */
   windowTokens(route: string | undefined): number;

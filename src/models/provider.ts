@@ -11,7 +11,9 @@ export interface ProviderRequest {
   /** Left out: as the vendor has it. */
   readonly thinking?: Effort | undefined;
   readonly temperature?: number | undefined;
-  /** The bytes of images to show, by the SHA-256 that parts refer to them by. What is not among them is told in words. */
+  /**
+   * The bytes of images to show, by the SHA-256 that parts refer to them by. What is not among them is told in words.
+   */
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -19,15 +21,15 @@ export interface ProviderRequest {
 export type OnDelta = (text: string) => void;
 
 /**
- * Told what the call has cost: counted by the vendor where it says so, otherwise estimated. At least once before a call ends,
- * in whatever way, in which anything was received; never in one that the vendor refused. Must not throw.
+ * Told what the call has cost: counted by the vendor where it says so, otherwise estimated. At least once before a call
+ * ends, in whatever way, in which anything was received; never in one that the vendor refused. Must not throw.
  */
 export type OnUsage = (usage: ModelUsage) => void;
 
 /**
- * Why a call failed, in the terms that the calls act on.
- * `rate-limited` and `overloaded`: try again, after `retryAfterMs` if the vendor said so. `unavailable`: connection, time-out,
- * 5xx, malformed or cut answer. `auth`: the key is refused. `invalid`: the request is refused as such. `too-long`: it does not fit.
+ * Why a call failed, in the terms that the calls act on. `rate-limited` and `overloaded`: try again, after
+ * `retryAfterMs` if the vendor said so. `unavailable`: connection, time-out, 5xx, malformed or cut answer. `auth`: the
+ * key is refused. `invalid`: the request is refused as such. `too-long`: it does not fit.
  */
 export type ProviderFailure = "rate-limited" | "overloaded" | "unavailable" | "auth" | "invalid" | "too-long";
 
@@ -51,10 +53,10 @@ export class ProviderError extends Error {
 }
 
 /**
- * A vendor. `complete` makes exactly one attempt (no retries of its own), streams, and resolves with a whole answer: tool
- * inputs are parsed JSON objects, and an answer with an unparsable one is malformed as a whole. A stream that is silent for
- * too long is ended. Rejects with ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a
- * log or an answer.
+ * A vendor. `complete` makes exactly one attempt (no retries of its own), streams, and resolves with a whole answer:
+ * tool inputs are parsed JSON objects, and an answer with an unparsable one is malformed as a whole. A stream that is
+ * silent for too long is ended. Rejects with ProviderError, or with the signal's reason when aborted. Never puts a key
+ * into an error, a log or an answer.
  */
 export interface Provider extends AsyncDisposable {
   readonly name: string;

@@ -33,7 +33,9 @@ export interface SoundCall {
 
 /** What is put aside for a call. */
 export interface PaidSound {
-  /** The call is over. `seconds`: how long is what was said or heard; undefined: nobody knows, so it is paid in full. */
+  /**
+   * The call is over. `seconds`: how long is what was said or heard; undefined: nobody knows, so it is paid in full.
+   */
   settle(seconds: number | undefined): Promise<void>;
   /** Nothing came of the call, and nothing is paid for it. */
   giveBack(): Promise<void>;
@@ -48,8 +50,8 @@ export class SoundCalls {
   }
 
   /**
-   * Puts aside what the call costs at most, before it is made. A host that dies before it is settled has spent it. Throws AppError: `budget_exhausted`;
-   * `model_unavailable` where there is a limit in money and no price.
+   * Puts aside what the call costs at most, before it is made. A host that dies before it is settled has spent it.
+   * Throws AppError: `budget_exhausted`; `model_unavailable` where there is a limit in money and no price.
    */
   async reserve({ group, groupBudget, turn, model, most }: SoundCall): Promise<PaidSound> {
     const { settings, usage, now, logger, publish } = this.#options;

@@ -40,7 +40,10 @@ interface Common<Input extends z.ZodType, Output extends z.ZodType> {
   readonly record?: ((input: z.output<Input>) => Recordable) | undefined;
 }
 
-/** An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the host that it works with. */
+/**
+ * An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the
+ * host that it works with.
+ */
 export interface Operation<
   Needs = never,
   Input extends z.ZodType = z.ZodType,

@@ -23,9 +23,9 @@ export interface Caller extends OperationCall {
 }
 
 /**
- * The one way to an operation: checks the scope, then the parameters, puts a change on record before it is made and after it
- * has ended, and makes it. Rejects with AppError `unauthorized`, with InputError, and as the operation does; what cannot be put
- * on record is not done. Resolves with the answer, or with the pieces of a stream.
+ * The one way to an operation: checks the scope, then the parameters, puts a change on record before it is made and
+ * after it has ended, and makes it. Rejects with AppError `unauthorized`, with InputError, and as the operation does;
+ * what cannot be put on record is not done. Resolves with the answer, or with the pieces of a stream.
  */
 export async function invoke(
   operation: AnyOperation,

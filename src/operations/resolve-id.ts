@@ -13,8 +13,8 @@ export interface IdSource {
 }
 
 /**
- * The id that an operator means: the one given, or the only one that begins with it. Throws `not_found` when there is none, and
- * `bad_input` with the candidates when there are several.
+ * The id that an operator means: the one given, or the only one that begins with it. Throws `not_found` when there is
+ * none, and `bad_input` with the candidates when there are several.
  */
 export async function resolveId(given: string, { what, list, beginningWith }: IdSource): Promise<string> {
   const found = await beginningWith(given, namedCandidates + 1);

@@ -25,7 +25,10 @@ const oldPrefix = ".old-";
 /** What a command that was killed has fetched is in nobody's way for so long. */
 const fetchedMs = 60 * 60 * 1000;
 
-/** Puts in its place what the lock file says is installed, and removes what is left of anything else. The caller holds the lock. */
+/**
+ * Puts in its place what the lock file says is installed, and removes what is left of anything else. The caller holds
+ * the lock.
+ */
 export async function finishInstalling({ installed, lock }: PluginPlaces): Promise<void> {
   if (!existsSync(installed)) return;
   const incoming = join(installed, incomingFolder);

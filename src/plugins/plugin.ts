@@ -1,4 +1,6 @@
-/** What code from outside uses of crabpot (`import … from "crabpot/plugin"`), and all of it: everything else may change. */
+/**
+ * What code from outside uses of crabpot (`import … from "crabpot/plugin"`), and all of it: everything else may change.
+ */
 export * as z from "zod";
 
 export { ConnectionEnd, SendError } from "../channels/channel.ts";

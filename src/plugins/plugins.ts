@@ -79,7 +79,10 @@ export class Plugins implements AsyncDisposable {
     for (const [name, entry] of Object.entries(lock.plugins)) this.#add(name, entry, options);
   }
 
-  /** Looks whether the files of each are those that were installed; what was not finished is. One that has changed is refused. */
+  /**
+   * Looks whether the files of each are those that were installed; what was not finished is. One that has changed is
+   * refused.
+   */
   async verify(): Promise<void> {
     await finishWhatWasLeft(this.#places);
     await Promise.all(this.#running.map((plugin) => plugin.verify()));

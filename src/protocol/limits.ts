@@ -1,4 +1,6 @@
-/** Caps that both sides keep. The host enforces them against the agent; the agent keeps them so as not to be refused. */
+/**
+ * Caps that both sides keep. The host enforces them against the agent; the agent keeps them so as not to be refused.
+ */
 export const limits = {
   /** Bytes of one message file. */
   messageBytes: 1024 * 1024,

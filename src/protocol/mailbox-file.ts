@@ -74,8 +74,8 @@ export function decodeMessage<Message extends { readonly id: number }>(
 
 /**
  * Makes a message appear: whole or not at all, readable by the other side's uid whatever the umask. Not synced to disk,
- * because neither side outlives the machine's boot. At once, not by the thread pool: five short calls of the kernel, which
- * would each wait for a thread.
+ * because neither side outlives the machine's boot. At once, not by the thread pool: five short calls of the kernel,
+ * which would each wait for a thread.
  */
 export function writeMessageFile(folder: string, id: number, text: string): void {
   const name = messageFileName(id);

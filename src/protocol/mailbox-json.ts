@@ -4,7 +4,9 @@ export type JsonReading =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
-/** Keys that change what an object *is* once it is copied key by key (`Object.assign`, a spread of spreads, a merge). */
+/**
+ * Keys that change what an object *is* once it is copied key by key (`Object.assign`, a spread of spreads, a merge).
+ */
 const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 const code = { quote: 34, colon: 58, openArray: 91, backslash: 92, closeArray: 93, open: 123, close: 125 };
@@ -24,8 +26,8 @@ export function readJson(text: string): JsonReading {
 }
 
 /**
- * Why a text must not be parsed, found without building anything from it. It knows just enough grammar to tell keys from
- * other strings; what is not JSON at all is left to `JSON.parse`.
+ * Why a text must not be parsed, found without building anything from it. It knows just enough grammar to tell keys
+ * from other strings; what is not JSON at all is left to `JSON.parse`.
  */
 function refusal(text: string): string | undefined {
   const scanner = new Scanner();
@@ -67,8 +69,8 @@ class Scanner {
 }
 
 /**
- * The index after the closing quote, or the end of the text where there is none. Not one character after the other: strings are
- * most of a message, and the first ones are read before this is compiled.
+ * The index after the closing quote, or the end of the text where there is none. Not one character after the other:
+ * strings are most of a message, and the first ones are read before this is compiled.
  */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);

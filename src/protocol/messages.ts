@@ -78,7 +78,10 @@ export type ProbeReport = z.infer<typeof probeReport>;
 
 /** Host → agent. */
 export const hostPayload = z.discriminatedUnion("type", [
-  /** Begin (or, after a container died, go on with) a turn: ask for a model answer. `tools` are those that this turn may call. */
+  /**
+   * Begin (or, after a container died, go on with) a turn: ask for a model answer. `tools` are those that this turn may
+   * call.
+   */
   z.strictObject({
     type: z.literal("turn-start"),
     turn,

@@ -5,7 +5,9 @@ import { limits } from "./limits.ts";
 /** Where the host puts a file for the agent, in a folder beside its messages: a counter, and what it is. */
 export const givenFilePattern = /^\d{1,9}\.[a-z0-9]{1,8}$/;
 
-/** A page that the host has fetched and not looked into: the agent has it read, and puts what it says behind the output. */
+/**
+ * A page that the host has fetched and not looked into: the agent has it read, and puts what it says behind the output.
+ */
 export const givenPage = z.strictObject({
   file: z.string().regex(givenFilePattern),
   /** What it is by its bytes. */

@@ -24,7 +24,10 @@ export const containerPaths = {
 /** Directories of a mailbox below `<home>/sessions/<session>/mail/<generation>/`. */
 export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected: "rejected" } as const;
 
-/** A folder of the agent's in `to-host`, for what is no message: what a result refers to. The host has one of this name in `to-agent`. */
+/**
+ * A folder of the agent's in `to-host`, for what is no message: what a result refers to. The host has one of this name
+ * in `to-agent`.
+ */
 export const filesFolder = "files";
 
 /** What the agent calls a file there. */
@@ -48,8 +51,8 @@ export const agentEnvironment = {
 } as const;
 
 /**
- * The way out of a container that has one: a socket of the host's, and the port of the container's own loopback at which
- * the agent makes it reachable for ordinary programs.
+ * The way out of a container that has one: a socket of the host's, and the port of the container's own loopback at
+ * which the agent makes it reachable for ordinary programs.
  */
 export const egressProxy = {
   socketName: "proxy.sock",

@@ -2,10 +2,16 @@ import * as z from "zod";
 
 import { limits } from "./limits.ts";
 
-/** How much harm a call can do: `low` looks or talks, `medium` changes or gives away something of the group's, `high` can do anything that its container can. */
+/**
+ * How much harm a call can do: `low` looks or talks, `medium` changes or gives away something of the group's, `high`
+ * can do anything that its container can.
+ */
 export type ToolRisk = "low" | "medium" | "high";
 
-/** What members are told while a call runs: `{ doing: "running a command", shows: "command" }` gives `running a command (npm test)`. */
+/**
+ * What members are told while a call runs: `{ doing: "running a command", shows: "command" }` gives `running a command
+ * (npm test)`.
+ */
 export interface ToolActivity<Field extends string = string> {
   /** What goes on, as it follows "Working for 20 s: ". */
   readonly doing: string;
@@ -39,7 +45,10 @@ export interface ToolOutput {
   readonly isError: boolean;
 }
 
-/** What a tool throws when it cannot do what it was asked for. The message is for the model: what failed, with which value, what to do. */
+/**
+ * What a tool throws when it cannot do what it was asked for. The message is for the model: what failed, with which
+ * value, what to do.
+ */
 export class ToolError extends Error {
   override readonly name = "ToolError";
 }
@@ -74,7 +83,10 @@ export const announcedTool = z.strictObject({
   runs: z.enum(["host", "container"]),
   /** How long the agent lets it run. The host looks to its own tools itself. */
   timeoutSeconds: z.number().positive().max(limits.toolTimeoutSeconds),
-  /** Fields of the input that are paths in the container: the agent makes them absolute and follows links before it asks the host. */
+  /**
+   * Fields of the input that are paths in the container: the agent makes them absolute and follows links before it asks
+   * the host.
+   */
   resolvePaths: z.array(z.string().min(1).max(64)).max(16),
 });
 

@@ -7,19 +7,28 @@ import type { Store } from "./contract/store.ts";
 /** Every kind of store; the first is that of a home. */
 const storeDefinitions: readonly StoreDefinition[] = [sqlite];
 
-/** Opens a store. Throws `config_invalid` for settings that it does not know, `store_failed` with the reason. One process writes to a store: see `lockHome`. */
+/**
+ * Opens a store. Throws `config_invalid` for settings that it does not know, `store_failed` with the reason. One
+ * process writes to a store: see `lockHome`.
+ */
 export async function openStore(settings: StoreSettings): Promise<Store> {
   const { definition, own } = choose(settings);
   return definition.open(own);
 }
 
-/** Opens a store to read what a host has left in it, and changes nothing. Throws like `openStore`, also when there is no store yet. */
+/**
+ * Opens a store to read what a host has left in it, and changes nothing. Throws like `openStore`, also when there is no
+ * store yet.
+ */
 export async function openStoreReader(settings: StoreSettings): Promise<StoreReader> {
   const { definition, own } = choose(settings);
   return definition.openReader(own);
 }
 
-/** The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy. Throws like `openStore`. */
+/**
+ * The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy.
+ * Throws like `openStore`.
+ */
 export async function openAuditWitness(settings: StoreSettings): Promise<AuditWitness> {
   const { definition, own } = choose(settings);
   return definition.openAuditWitness(own);
@@ -40,7 +49,10 @@ export async function openEventReader(settings: StoreSettings): Promise<EventRea
   return definition.openEventReader(own);
 }
 
-/** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */
+/**
+ * Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running`
+ * otherwise.
+ */
 export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
   const { lockHome: lock } = await import("./sqlite/home-lock.ts");
   return lock(folder, owner);

@@ -3,7 +3,10 @@ import type * as z from "zod";
 import type { EventStore } from "./contract/event-store.ts";
 import type { AuditIndex, Store } from "./contract/store.ts";
 
-/** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
+/**
+ * Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks
+ * for.
+ */
 export interface StoreSettings {
   readonly kind?: string;
   readonly [setting: string]: unknown;
@@ -46,8 +49,8 @@ export interface StoreDefinition<Settings = unknown> {
   /** Reads without changing the store: also while a host runs, also from a copy. Rejects like `open`. */
   openAuditWitness(settings: Settings): Promise<AuditWitness>;
   /**
-   * Opens what is there, to be read: makes, migrates and changes no file. Rejects like `open`, also where there is no store, or
-   * one of another version.
+   * Opens what is there, to be read: makes, migrates and changes no file. Rejects like `open`, also where there is no
+   * store, or one of another version.
    */
   openReader(settings: Settings): Promise<StoreReader>;
   /** The same as `openAuditWitness` for its events. */

@@ -46,7 +46,9 @@ interface Counts {
 /** The start of a host has better things to do. */
 const firstAfterMs = 5 * 60_000;
 const everyMs = 6 * 3_600_000;
-/** Rows of one transaction. Some hold hundreds of kilobytes, and all of them together must not keep the host for long. */
+/**
+ * Rows of one transaction. Some hold hundreds of kilobytes, and all of them together must not keep the host for long.
+ */
 const rowsAtOnce = 200;
 /** Between two of them messages and turns have the store to themselves. */
 const pauseMs = 20;

@@ -8,8 +8,9 @@ import type { Store } from "./contract/store.ts";
 const backoff = { firstMs: 100, longestMs: 2_000 };
 
 /**
- * A store that waits for trouble of the machine (a full disk, a file that somebody holds) to pass: what failed is retried until
- * it works, or until it is told to give up. Turns are worked on with it, so that they wait instead of failing.
+ * A store that waits for trouble of the machine (a full disk, a file that somebody holds) to pass: what failed is
+ * retried until it works, or until it is told to give up. Turns are worked on with it, so that they wait instead of
+ * failing.
  */
 export class RetryingStore {
   readonly store: Store;

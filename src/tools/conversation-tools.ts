@@ -86,9 +86,10 @@ interface Conversation {
 }
 
 /**
- * Decides what a conversation is offered. That is settled when it begins and kept in the store, so that the beginning of its
- * prompts stays the same to the byte, also over restarts and upgrades: what is lost meanwhile is refused when it is called,
- * what is new waits for the next conversation, or, where a source has it, for the next turn: then it is put behind the others.
+ * Decides what a conversation is offered. That is settled when it begins and kept in the store, so that the beginning
+ * of its prompts stays the same to the byte, also over restarts and upgrades: what is lost meanwhile is refused when it
+ * is called, what is new waits for the next conversation, or, where a source has it, for the next turn: then it is put
+ * behind the others.
  */
 export class ConversationTools {
   readonly #options: ConversationToolsOptions;

@@ -20,7 +20,10 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 /** What a tool can say in the group's chat. `text` is a file's caption, and empty for a reaction. */
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
-/** What capabilities of the host can do for tools, each a port of its own; `src/host/capabilities/tool-ports.ts` makes them. */
+/**
+ * What capabilities of the host can do for tools, each a port of its own; `src/host/capabilities/tool-ports.ts` makes
+ * them.
+ */
 export interface CapabilityPorts {
   readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
@@ -29,18 +32,25 @@ export interface CapabilityPorts {
   readonly results: ResultPort;
   /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
   readonly memory?: MemoryPort | undefined;
-  /** The group's skills; undefined where it is to have none. Tools that need this are offered only where it has some. */
+  /**
+   * The group's skills; undefined where it is to have none. Tools that need this are offered only where it has some.
+   */
   readonly skills?: SkillPort | undefined;
   readonly askForm: FormPort;
   /** Pages of the web; undefined where the group may fetch none. Tools that need this are offered only where it may. */
   readonly pages?: PagePort | undefined;
   /** Undefined where the group cannot search the web. Tools that need this are offered only where it can. */
   readonly webSearch?: SearchPort | undefined;
-  /** What says words aloud; undefined where nothing does. Tools that need this are offered only where something does. */
+  /**
+   * What says words aloud; undefined where nothing does. Tools that need this are offered only where something does.
+   */
   readonly speech?: SpeechPort | undefined;
 }
 
-/** Asks the people of the turn's chat what a server wants to know. Rejects with words for the server where they are not asked. */
+/**
+ * Asks the people of the turn's chat what a server wants to know. Rejects with words for the server where they are not
+ * asked.
+ */
 export type FormPort = (form: FormRequest, signal: AbortSignal) => Promise<FilledForm>;
 
 /** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
@@ -52,17 +62,25 @@ export interface SubAgentPort {
 
 /** What the host can do for its tools. A tool names what it needs and gets nothing else. */
 export interface ToolPorts extends CapabilityPorts {
-  /** The text as it may go to the chat: without what the model marked as internal, and without secrets. May be empty. */
+  /**
+   * The text as it may go to the chat: without what the model marked as internal, and without secrets. May be empty.
+   */
   readonly redact: (text: string) => string;
   /** Sends something to the group's chat. A turn has only so many calls of tools that need this. */
   readonly send: (said: Said) => Promise<void>;
-  /** Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong with it. */
+  /**
+   * Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong
+   * with it.
+   */
   readonly keepFile: (path: string) => Promise<OutgoingFile>;
   /** Keeps what was said aloud, for sending. Throws ToolError where there is no room. */
   readonly keepVoice: (said: VoiceMessage) => Promise<OutgoingFile>;
   /** Keeps the bytes of an image, for a part of the result. Throws ToolError with what is wrong with them. */
   readonly keepImage: (content: Uint8Array, name: string) => Promise<Part>;
-  /** Puts a file where only the agent can read it. Gives its name there, and where the model finds it; throws ToolError where its container is gone. */
+  /**
+   * Puts a file where only the agent can read it. Gives its name there, and where the model finds it; throws ToolError
+   * where its container is gone.
+   */
   readonly giveFile: (content: Uint8Array, extension: string) => Promise<GivenFile>;
   /** Sessions that the turn's own may see. Tools that need this are offered only where it may see some. */
   readonly sessions: SessionDesk;
@@ -109,11 +127,17 @@ interface ToolSettings<Config extends z.ZodObject> {
 /** A tool that runs in the host. What it is given comes from the model, and through it from anybody: it is hostile. */
 export interface HostTool extends ToolFacts {
   readonly runs: "host";
-  /** What its results bring into a turn beside the host's own words; undefined: nothing where it comes with crabpot, `tool` otherwise. */
+  /**
+   * What its results bring into a turn beside the host's own words; undefined: nothing where it comes with crabpot,
+   * `tool` otherwise.
+   */
   readonly origin?: Origin | undefined;
   /** The MCP server that has it. */
   readonly server?: string | undefined;
-  /** Fields of the input that are paths in the container, which the agent resolves; all others are taken from the model's own call. */
+  /**
+   * Fields of the input that are paths in the container, which the agent resolves; all others are taken from the
+   * model's own call.
+   */
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
   readonly channelTrait: ChannelAbility | undefined;
@@ -167,7 +191,10 @@ interface HostToolDefinition<
   readonly origin?: Origin | undefined;
   readonly server?: string | undefined;
   readonly right?: SessionRight;
-  /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
+  /**
+   * `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as
+   * "failed".
+   */
   run(
     input: z.infer<Schema>,
     place: Pick<ToolPorts, Need> & HostCall & ToolSettings<Config>,

@@ -7,8 +7,8 @@ import type { ToolRegistry } from "./registry.ts";
 /** Tools that not every group has, and that may come and go while the host runs. */
 export interface ToolSource {
   /**
-   * Those of this group's agent as they are now; a source that has not changed answers with the same list. What cannot be had is left
-   * out and told elsewhere: this never rejects. It is asked before each step of a turn.
+   * Those of this group's agent as they are now; a source that has not changed answers with the same list. What cannot
+   * be had is left out and told elsewhere: this never rejects. It is asked before each step of a turn.
    */
   toolsOf(group: Group): Promise<readonly Tool[]>;
   /** A turn of this group begins, and its tools are going to be asked for. Must not throw. */

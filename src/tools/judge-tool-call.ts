@@ -20,7 +20,10 @@ export interface Circumstances {
   readonly provenance: Provenance;
 }
 
-/** What was decided about a call, and which rules were looked at for it: none for a tool that there is not, or that cannot work. */
+/**
+ * What was decided about a call, and which rules were looked at for it: none for a tool that there is not, or that
+ * cannot work.
+ */
 export interface JudgedToolCall {
   readonly verdict: Verdict;
   readonly looked: readonly LookedAt[];

@@ -47,9 +47,9 @@ export interface Audience {
 }
 
 /**
- * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; the group keeps no memories, has no skills, no browser, nothing that speaks, or may not go to the web; an agent may not do this in its session;
- * what the tool is a part of is not there.
+ * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or
+ * cannot see; there are no other sessions to see; the group keeps no memories, has no skills, no browser, nothing that
+ * speaks, or may not go to the web; an agent may not do this in its session; what the tool is a part of is not there.
  */
 export type Withheld =
   | "policy"
@@ -93,7 +93,10 @@ export class ToolRegistry {
   /** Names of those that a source has for some groups. */
   readonly added: ReadonlySet<string>;
 
-  /** Throws AppError `config_invalid` for a name that two tools have, and for a tool that cannot be announced to the agent. */
+  /**
+   * Throws AppError `config_invalid` for a name that two tools have, and for a tool that cannot be announced to the
+   * agent.
+   */
   constructor(...sources: readonly (readonly Tool[])[]) {
     const tools = sources.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const double = tools.find(({ name }, index) => tools[index + 1]?.name === name);

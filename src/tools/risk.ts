@@ -85,8 +85,8 @@ function riskOfReading(path: string): Risk {
 const secretFolders: ReadonlySet<string> = new Set([".ssh", ".aws", ".gnupg", ".kube", ".password-store"]);
 
 /**
- * Instructions and folders of the machine are worth a question, all else is the group's own. A relative path begins where the
- * shell is, which the host does not know: it counts as one of the machine's where there is any.
+ * Instructions and folders of the machine are worth a question, all else is the group's own. A relative path begins
+ * where the shell is, which the host does not know: it counts as one of the machine's where there is any.
  */
 function riskOfWriting(path: string, { hasWritableMount }: RiskPlace): Risk {
   const isInHome = path === "~" || path.startsWith("~/");

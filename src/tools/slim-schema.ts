@@ -1,6 +1,6 @@
 /**
- * Said of values for who checks them, which the host does, with words of its own for what does not fit. Models are told what matters in
- * descriptions; all of this together would be a third of what tools cost in each prompt.
+ * Said of values for who checks them, which the host does, with words of its own for what does not fit. Models are told
+ * what matters in descriptions; all of this together would be a third of what tools cost in each prompt.
  */
 const keptByHost: ReadonlySet<string> = new Set([
   "$schema",

@@ -20,9 +20,9 @@ import type { TurnOptions, TurnScope } from "./turn-options.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
- * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
- * machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide, or sub-agents to be done, before it goes on.
- * `suspended`: the host is shutting down, the next start goes on.
+ * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`:
+ * the machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide, or
+ * sub-agents to be done, before it goes on. `suspended`: the host is shutting down, the next start goes on.
  */
 export type Outcome =
   | {
@@ -263,17 +263,22 @@ export class ActiveTurn implements TurnListener {
     else this.#end("failed", error.message, failureOf(error));
   }
 
-  /** The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for. */
+  /**
+   * The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for.
+   */
   async #fail(error: Error): Promise<void> {
     const { turn } = this.#scope;
     if (isPassing(error) && !this.#cancelled) return this.#give(error);
-    // Why is the group's and the operator's business: a vendor's words and budgets of others do not go into a container.
+    // Why is the group's and the operator's business: a vendor's words and budgets of others do not go into a
+    // container.
     const reason = "The model could not be asked.";
     await this.#container?.send({ type: "model-failure", turn: turn.id, request: this.#requests, reason });
     if (!this.#cancelled) this.#end("failed", error.message, failureOf(error));
   }
 
-  /** The next answer that the agent can act on: with calls that may run, or final. `asked`: people have to decide first. */
+  /**
+   * The next answer that the agent can act on: with calls that may run, or final. `asked`: people have to decide first.
+   */
   async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "asked"> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
@@ -304,7 +309,10 @@ export class ActiveTurn implements TurnListener {
     throw new AppError("rate_limited", hit.text);
   }
 
-  /** Returns whether there were any. Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
+  /**
+   * Returns whether there were any. Stores the results of the calls that were allowed; a call without one is told to
+   * the model as interrupted.
+   */
   async #storeResults(last: Step | undefined, append: readonly AgentToolResult[]): Promise<boolean> {
     if (last?.body.kind !== "model") return false;
     const { answer, denied } = last.body;

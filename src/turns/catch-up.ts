@@ -21,10 +21,11 @@ export interface CatchUpOptions {
 export type GiveUp = (group: Group) => Promise<void>;
 
 /**
- * After an absence: what a group said too long ago is not answered, as an answer would surprise more than help. It becomes
- * context, and one notice that answers all of it says so. `waitedHere`: at the start of the host, of what was stored before
- * it, by when it was sent. A turn that an earlier life of the host had begun goes on, unless nothing has been said or done
- * in it for as long. `cameLate`: of what its platform kept for so long before it could be handed over.
+ * After an absence: what a group said too long ago is not answered, as an answer would surprise more than help. It
+ * becomes context, and one notice that answers all of it says so. `waitedHere`: at the start of the host, of what was
+ * stored before it, by when it was sent. A turn that an earlier life of the host had begun goes on, unless nothing has
+ * been said or done in it for as long. `cameLate`: of what its platform kept for so long before it could be handed
+ * over.
  */
 export function createCatchUp(options: CatchUpOptions): { readonly waitedHere: GiveUp; readonly cameLate: GiveUp } {
   const { interventions } = options.store;

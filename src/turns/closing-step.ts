@@ -2,7 +2,10 @@ import type { StepBody } from "../domain/turns/turn.ts";
 import { escapeText } from "../lib/text/markup.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 
-/** Tells the model at the next turn how this one ended, so that it does not take silence for success. One line, whatever the reason. */
+/**
+ * Tells the model at the next turn how this one ended, so that it does not take silence for success. One line, whatever
+ * the reason.
+ */
 export function closingStep(
   reason: string,
   options: { readonly at: number; readonly estimateTokens: (step: StepBody) => number },

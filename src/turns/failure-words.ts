@@ -38,7 +38,10 @@ const words: { readonly [Code in Failure]?: FailureWords } = {
   unexpected: { said: "something went wrong on the machine that I run on", forOperator: true },
 };
 
-/** How members are told; undefined where the failure's own message is for them. Container ids, settings and vendors' words are for the operator. */
+/**
+ * How members are told; undefined where the failure's own message is for them. Container ids, settings and vendors'
+ * words are for the operator.
+ */
 export function wordsForMembers(failure: Failure | undefined): FailureWords | undefined {
   if (failure === undefined || plain.has(failure)) return undefined;
   return words[failure] ?? setUp;

@@ -6,8 +6,8 @@ import { answering, type TurnScope } from "./turn-options.ts";
 const maxWorkChars = 16_000;
 
 /**
- * How the end of a turn is told where its answer goes: as a message for a chat, as work for another session, which says to
- * its own chat what is worth saying there, as the result of a sub-agent, or not at all.
+ * How the end of a turn is told where its answer goes: as a message for a chat, as work for another session, which says
+ * to its own chat what is worth saying there, as the result of a sub-agent, or not at all.
  */
 export function answerTo(
   { turn, group, session }: Pick<TurnScope, "turn" | "group" | "session">,

@@ -20,8 +20,8 @@ export interface HeldLease extends Disposable {
 }
 
 /**
- * The sessions that this host works on. A lease is kept after a turn, as the next one mostly comes before it expires: so most
- * turns cost no write for it.
+ * The sessions that this host works on. A lease is kept after a turn, as the next one mostly comes before it expires:
+ * so most turns cost no write for it.
  */
 export class SessionLeases {
   readonly #leases: Pick<Store["leases"], "claim">;

@@ -53,7 +53,10 @@ export interface TurnModels {
   cacheOf(route: string | undefined): { readonly ms: number; readonly isPriced: (model: string) => boolean };
 }
 
-/** What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the turn has ended. */
+/**
+ * What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the
+ * turn has ended.
+ */
 export interface TurnSettings extends Disposable {
   readonly agentName: string;
   /** What the operator wants of this agent in all of its groups. */
@@ -87,7 +90,9 @@ export interface TurnSettings extends Disposable {
   readonly silenceTimeoutMs: number;
 }
 
-/** Settings of a turn whose session works by a profile; `fault`: why it may not work at all, for whoever waits for it. */
+/**
+ * Settings of a turn whose session works by a profile; `fault`: why it may not work at all, for whoever waits for it.
+ */
 export interface NarrowedSettings {
   readonly settings: TurnSettings;
   readonly fault?: string | undefined;
@@ -103,8 +108,8 @@ export interface TurnScope {
   readonly lease: Lease;
   readonly settings: TurnSettings;
   /**
-   * What is said in the chat goes to this session as far as it is for this; undefined: nothing does, as the session is beside its agent's main
-   * one, or one of an agent that the group had before.
+   * What is said in the chat goes to this session as far as it is for this; undefined: nothing does, as the session is
+   * beside its agent's main one, or one of an agent that the group had before.
    */
   readonly hears: Addressee | undefined;
   /** Why it cannot be worked on. */
@@ -154,18 +159,26 @@ export interface TurnOptions {
       readonly images: ReadonlyMap<StoredAttachment, Part | string>;
     },
   ) => readonly Part[];
-  /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them, or their captions; a string says why one cannot be shown. */
+  /**
+   * The images of these messages that the group's models can be shown, kept as blobs for the step that is going to
+   * refer to them, or their captions; a string says why one cannot be shown.
+   */
   readonly imagesOf: (
     group: Group,
     messages: readonly StoredMessage[],
   ) => Promise<ReadonlyMap<StoredAttachment, Part | string>>;
-  /** Keeps an image that a tool shows, for the step that is going to refer to it; a string says why it cannot be shown. */
+  /**
+   * Keeps an image that a tool shows, for the step that is going to refer to it; a string says why it cannot be shown.
+   */
   readonly keepImage: (image: {
     readonly group: Group;
     readonly name: string;
     readonly copy: (target: string) => Promise<HostileCopy>;
   }) => Promise<Part | string>;
-  /** What goes before what is said: what the group remembers that fits, and skills that it names; undefined: nothing. Never rejects, and takes a fraction of a second at most. */
+  /**
+   * What goes before what is said: what the group remembers that fits, and skills that it names; undefined: nothing.
+   * Never rejects, and takes a fraction of a second at most.
+   */
   readonly recall?:
     | ((
         place: { readonly group: Pick<Group, "name" | "main" | "acting" | "agent">; readonly session: Session },
@@ -195,7 +208,10 @@ export interface TurnOptions {
     readonly failure: Failure;
     readonly detail: string;
   }) => boolean;
-  /** The turn asks the model (no calls), or has its tools run these. Returns whether what they print is wanted. Must not throw. */
+  /**
+   * The turn asks the model (no calls), or has its tools run these. Returns whether what they print is wanted. Must not
+   * throw.
+   */
   readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => boolean;
   /** A piece of what a tool prints, as the agent claims. Must not throw. */
   readonly printing: (scope: TurnScope, piece: { readonly callId: string; readonly text: string }) => void;
@@ -203,7 +219,10 @@ export interface TurnOptions {
   readonly saying: (scope: TurnScope, text: string) => void;
   /** What capabilities can do for a tool that this turn calls, until the signal. */
   readonly portsOf: (scope: TurnScope, signal: AbortSignal) => CapabilityPorts;
-  /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
+  /**
+   * Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the
+   * model.
+   */
   readonly keepFile: (folder: string, path: string) => Promise<OutgoingFile>;
   /** Keeps what was said aloud, for sending. Throws where there is no room, in words for the model. */
   readonly keepVoice: (group: string, said: VoiceMessage) => Promise<OutgoingFile>;

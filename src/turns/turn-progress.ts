@@ -13,7 +13,10 @@ const alternatingPairs = 4;
 /** Rounds in a row in which nothing new came out. */
 const rowOfNothingNew = 12;
 
-/** How long a command took, in the line that the shell puts below its output: two results that differ in nothing else are the same. */
+/**
+ * How long a command took, in the line that the shell puts below its output: two results that differ in nothing else
+ * are the same.
+ */
 const elapsed = /^(\[[^\n]*?), \d+\.\d s/gm;
 
 /** One model answer with calls, and what came of them. */
@@ -23,8 +26,9 @@ interface Round {
 }
 
 /**
- * Watches whether a turn gets anywhere: counts the model's answers, and notices calls that go round in circles. It knows what
- * its steps say and nothing else, so that a turn that goes on after a restart is judged like one that was never interrupted.
+ * Watches whether a turn gets anywhere: counts the model's answers, and notices calls that go round in circles. It
+ * knows what its steps say and nothing else, so that a turn that goes on after a restart is judged like one that was
+ * never interrupted.
  */
 export class TurnProgress {
   readonly #seen = new Set<string>();
@@ -43,7 +47,10 @@ export class TurnProgress {
     if (body.denied.length === body.answer.toolCalls.length) this.#close([]);
   }
 
-  /** The limit that keeps the model from being asked again, if there is one. `maxSteps`: answers of the model in one turn; 0: any number. */
+  /**
+   * The limit that keeps the model from being asked again, if there is one. `maxSteps`: answers of the model in one
+   * turn; 0: any number.
+   */
   limitHit(maxSteps: number): LimitHit | undefined {
     if (maxSteps > 0 && this.#answers >= maxSteps) return tooManySteps(this.#answers);
     const digests = this.#rounds.map(({ digest }) => digest);

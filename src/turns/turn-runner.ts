@@ -37,7 +37,7 @@ const containersPerTurn = 2;
 const attemptsPerTurn = 6;
 const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 
-/** `parked`: nothing is to be done in the session before people have decided, or sub-agents are done; what waits there is woken with its turn. */
+/** `parked`: the session waits for people or sub-agents; queued work resumes together with its turn. */
 type Left = "left" | "parked";
 
 /** What more is due in a session. */
@@ -53,14 +53,17 @@ export class TurnRunner {
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
   readonly #working = new Map<string, boolean>();
-  /** By group, what each of its sessions takes of its messages: where agents change meanwhile, one that would take the same comes after it. */
+  /**
+   * By group, what each of its sessions takes of its messages: where agents change meanwhile, one that would take the
+   * same comes after it.
+   */
   readonly #hearing = new Map<string, Map<string, Addressee>>();
 
   constructor(options: TurnOptions) {
     this.#options = options;
   }
 
-  /** Goes on with the unfinished turn of the session of this key, or begins one if work is due. Returns what more may be due. */
+  /** Resumes the session's unfinished turn, or starts one if work is due. Returns the work still due. */
   async run(
     { group, key }: { readonly group: Group; readonly key: string },
     signal: AbortSignal,
@@ -130,7 +133,9 @@ export class TurnRunner {
     return true;
   }
 
-  /** The main session of each of a group's agents is made when it is first needed; the others exist when they have work. */
+  /**
+   * The main session of each of a group's agents is made when it is first needed; the others exist when they have work.
+   */
   async #sessionOf(group: Group, key: string): Promise<Session | undefined> {
     const { sessions } = this.#options.store;
     if (mainSessionKeys(group).includes(key)) return sessions.open(key, group.name);
@@ -236,8 +241,8 @@ export class TurnRunner {
   }
 
   /**
-   * Lets containers work on the turn, a second one when the first one dies. Trouble of the machine, such as a full disk, is
-   * nobody's fault: the turn is kept, and another container goes on with it when it is over.
+   * Lets containers work on the turn, a second one when the first one dies. Trouble of the machine, such as a full
+   * disk, is nobody's fault: the turn is kept, and another container goes on with it when it is over.
    */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { pool, logger } = this.#options;
@@ -379,8 +384,8 @@ const endedMeanwhile: Extract<Outcome, { kind: "ended" }> = {
 };
 
 /**
- * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the host's, and in the
- * host's words secrets are replaced, which would confirm a guess.
+ * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the
+ * host's, and in the host's words secrets are replaced, which would confirm a guess.
  */
 function lostTwice(cause: string): TurnEnd {
   const [, quotes] = /^(mailbox violation|a message of the agent could not be read)\b/.exec(cause) ?? [];

@@ -32,7 +32,9 @@ export interface ChannelDriver extends AsyncDisposable {
   /** As what the channel knows this group and this member. */
   chat(group: string): string;
   sender(member: string): Sender;
-  /** Sends these one after another and resolves when the channel has told the peer about the last one: received, or not. */
+  /**
+   * Sends these one after another and resolves when the channel has told the peer about the last one: received, or not.
+   */
   say(spoken: readonly Spoken[]): Promise<readonly boolean[]>;
   /** Puts a reply where the peer can find it, if that is not `send` alone. */
   offer?(message: OutgoingMessage): void;
@@ -42,11 +44,17 @@ export interface ChannelDriver extends AsyncDisposable {
   heardIn?(): Promise<readonly (string | undefined)[]>;
   /** With the trait `quotes`: the id of the message that each of them quotes. */
   heardQuoting?(): Promise<readonly (string | undefined)[]>;
-  /** With the trait `voice`: what can be heard of each thing that the peer has got in the group `main`; undefined: it is written. */
+  /**
+   * With the trait `voice`: what can be heard of each thing that the peer has got in the group `main`; undefined: it is
+   * written.
+   */
   heardAloud?(): Promise<readonly (Buffer | undefined)[]>;
   /** With the trait `keeps`: calls this before a message is on disk, which waits for it. */
   beforeKept?(hook: () => Promise<void>): void;
-  /** With the trait `hearsReactions`: a member puts an emoji on a message of the host's (none: takes it back); true when told "received". */
+  /**
+   * With the trait `hearsReactions`: a member puts an emoji on a message of the host's (none: takes it back); true when
+   * told "received".
+   */
   react?(reaction: Reacting): Promise<boolean>;
   /** With the trait `connected`: cuts the connection, without a word. */
   cut?(): Promise<void>;

@@ -19,7 +19,10 @@ async function startAndAwaitFirstLine(engine: ContainerEngine, id: string): Prom
   output.destroy();
 }
 
-/** What every container engine must do. `open` gives an engine of its own and the ID of an image that it has, with `sh` and `python3`. */
+/**
+ * What every container engine must do. `open` gives an engine of its own and the ID of an image that it has, with `sh`
+ * and `python3`.
+ */
 export function containerEngineContract(open: () => Promise<{ engine: ContainerEngine; image: string }>): void {
   lifeContract(open);
   endContract(open);

@@ -26,8 +26,9 @@ export interface ContractSubject extends AsyncDisposable {
 }
 
 /**
- * What every provider promises. Behind the provider stands a model, real or scripted, that answers "hello" with some text, the
- * two lines above with two calls of `read_file`, and the results of these with a text that contains both of them.
+ * What every provider promises. Behind the provider stands a model, real or scripted, that answers "hello" with some
+ * text, the two lines above with two calls of `read_file`, and the results of these with a text that contains both of
+ * them.
  */
 export function testProvider(name: string, open: () => Promise<ContractSubject>): void {
   describe(`${name} as a provider`, () => {

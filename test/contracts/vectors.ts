@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 
 import type { VectorStrategy } from "../../src/abilities/memory/index/vectors/vectors.ts";
 
-/** Of so many of the best rows the product has to be exact; of the others it need not be more than the least of these. */
+/**
+ * Of so many of the best rows the product has to be exact; of the others it need not be more than the least of these.
+ */
 const best = 10;
 
 type MaybeVector = Float32Array | undefined;

@@ -58,7 +58,10 @@ function gate(gates: Map<string, PromiseWithResolvers<void>>, group: string): Pr
   return found;
 }
 
-/** On a busy machine the engine sometimes cannot freeze a container, and one may be replaced between the look and the deed. */
+/**
+ * On a busy machine the engine sometimes cannot freeze a container, and one may be replaced between the look and the
+ * deed.
+ */
 async function befall(host: TestHost, group: string, trouble: ContainerTrouble): Promise<void> {
   for (let left = 5; ; left -= 1) {
     try {

@@ -17,8 +17,8 @@ import { openTestStore } from "../support/open-test-store.ts";
 import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 
 /*
- * What a message passes on its way. Reads are not among them: a crash around one leaves what a crash at the write next to it
- * leaves. Nor is what lies between two records or reads: the end of one thing is the beginning of the next.
+ * What a message passes on its way. Reads are not among them: a crash around one leaves what a crash at the write next
+ * to it leaves. Nor is what lies between two records or reads: the end of one thing is the beginning of the next.
  */
 const steps = [
   "record.host-start",

@@ -12,7 +12,10 @@ type Group = (typeof groups)[number];
 
 const ofJob = /<work cause="job-ended"[^>]*>([^]*?)<\/work>/g;
 
-/** Begins a job; in the group `working` its turn goes on with a command that does not end. Then says all that it was told of jobs. */
+/**
+ * Begins a job; in the group `working` its turn goes on with a command that does not end. Then says all that it was
+ * told of jobs.
+ */
 const model: ModelScript = (request) => {
   const { lastText, messages } = request;
   const group = groupOf(request);

@@ -54,7 +54,9 @@ async function leftIn(home: string): Promise<string[]> {
   ].toSorted();
 }
 
-/** Runs the command on a copy of the home and kills it before its step of this number; false when it has no such step. */
+/**
+ * Runs the command on a copy of the home and kills it before its step of this number; false when it has no such step.
+ */
 async function killedAt(template: string, home: string, step: Step, args: readonly string[]): Promise<boolean> {
   await cp(template, home, { recursive: true });
   const variables = {

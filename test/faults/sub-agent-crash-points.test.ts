@@ -20,7 +20,10 @@ const foreground = [
   "after:subAgents.removed",
 ];
 
-/** The same of one in the background: it is begun, its turn runs, its result is written, handed over, and told by a third turn. */
+/**
+ * The same of one in the background: it is begun, its turn runs, its result is written, handed over, and told by a
+ * third turn.
+ */
 const background = [
   "after:turns.addStep#1",
   "before:turns.finish#2",

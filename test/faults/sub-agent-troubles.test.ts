@@ -41,7 +41,9 @@ const groups = [
 ] as const;
 type Group = (typeof groups)[number];
 
-/** A host for all, with a group for each, as most of the time is waiting: what one family leaves, the last test sees. */
+/**
+ * A host for all, with a group for each, as most of the time is waiting: what one family leaves, the last test sees.
+ */
 const running: ModelHost = await startModelHost(byGroup(scripts), {
   groups: { ...Object.fromEntries(groups.map((group) => [group, {}])), poor: { budget: { tokensPerDay: 100_000 } } },
   config: {

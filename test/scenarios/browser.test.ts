@@ -48,7 +48,10 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { "content-type": "text/html" }).end(page);
 }
 
-/** Plays calls of the browser in order; `ref "Name"` in one is replaced by the ref of that element in the newest snapshot. */
+/**
+ * Plays calls of the browser in order; `ref "Name"` in one is replaced by the ref of that element in the newest
+ * snapshot.
+ */
 function plays(calls: readonly Record<string, unknown>[], outputs: string[]): ModelScript {
   return ({ messages }) => {
     const told = messages.filter(({ role }) => role === "tool").map(({ text }) => text);

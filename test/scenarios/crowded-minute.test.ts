@@ -23,7 +23,8 @@ test("when the tasks of many groups are due at once, each is run once and each g
     const [, task = "hello", group = ""] = /(look (\S+) \d+)/.exec(lastText) ?? [];
     most = Math.max(most, (atOnce += 1));
     asked.push(group);
-    // In a group that has just had a turn: in that of a task which asks in its conversation the message would come along.
+    // In a group that has just had a turn: in that of a task which asks in its conversation the message would come
+    // along.
     if (asked.length === spokenAfter) await channel.say(asked.find(isSeparate) ?? "", "hello");
     atOnce -= 1;
     return { text: task };

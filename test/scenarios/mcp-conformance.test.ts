@@ -7,7 +7,10 @@ const outcomes = new Map<string, Outcome>();
 
 const isLate = (fault: string): boolean => /client-sse-retry-timing: Client reconnected \w+ late/.test(fault);
 
-/** On a busy machine a client comes late to what is measured in milliseconds: it is measured again then. Too early is too early. */
+/**
+ * On a busy machine a client comes late to what is measured in milliseconds: it is measured again then. Too early is
+ * too early.
+ */
 async function examineInTime(scenario: string): Promise<Outcome> {
   for (;;) {
     const outcome = await examine(scenario);

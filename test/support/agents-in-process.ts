@@ -30,8 +30,8 @@ const probe: ProbeReport = {
 const nowhere = {} as ContainerPlace;
 
 /**
- * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real mailbox, in the
- * test's own process. It has the tools of the host, and none of its own but those that it is given.
+ * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real
+ * mailbox, in the test's own process. It has the tools of the host, and none of its own but those that it is given.
  */
 export class AgentsInProcess implements Launcher {
   /** How many there have been, and how many at once at most. */

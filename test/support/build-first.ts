@@ -13,7 +13,10 @@ const areTestsBuilt =
   '[ -f "$1" ] && [ -z "$(cd "$0" && find src container test/support test/fixtures scripts package-lock.json -cnewer "$1" -print -quit 2>&1)" ]';
 const last = "crashing-host";
 
-/** Run once before all tests: hundreds of commands and hosts start from what is built in a third of the time that the sources take. */
+/**
+ * Run once before all tests: hundreds of commands and hosts start from what is built in a third of the time that the
+ * sources take.
+ */
 export default async function buildFirst(): Promise<void> {
   if (!(await holds(isProgramBuilt, checkoutFolder))) {
     await run(process.execPath, [join(checkoutFolder, "scripts/build-program.ts")]);

@@ -13,7 +13,10 @@ export function cachedModelFolder(): string {
   return join(cache, "crabpot", "models", localModel.name);
 }
 
-/** Fetches the model where it is not there yet, and links its files into `folder`: what a test replaces there stays its own. */
+/**
+ * Fetches the model where it is not there yet, and links its files into `folder`: what a test replaces there stays its
+ * own.
+ */
 export async function linkModel(folder: string): Promise<void> {
   const cached = cachedModelFolder();
   if (!(await isModelInstalled(cached))) await installEmbedder({ folder: cached, variables: process.env });

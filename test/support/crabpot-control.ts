@@ -64,7 +64,9 @@ class LinkedChannel implements OperableChannel {
   }
 }
 
-/** The control server of a host in this home, with a real store and real groups, but without containers and channels. */
+/**
+ * The control server of a host in this home, with a real store and real groups, but without containers and channels.
+ */
 export interface ControlledHost extends AsyncDisposable {
   /** Asks this host through its socket. */
   readonly client: HostClient;

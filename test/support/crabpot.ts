@@ -18,7 +18,10 @@ import { temporaryFolder } from "./temporary-folder.ts";
 /** What users start. */
 export const commandLine = resolve(import.meta.dirname, "../../scripts/crabpot");
 
-/** Variables with which there is no engine: a host may start before its engine, and what is not about containers is found without. */
+/**
+ * Variables with which there is no engine: a host may start before its engine, and what is not about containers is
+ * found without.
+ */
 export const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 /** What one command printed and how it ended. */
@@ -53,8 +56,8 @@ const processes: ReadonlySet<string> = new Set(["start", "redteam"]);
 const readers: ReadonlySet<string> = new Set(["audit", "config", "doctor"]);
 
 /**
- * Runs a command as a user would, but without a terminal, and in the test's own process: a start of Node takes many times as long as
- * most commands. Nothing of that process gets to the command. What is a process by nature gets one.
+ * Runs a command as a user would, but without a terminal, and in the test's own process: a start of Node takes many
+ * times as long as most commands. Nothing of that process gets to the command. What is a process by nature gets one.
  */
 export async function crabpot(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
   return needsProcess(options, args) ? crabpotProcess(options, ...args) : runHere(options, "", args);
@@ -65,7 +68,10 @@ export async function converse(options: CommandOptions, input: string, ...args: 
   return needsProcess(options, args) ? converseWithProcess(options, input, ...args) : runHere(options, input, args);
 }
 
-/** The same as `crabpot`, but always a process: for what only that has, such as variables that Node reads, and for the built program. */
+/**
+ * The same as `crabpot`, but always a process: for what only that has, such as variables that Node reads, and for the
+ * built program.
+ */
 export async function crabpotProcess(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
   return collect(startCrabpot(options, ...args));
 }
@@ -85,7 +91,10 @@ function needsProcess({ home }: CommandOptions, [command = ""]: readonly string[
   return processes.has(command) || (readers.has(command) && isStoreOpenHere(home));
 }
 
-/** A process that closes a file loses its locks on it, also those of the other SQLite that it has: that of a host in this process. */
+/**
+ * A process that closes a file loses its locks on it, also those of the other SQLite that it has: that of a host in
+ * this process.
+ */
 function isStoreOpenHere(home: string): boolean {
   const { database } = homePaths(home);
   return existsSync(database) && openFiles().includes(realpathSync(database));

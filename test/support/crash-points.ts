@@ -149,9 +149,9 @@ export function listCrashPoints(parts: { readonly store: Store; readonly engine:
 }
 
 /**
- * A host that dies, as by `kill -9`, at a named moment. `at` looks like `after:turns.finish#2`: once the second call of it has resolved. Undefined: nothing crashes. Throws
- * an error for what is no crash point by its form; a name that does not exist is never reached. A function says where from some
- * moment on, and calls count from then.
+ * A host that dies, as by `kill -9`, at a named moment. `at` looks like `after:turns.finish#2`: once the second call of
+ * it has resolved. Undefined: nothing crashes. Throws an error for what is no crash point by its form; a name that does
+ * not exist is never reached. A function says where from some moment on, and calls count from then.
  */
 export function createCrashPoints(
   at: string | (() => string | undefined) | undefined,

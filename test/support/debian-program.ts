@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * A program that tests cannot do without: as root on a Debian or Ubuntu its package is installed, elsewhere its absence is an
- * error that says what to do. Only the program: no service of the machine is started.
+ * A program that tests cannot do without: as root on a Debian or Ubuntu its package is installed, elsewhere its absence
+ * is an error that says what to do. Only the program: no service of the machine is started.
  */
 export async function requireProgram(path: string, packageName: string): Promise<void> {
   if (await isThere(path)) return;

@@ -70,7 +70,10 @@ export async function startInProcess(
   });
 }
 
-/** A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main group. */
+/**
+ * A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main
+ * group.
+ */
 export interface EmbeddedHost extends AsyncDisposable {
   readonly channel: FakeChannel;
   readonly home: string;

@@ -138,7 +138,10 @@ export class TestHost implements AsyncDisposable {
     throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
 
-  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say, or what time it is. */
+  /**
+   * Starts the process and waits for nothing. It may be told more than the others: where to crash, say, or what time it
+   * is.
+   */
   launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
     const told = { ...this.#variables, ...variables };
     const isSpecial = [crashAtVariable, agentsHereVariable, clockAheadVariable].some(
@@ -163,8 +166,8 @@ export class TestHost implements AsyncDisposable {
   }
 
   /**
-   * Has the host die at this point while this is done, and starts it again. It must be a `crashingHost`, which goes on from one point
-   * to the next without a start in good order between them. False: it did not get there.
+   * Has the host die at this point while this is done, and starts it again. It must be a `crashingHost`, which goes on
+   * from one point to the next without a start in good order between them. False: it did not get there.
    */
   async dieAt(point: string, doing: () => Promise<unknown>): Promise<boolean> {
     const file = join(this.home, crashAtFile);
@@ -268,7 +271,10 @@ export class TestHost implements AsyncDisposable {
     return crabpot({ home: this.home, variables: this.#variables }, ...args);
   }
 
-  /** Asks the running host what the command line asks it: a process for each look would take the machine from what is looked at. */
+  /**
+   * Asks the running host what the command line asks it: a process for each look would take the machine from what is
+   * looked at.
+   */
   get control(): HostClient {
     return new HostClient(homePaths(this.home).controlSocket);
   }

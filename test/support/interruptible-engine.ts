@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** A socket in `folder` that leads to the engine at `engineSocket`, and can be taken away as if that engine had stopped. */
+/**
+ * A socket in `folder` that leads to the engine at `engineSocket`, and can be taken away as if that engine had stopped.
+ */
 export async function interruptibleEngine(
   folder: string,
   engineSocket: string,

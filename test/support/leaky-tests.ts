@@ -14,7 +14,9 @@ interface Report {
   }[];
 }
 
-/** Runs tests of test/fixtures/leaks. Gives the exit code, and what each file was told: of its tests, and as a whole. */
+/**
+ * Runs tests of test/fixtures/leaks. Gives the exit code, and what each file was told: of its tests, and as a whole.
+ */
 export async function runLeakyTests(
   ...names: readonly string[]
 ): Promise<{ code: number | null; told: Record<string, Record<string, string>> }> {

@@ -3,7 +3,9 @@ import { join, relative, sep } from "node:path";
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Seconds of files that the table of times does not have, by where they are: it has those that take longer than five. */
+/**
+ * Seconds of files that the table of times does not have, by where they are: it has those that take longer than five.
+ */
 const usualSeconds: Readonly<Record<string, number>> = {
   "test/faults/": 5,
   "test/scenarios/": 4,

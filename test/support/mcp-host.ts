@@ -11,7 +11,10 @@ import { openTestServers, type ServerScript, type TestServers } from "./mcp-serv
 import type { ModelScript, ModelServer } from "./model-servers/model-server.ts";
 import { startOpenAiServer } from "./model-servers/openai.ts";
 
-/** A host whose group `family` has MCP servers that are processes of the test; its agents are in the test's process, too. */
+/**
+ * A host whose group `family` has MCP servers that are processes of the test; its agents are in the test's process,
+ * too.
+ */
 export interface McpHost extends AsyncDisposable {
   readonly channel: FakeChannel;
   readonly model: ModelServer;

@@ -27,7 +27,10 @@ import { newHome } from "./crabpot.ts";
 import { noteEngine } from "./made-by-tests.ts";
 import { Registry } from "prom-client";
 
-/** The containers of MCP servers as a host makes them, of a home with a configuration, in the test's own process; and nothing else of the host. */
+/**
+ * The containers of MCP servers as a host makes them, of a home with a configuration, in the test's own process; and
+ * nothing else of the host.
+ */
 export interface McpRig extends AsyncDisposable {
   readonly home: string;
   readonly engine: ContainerEngine;

@@ -120,9 +120,10 @@ class Life {
 }
 
 /**
- * A host in the test's own process that dies at named moments, as by `kill -9`: from then on no call of it has an effect, and its next
- * life goes on with a copy of its home as it lay there at that moment. Agents are in the process, too. It is for what depends on the order of
- * writes alone: what the kernel and the container engine do at a death is seen with processes only.
+ * A host in the test's own process that dies at named moments, as by `kill -9`: from then on no call of it has an
+ * effect, and its next life goes on with a copy of its home as it lay there at that moment. Agents are in the process,
+ * too. It is for what depends on the order of writes alone: what the kernel and the container engine do at a death is
+ * seen with processes only.
  */
 export class MortalHost extends TestHost {
   readonly channel = new FakeChannel();
@@ -152,7 +153,10 @@ export class MortalHost extends TestHost {
     await this.#begin(undefined);
   }
 
-  /** Lives from its start until it dies at this point; false: it did not get there. What is done meanwhile may come to nothing. */
+  /**
+   * Lives from its start until it dies at this point; false: it did not get there. What is done meanwhile may come to
+   * nothing.
+   */
   async liveUntil(point: string, doing: () => Promise<unknown> = async () => undefined): Promise<boolean> {
     await this.#begin(point).catch((error: unknown) => {
       if (this.isRunning) throw error;

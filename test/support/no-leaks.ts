@@ -9,8 +9,8 @@ import { byTest, forgetWhatWasMade, made, runningTest } from "./made-by-tests.ts
 import { openFiles } from "./open-files.ts";
 
 /**
- * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything behind
- * that would keep its process running, an open file, a listener on `process`, or a container.
+ * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything
+ * behind that would keep its process running, an open file, a listener on `process`, or a container.
  */
 
 /** What was told to end needs a moment for it; only what never ends takes this long. */

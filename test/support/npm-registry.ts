@@ -26,8 +26,8 @@ interface Manifest {
 }
 
 /**
- * npm's registry on this machine, with the packages that the checkout has for its tests, in the versions that are there, and those
- * in `folders`.
+ * npm's registry on this machine, with the packages that the checkout has for its tests, in the versions that are
+ * there, and those in `folders`.
  */
 export async function npmRegistry(folders: readonly string[] = []): Promise<NpmRegistry> {
   await using stack = new AsyncDisposableStack();

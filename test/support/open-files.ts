@@ -1,6 +1,8 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** Paths of the files and folders that this process has open. Node does not count them: they keep no process running. */
+/**
+ * Paths of the files and folders that this process has open. Node does not count them: they keep no process running.
+ */
 export function openFiles(): string[] {
   return readdirSync("/proc/self/fd").flatMap((descriptor) => {
     try {

@@ -15,8 +15,8 @@ interface NewFiles {
 let newFiles: Promise<NewFiles> | undefined;
 
 /**
- * The real store at this path. A new one begins as a copy of one that was made in this process before: to make its tables takes
- * ten times as long as all that most tests do with it.
+ * The real store at this path. A new one begins as a copy of one that was made in this process before: to make its
+ * tables takes ten times as long as all that most tests do with it.
  */
 export async function openStoreAt(path: string): Promise<Store> {
   if (!existsSync(path)) {

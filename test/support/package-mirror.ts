@@ -32,7 +32,10 @@ interface Offered {
   readonly pip?: Readonly<Record<string, PackageFiles>>;
 }
 
-/** Registries of npm and pip where builds of the engine of this machine reach them. Each package there has the version 1.0.0. */
+/**
+ * Registries of npm and pip where builds of the engine of this machine reach them. Each package there has the version
+ * 1.0.0.
+ */
 export async function packageMirror({ npm = {}, pip = {} }: Offered): Promise<PackageMirror> {
   const asked: string[] = [];
   const tarballs = new Map<string, Buffer>();
@@ -86,7 +89,8 @@ async function bridgeAddress(): Promise<string> {
   const { address } = await engine.facts();
   const answer = await askEngine(address.replace("unix://", ""), "GET", "/networks/bridge");
   const [, gateway] = /"Gateway":"([0-9.]+)"/.exec(answer) ?? [];
-  // An engine that has made the bridge itself, at its first start, tells only the network: the bridge has its first address.
+  // An engine that has made the bridge itself, at its first start, tells only the network: the bridge has its first
+  // address.
   const [, subnet] = /"Subnet":"([0-9.]+)\.0\/[0-9]+"/.exec(answer) ?? [];
   const bridge = gateway ?? (subnet && `${subnet}.1`);
   if (bridge === undefined) throw new Error(`The engine's network bridge has no address: ${answer}`);
@@ -161,7 +165,10 @@ function digest(bytes: Buffer, algorithm: string, encoding: "base64"): string {
   return createHash(algorithm).update(bytes).digest(encoding);
 }
 
-/** Removes the images that have a package with this text in its name; `keep`: not the one on this agent image, for the next run. */
+/**
+ * Removes the images that have a package with this text in its name; `keep`: not the one on this agent image, for the
+ * next run.
+ */
 export async function removeImagesWith(text: string, keep?: string): Promise<void> {
   const builder = await openImageBuilder(surroundings);
   for (const { id, labels, tags } of await builder.list(packageLabels.hash)) {

@@ -53,7 +53,10 @@ export function difference(one: Buffer, other: Buffer): { readonly mean: number;
   return { mean: sum / one.length, worst };
 }
 
-/** A GIF that is known to have three frames with many times as many: what is between its head and its last byte is there again and again. */
+/**
+ * A GIF that is known to have three frames with many times as many: what is between its head and its last byte is there
+ * again and again.
+ */
 export function deepGif(three: Buffer, times: number): Buffer {
   const colours = 3 * 2 ** (((three[10] ?? 0) & 7) + 1);
   const head = three.subarray(0, 13 + ((three[10] ?? 0) & 0x80 ? colours : 0));

@@ -19,8 +19,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const startLimitMs = 60_000;
 
 /**
- * A dockerd of its own, with its own containerd, folders and socket, that may be stopped, killed and frozen without anybody
- * else noticing. It has the agent's image. Needs root and an installed dockerd, and throws where one is missing.
+ * A dockerd of its own, with its own containerd, folders and socket, that may be stopped, killed and frozen without
+ * anybody else noticing. It has the agent's image. Needs root and an installed dockerd, and throws where one is
+ * missing.
  */
 export class PrivateEngine implements AsyncDisposable {
   readonly socket: string;
@@ -62,7 +63,8 @@ export class PrivateEngine implements AsyncDisposable {
     if (this.isRunning) return;
     await using log = await open(join(this.#folder, "log"), "a");
     const folders = { data: join(this.#folder, "data"), exec: join(this.#folder, "exec") };
-    // A daemon takes what it finds there for one that runs: where nobody reaps orphans, the numbers of killed ones stay in use.
+    // A daemon takes what it finds there for one that runs: where nobody reaps orphans, the numbers of killed ones stay
+    // in use.
     for (const pid of [join(this.#folder, "pid"), join(folders.exec, "containerd/containerd.pid")])
       await rm(pid, { force: true });
     for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });

@@ -16,7 +16,10 @@ export const programs = {
 /** Where they lie when they are built: as deep as the program that users start. */
 export const programsFolder = join(checkoutFolder, "dist", "programs-of-tests");
 
-/** What Node is to run: what was built before the tests, which starts in half of the time; what runs without them takes the source. */
+/**
+ * What Node is to run: what was built before the tests, which starts in half of the time; what runs without them takes
+ * the source.
+ */
 export function programPath(name: keyof typeof programs): string {
   const isTest = process.env["VITEST"] !== undefined;
   return isTest ? join(programsFolder, `${name}.mjs`) : join(checkoutFolder, programs[name]);

@@ -14,7 +14,9 @@ export interface RigOptions {
   readonly now?: () => number;
 }
 
-/** A group's folder and the host's copies of its protected files, with an agent of another user where tests run as root. */
+/**
+ * A group's folder and the host's copies of its protected files, with an agent of another user where tests run as root.
+ */
 export async function openProtectedFiles({ wasInUse = () => true, now = Date.now }: RigOptions = {}) {
   const home = await temporaryFolder();
   const folder = join(home.path, "groups/family");

@@ -11,7 +11,9 @@ export interface TerminalRun {
   close(): Promise<number>;
 }
 
-/** With `hasLeft`, the command runs in a session of its own, so that no signal tells it what becomes of its terminal. */
+/**
+ * With `hasLeft`, the command runs in a session of its own, so that no signal tells it what becomes of its terminal.
+ */
 export function startInTerminal(
   place: { readonly home: string; readonly variables?: Readonly<Record<string, string>>; readonly hasLeft?: boolean },
   ...args: string[]

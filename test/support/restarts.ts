@@ -4,8 +4,8 @@ import type { TestHost } from "./host.ts";
 import { runningTest } from "./made-by-tests.ts";
 
 /**
- * Ends a host that tests share, by default at once, and starts it again for the tests that follow, too. Between the two happens what
- * is said.
+ * Ends a host that tests share, by default at once, and starts it again for the tests that follow, too. Between the two
+ * happens what is said.
  */
 export async function restart(
   host: TestHost,
@@ -21,7 +21,10 @@ export function bootForAll(host: TestHost, variables: Readonly<Record<string, st
   return runningTest.exit(() => host.boot(variables));
 }
 
-/** Starts a shared host again that a test has ended and, because it failed, not started: the others are judged for themselves. */
+/**
+ * Starts a shared host again that a test has ended and, because it failed, not started: the others are judged for
+ * themselves.
+ */
 export function keepRunning(running: () => { readonly host: TestHost }): void {
   afterEach(async () => {
     const { host } = running();

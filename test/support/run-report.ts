@@ -38,7 +38,10 @@ export function timesOfRun(seconds: RunNumbers["seconds"]): string {
   ].join("\n");
 }
 
-/** Says after a run where its time went, and how many tests passed: at the end of the output, or to the process that started it. */
+/**
+ * Says after a run where its time went, and how many tests passed: at the end of the output, or to the process that
+ * started it.
+ */
 export default class RunReport implements Reporter {
   #vitest: Vitest | undefined;
 

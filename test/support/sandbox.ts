@@ -31,7 +31,9 @@ export function withHostConfig(fields: Readonly<Record<string, unknown>>): Chang
 const checkout = fileURLToPath(new URL("../..", import.meta.url));
 const user: ContainerUser = { uid: 345_678, gid: 345_678 };
 
-/** Prints the probe's report, then stays, so that it can be looked at from outside as well. A shell would add variables. */
+/**
+ * Prints the probe's report, then stays, so that it can be looked at from outside as well. A shell would add variables.
+ */
 const probeAndStay = [
   "python3",
   "-c",

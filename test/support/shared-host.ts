@@ -31,7 +31,10 @@ export class TestGroup {
     return this.host.say(this.name, text, options);
   }
 
-  /** Says something and waits for the answer. Ids of messages are this test's own, though others of the file may have the same. */
+  /**
+   * Says something and waits for the answer. Ids of messages are this test's own, though others of the file may have
+   * the same.
+   */
   async ask(text: string, options?: SayOptions): Promise<Reply> {
     const said = await this.say(text, options);
     if (said.status !== 202) throw new Error(`refused with ${said.status}: ${JSON.stringify(said.body)}`);
@@ -112,7 +115,9 @@ export function shareHost<Name extends string>(
   };
 }
 
-/** Starts a host before the first test of a file, with a group for each test that names one, and ends it after the last. */
+/**
+ * Starts a host before the first test of a file, with a group for each test that names one, and ends it after the last.
+ */
 export function shareModelHost<Name extends string>(options: ModelHostOptions & SharedOptions<Name>): SharedHost<Name> {
   const scripts = new Map<string, ModelScript>();
   const started = share(() =>

@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A git repository with skills, and a folder for PATH in which `git` notes each of its clones before it does its work. */
+/**
+ * A git repository with skills, and a folder for PATH in which `git` notes each of its clones before it does its work.
+ */
 export interface SkillRepository {
   readonly address: string;
   readonly path: string;

@@ -14,11 +14,16 @@ const run = randomUUID();
 export interface SmallCheckout extends AsyncDisposable {
   readonly engine: ContainerEngine;
   readonly folder: string;
-  /** Builds the image with that text in the agent's program, in an environment with these variables, and gives what set-up says and writes down. */
+  /**
+   * Builds the image with that text in the agent's program, in an environment with these variables, and gives what
+   * set-up says and writes down.
+   */
   build(program: string, env?: Readonly<Record<string, string>>): Promise<AgentImage & { words: string }>;
 }
 
-/** A folder with no more than the agent image is made from, on top of the real agent image. Its images go at the end. */
+/**
+ * A folder with no more than the agent image is made from, on top of the real agent image. Its images go at the end.
+ */
 export async function smallCheckout(): Promise<SmallCheckout> {
   const { engine, image: baseId } = await engineWithAgentImage();
   const builder = await openImageBuilder(surroundings);

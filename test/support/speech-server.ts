@@ -25,7 +25,10 @@ const speechRequest = z.strictObject({
   response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]),
 });
 
-/** A provider's `/audio/speech`, after OpenAI's documents: it wants a key, a model, a voice, and a text of at most 4,096 characters. */
+/**
+ * A provider's `/audio/speech`, after OpenAI's documents: it wants a key, a model, a voice, and a text of at most 4,096
+ * characters.
+ */
 export async function startSpeechServer(say: (text: string) => SpeechAnswer) {
   const requests: Speech[] = [];
   /** Texts whose answers nobody waited for. */

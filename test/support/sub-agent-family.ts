@@ -86,7 +86,10 @@ export async function cleared(host: TestHost): Promise<void> {
   await vi.waitFor(async () => expect(await folders()).toEqual([]), { timeout: 120_000, interval: 20 });
 }
 
-/** What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their sessions, sessions. */
+/**
+ * What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their
+ * sessions, sessions.
+ */
 export async function remainsOf(host: TestHost): Promise<string[]> {
   await using engine = await host.openEngine();
   const containers = await engine.list({ "crabpot.instance": await host.instance(), "crabpot.kind": "agent" });

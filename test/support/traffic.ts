@@ -21,8 +21,8 @@ interface Sent extends SentMessage {
 }
 
 /**
- * An outside client of the HTTP channel that gives up nothing: each message is sent until it is acknowledged, replies are
- * read with `after=`, whatever happens to the host in between. It remembers what it gave in and what it got.
+ * An outside client of the HTTP channel that gives up nothing: each message is sent until it is acknowledged, replies
+ * are read with `after=`, whatever happens to the host in between. It remembers what it gave in and what it got.
  */
 export class Client {
   readonly sent: Sent[] = [];

@@ -8,7 +8,10 @@ export interface Transcription {
   readonly bytes: Buffer;
 }
 
-/** A provider's `/audio/transcriptions`, after OpenAI's documents: it wants a key, a model, and a file with a name that it knows. */
+/**
+ * A provider's `/audio/transcriptions`, after OpenAI's documents: it wants a key, a model, and a file with a name that
+ * it knows.
+ */
 export async function startTranscriptionServer(said: string | { readonly status: number; readonly body: string }) {
   const requests: Transcription[] = [];
   const server = createServer((request, response) => {

@@ -71,7 +71,10 @@ export class BrowserSession {
     return this.#describe(request.action === "snapshot" ? request.ref : undefined);
   }
 
-  /** A page has crashed, or the one that is looked at does not answer: a program of it runs without end. Others may have the same process. */
+  /**
+   * A page has crashed, or the one that is looked at does not answer: a program of it runs without end. Others may have
+   * the same process.
+   */
   async isStuck(): Promise<boolean> {
     if (this.#hasCrashed) return true;
     const page = this.#page;

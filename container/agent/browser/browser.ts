@@ -38,7 +38,10 @@ interface BrowserOptions {
   readonly idleMs?: number;
 }
 
-/** The session's one browser: started when a page is first opened, ended when nobody uses it any more, or with the agent. */
+/**
+ * The session's one browser: started when a page is first opened, ended when nobody uses it any more, or with the
+ * agent.
+ */
 export class Browser implements Disposable {
   readonly #options: BrowserOptions;
   /** The last one, running or not. */

@@ -8,8 +8,9 @@ import { chromiumFolder } from "./launch.ts";
 import type { BrowserAnswer, BrowserRequest, DriverOptions } from "./requests.ts";
 
 /*
- * Drives a browser for the agent, in a process of its own: what comes from a browser that a page has taken over stays out of the agent.
- * Reads requests from standard input, a line each, and answers on standard output. Ends with its input.
+ * Drives a browser for the agent, in a process of its own: what comes from a browser that a page has taken over stays
+ * out of the agent. Reads requests from standard input, a line each, and answers on standard output. Ends with its
+ * input.
  */
 
 const { promise: over, resolve: end } = Promise.withResolvers<void>();
@@ -56,8 +57,8 @@ async function run(): Promise<void> {
 }
 
 /**
- * If the container runs out of memory, the browser ends, and nothing else. Chromium gives its processes other numbers as it starts them, by which
- * a page with several could have the agent ended.
+ * If the container runs out of memory, the browser ends, and nothing else. Chromium gives its processes other numbers
+ * as it starts them, by which a page with several could have the agent ended.
  */
 async function offerBrowser(): Promise<void> {
   for (const pid of await readdir("/proc").catch(() => [])) {

@@ -23,8 +23,9 @@ export interface LaunchOptions {
 }
 
 /**
- * Starts the browser. `chromium-policy.json` of the image says what it may not: above all, to hide from the host which server it asks for. Its own sandbox needs rights that no process of the container has; what holds is the container, in which there is
- * nothing but the group's own.
+ * Starts the browser. `chromium-policy.json` of the image says what it may not: above all, to hide from the host which
+ * server it asks for. Its own sandbox needs rights that no process of the container has; what holds is the container,
+ * in which there is nothing but the group's own.
  */
 export async function launchBrowser({ proxy, certificates, home, folder }: LaunchOptions): Promise<LaunchedBrowser> {
   if (certificates !== undefined) await trustCertificates(certificates, home);

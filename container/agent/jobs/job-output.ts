@@ -10,8 +10,8 @@ const segmentBytes = 4 * 1024 * 1024;
 const tailBytes = 4 * limits.toolOutputChars;
 
 /**
- * What a job prints: the end of it in memory, to be shown, and the last few megabytes in a file, the ones before in another. Never
- * throws: a full disk must not end a job.
+ * What a job prints: the end of it in memory, to be shown, and the last few megabytes in a file, the ones before in
+ * another. Never throws: a full disk must not end a job.
  */
 export class JobOutput {
   readonly path: string;

@@ -54,7 +54,10 @@ export interface JobsOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The commands that run in the background: each in a bash and a process group of its own, until it ends, is ended, or has run for too long. */
+/**
+ * The commands that run in the background: each in a bash and a process group of its own, until it ends, is ended, or
+ * has run for too long.
+ */
 export class Jobs implements AsyncDisposable {
   readonly #options: JobsOptions;
   readonly #jobs = new Map<string, OwnJob>();
@@ -99,7 +102,9 @@ export class Jobs implements AsyncDisposable {
     return [...this.#jobs.values()].filter(({ state }) => state === "running").map(({ process }) => process.mark);
   }
 
-  /** Begins a command, in the directory and with the variables that the session's shell has. There must be no `refusal`. */
+  /**
+   * Begins a command, in the directory and with the variables that the session's shell has. There must be no `refusal`.
+   */
   async start(command: string, state: ShellState | undefined, seconds: number | undefined): Promise<Job> {
     this.#starting += 1;
     try {
@@ -115,7 +120,10 @@ export class Jobs implements AsyncDisposable {
     }
   }
 
-  /** Makes a job of a command that runs already. `printed`: what it has printed so far; `divert` gets who takes the rest. */
+  /**
+   * Makes a job of a command that runs already. `printed`: what it has printed so far; `divert` gets who takes the
+   * rest.
+   */
   async take(
     call: DetachedCall,
     { command, printed, divert }: { command: string; printed: string; divert: (output: JobOutput) => void },

@@ -27,8 +27,8 @@ interface Turn {
 }
 
 /**
- * In the order of the calls; those that only read run together with their neighbours of that kind. So a command sees the
- * file that the call before it wrote.
+ * In the order of the calls; those that only read run together with their neighbours of that kind. So a command sees
+ * the file that the call before it wrote.
  */
 async function runCalls(calls: readonly ToolCall[], turn: Turn): Promise<ToolResult[]> {
   const results: ToolResult[] = [];

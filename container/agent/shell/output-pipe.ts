@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * A real pipe for a shell's output. Node itself gives children socket pairs, on which `echo x >/dev/stderr` fails. It is read
- * all the time, so that what runs in the background is never blocked by it nor killed for writing to it.
+ * A real pipe for a shell's output. Node itself gives children socket pairs, on which `echo x >/dev/stderr` fails. It
+ * is read all the time, so that what runs in the background is never blocked by it nor killed for writing to it.
  */
 export class OutputPipe implements Disposable {
   /** For the child; to be closed here once the child has it. */
@@ -45,7 +45,9 @@ export class OutputPipe implements Disposable {
     closeSync(this.childDescriptor);
   }
 
-  /** Puts bytes behind everything that has been written so far. False when the pipe is full: try again when it was read. */
+  /**
+   * Puts bytes behind everything that has been written so far. False when the pipe is full: try again when it was read.
+   */
   write(text: string): boolean {
     try {
       return writeSync(this.#ownDescriptor, text) === text.length;

@@ -19,7 +19,10 @@ export interface ProcessScope {
 const chokingProcesses = 32;
 /** How often processes that keep starting others are hunted one by one. */
 const rounds = 5;
-/** How long each signal to everything is given to work, in turn: a killed process holds its place until it has been reaped. */
+/**
+ * How long each signal to everything is given to work, in turn: a killed process holds its place until it has been
+ * reaped.
+ */
 const clearingMs = [20, 50, 100, 200, 500, 1_000, 2_000] as const;
 
 /** True when a signal could be sent; false when there is nothing to send it to. A negative id is a process group. */
@@ -41,9 +44,9 @@ export async function groupEnds(group: number, timeoutMs: number): Promise<boole
 }
 
 /**
- * Kills what a shell left outside its process group. What forks faster than it is hunted, or has thrown the mark away, is
- * only stopped by one signal to everything, which is right nowhere but in a pid namespace of our own. Resolves when others
- * can be started again, or when the kernel has not made room in some seconds.
+ * Kills what a shell left outside its process group. What forks faster than it is hunted, or has thrown the mark away,
+ * is only stopped by one signal to everything, which is right nowhere but in a pid namespace of our own. Resolves when
+ * others can be started again, or when the kernel has not made room in some seconds.
  */
 export async function killLeftovers(scope: ProcessScope): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
@@ -74,8 +77,8 @@ export async function isCrowded({ mark, ownsPidNamespace, spared }: ProcessScope
 }
 
 /**
- * Whether the kernel lets us start a process at all. Found out by starting one, unless there are so few that it must: that
- * is half of what a short command takes.
+ * Whether the kernel lets us start a process at all. Found out by starting one, unless there are so few that it must:
+ * that is half of what a short command takes.
  */
 export async function canStartProcess({ ownsPidNamespace }: Pick<ProcessScope, "ownsPidNamespace">): Promise<boolean> {
   if (ownsPidNamespace && threadsOf(await allProcesses()) < chokingProcesses) return true;
@@ -93,8 +96,9 @@ function threadsOf(pids: readonly number[]): number {
 }
 
 /**
- * Kills all that was started with this variable, `NAME=value`, and the process groups it is in, which must be none of ours: what has written over
- * its environment goes with the others. Resolves when there is nothing left, or after some tries.
+ * Kills all that was started with this variable, `NAME=value`, and the process groups it is in, which must be none of
+ * ours: what has written over its environment goes with the others. Resolves when there is nothing left, or after some
+ * tries.
  */
 export async function killStartedWith(variable: string): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {

@@ -7,7 +7,8 @@ export interface ShellState {
 
 /**
  * Numbers that no script uses by habit. `output` is where commands print to, `control` where bash reports the end of a
- * call; both are closed for what the commands start, so that nothing in the background can hold or fake them by accident.
+ * call; both are closed for what the commands start, so that nothing in the background can hold or fake them by
+ * accident.
  */
 const descriptor = { output: 251, control: 252 } as const;
 
@@ -32,8 +33,8 @@ export function openingScript(mark: string, state: ShellState | undefined): Buff
 }
 
 /**
- * Runs one command in the shell itself (no subshell, no function: `cd`, `export`, `declare` and functions must stay), then
- * reports status, working directory and exports, and prints the end mark behind the last byte of output.
+ * Runs one command in the shell itself (no subshell, no function: `cd`, `export`, `declare` and functions must stay),
+ * then reports status, working directory and exports, and prints the end mark behind the last byte of output.
  */
 export function callScript(command: string, endMark: string): Buffer {
   const { output, control } = descriptor;

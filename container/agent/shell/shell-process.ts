@@ -125,7 +125,10 @@ export class ShellProcess {
     return end;
   }
 
-  /** Ends the shell and whatever it started: asks, waits a moment, kills. What the running call printed still reaches it. Idempotent. */
+  /**
+   * Ends the shell and whatever it started: asks, waits a moment, kills. What the running call printed still reaches
+   * it. Idempotent.
+   */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;

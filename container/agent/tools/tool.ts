@@ -40,8 +40,8 @@ export interface CallPlace extends ContainerPlace {
 }
 
 /**
- * A tool that runs in the container. The host reads everything but `run`, and offers it to the model; the agent runs it.
- * Importing one must do nothing.
+ * A tool that runs in the container. The host reads everything but `run`, and offers it to the model; the agent runs
+ * it. Importing one must do nothing.
  */
 export interface ContainerTool extends ToolFacts {
   readonly runs: "container";
@@ -75,7 +75,9 @@ export function defineContainerTool<Schema extends z.ZodObject>(
   };
 }
 
-/** What the tools here throw that is for the model: their own words, and what the system says of a file or a program. */
+/**
+ * What the tools here throw that is for the model: their own words, and what the system says of a file or a program.
+ */
 export function isForModel(error: Error): boolean {
   return error instanceof ToolError || ("syscall" in error && "code" in error);
 }

@@ -13,8 +13,8 @@ const dayMs = 24 * 60 * minuteMs;
 const days = 8;
 
 /**
- * The first beat after `now`. Within the hours of a day they are `everyMinutes` apart from the first one on, in real time: where
- * the clocks are changed at night, hours begin and end by what the clocks show then.
+ * The first beat after `now`. Within the hours of a day they are `everyMinutes` apart from the first one on, in real
+ * time: where the clocks are changed at night, hours begin and end by what the clocks show then.
  */
 export function nextBeat(settings: HeartbeatSettings, clock: ZoneClock, now: number): Beat {
   const today = Date.parse(`${clock.dayAt(now)}T00:00:00Z`);

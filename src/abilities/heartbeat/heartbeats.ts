@@ -62,9 +62,9 @@ const failureRetryMs = 30_000;
 const words = `This is what ${heartbeatFile} in the group's folder says. Nobody has asked just now: look at what is due, do it, and answer only with what the chat should know.`;
 
 /**
- * Lets agents look by themselves at what their group's file says. One timer waits for the earliest beat of all, none where no group
- * has a heartbeat. A file that asks for nothing costs no more than being read. A beat is named by its moment, so it has one effect
- * however often the host is started; what was missed while it did not run is skipped.
+ * Lets agents look by themselves at what their group's file says. One timer waits for the earliest beat of all, none
+ * where no group has a heartbeat. A file that asks for nothing costs no more than being read. A beat is named by its
+ * moment, so it has one effect however often the host is started; what was missed while it did not run is skipped.
  */
 export class Heartbeats implements AsyncDisposable {
   readonly #options: HeartbeatOptions;

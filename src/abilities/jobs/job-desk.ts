@@ -59,8 +59,8 @@ interface Running {
 const longestGraceMs = 15_000;
 
 /**
- * The background jobs of all sessions: what agents say of them, held against what they may. An agent that lies about its jobs can only keep its
- * own container from resting, for as long as a job may run.
+ * The background jobs of all sessions: what agents say of them, held against what they may. An agent that lies about
+ * its jobs can only keep its own container from resting, for as long as a job may run.
  */
 export class JobDesk implements Disposable {
   readonly #options: JobDeskOptions;

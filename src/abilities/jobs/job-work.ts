@@ -9,7 +9,10 @@ export function jobWorkId({ session, id }: Pick<Job, "session" | "id">): string 
   return `job:${session}:${id}`;
 }
 
-/** What tells the agent that its job is over. The output is the container's: whatever it says, it counts as what the turn had read. */
+/**
+ * What tells the agent that its job is over. The output is the container's: whatever it says, it counts as what the
+ * turn had read.
+ */
 export function jobWork(job: Job, end: JobEnd & { readonly output: string }, owner: JobOwner): NewWork {
   const id = jobWorkId(job);
   const lines = [`Background job ${job.id} ${describeEnd(job, end)}.`, `Command: ${job.command}`];

@@ -126,14 +126,20 @@ export class McpServers implements AsyncDisposable {
     });
   }
 
-  /** Connects with a server once more, for one of its groups, and looks at what it has. What is new of its tools is pinned. */
+  /**
+   * Connects with a server once more, for one of its groups, and looks at what it has. What is new of its tools is
+   * pinned.
+   */
   async test(server: McpServer, group: Group | undefined, signal: AbortSignal): Promise<TestedServer> {
     const { open, pins } = this.#options;
     await using connection = await open(server, group, { onToolsChanged: () => undefined, elicit: nobody, signal });
     return await testServer(connection, server, { pins, signal });
   }
 
-  /** Takes over what a tool says of itself now, where that is what this hash is of, and opens its server anew. False: it is not. */
+  /**
+   * Takes over what a tool says of itself now, where that is what this hash is of, and opens its server anew. False: it
+   * is not.
+   */
   async allow(server: string, tool: string, sha256: string): Promise<boolean> {
     if (!(await this.#options.pins.allow(server, tool, sha256))) return false;
     for (const [key, used] of this.#used) if (used.kept.server.name === server) this.#drop(key, used);

@@ -34,8 +34,9 @@ export interface OriginalPicture {
 const shown = { maxBytes: 1_000_000, maxPixels: 40_000_000, photoEdge: 1_568, documentEdge: 2_048 } as const;
 
 /**
- * Keeps a picture as models are shown it, if it is one by its bytes. A string says why it cannot be shown. The original is read by the media
- * process alone; the same original comes out as the same bytes, so a host that is killed in between does the same again.
+ * Keeps a picture as models are shown it, if it is one by its bytes. A string says why it cannot be shown. The original
+ * is read by the media process alone; the same original comes out as the same bytes, so a host that is killed in
+ * between does the same again.
  */
 export async function keepPicture(options: PictureOptions, original: OriginalPicture): Promise<BlobPart | string> {
   const { group, name, copy, refuse, signal } = original;

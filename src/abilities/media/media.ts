@@ -71,8 +71,8 @@ interface Asked<Name extends MediaOperation> {
 }
 
 /**
- * Where files of strangers are read: a process of its own, which is begun when it is first needed, works on one file at a time, is ended when
- * idle, and is begun anew after it has failed. A file that ends it costs only whoever asked.
+ * Where files of strangers are read: a process of its own, which is begun when it is first needed, works on one file at
+ * a time, is ended when idle, and is begun anew after it has failed. A file that ends it costs only whoever asked.
  */
 export class Media implements AsyncDisposable {
   readonly #options: MediaOptions;

@@ -20,8 +20,9 @@ type Showable = StoredAttachment & { readonly file: { readonly sha256: string } 
 const mostMs = 60_000;
 
 /**
- * Keeps the pictures that came with messages of a group, the newest `blobsPerStep` of them, or says why one cannot be shown. They are taken
- * from the group's inbox, where its agent can change them, so only what is still what came counts. Rejects when they cannot be written.
+ * Keeps the pictures that came with messages of a group, the newest `blobsPerStep` of them, or says why one cannot be
+ * shown. They are taken from the group's inbox, where its agent can change them, so only what is still what came
+ * counts. Rejects when they cannot be written.
  */
 export async function keepMemberImages(
   options: MemberImagesOptions,

@@ -1,8 +1,9 @@
 import * as z from "zod";
 
 /*
- * What the media process is asked for, by name: what it is told besides the file, and what it says of what it found. Both ends check what
- * comes in. What belongs to files themselves stays in files: `in/<id>` is read, and `out/<id>` is written where there is something to write.
+ * What the media process is asked for, by name: what it is told besides the file, and what it says of what it found.
+ * Both ends check what comes in. What belongs to files themselves stays in files: `in/<id>` is read, and `out/<id>` is
+ * written where there is something to write.
  */
 
 const side = z.number().int().min(1).max(1_000_000);
@@ -68,8 +69,8 @@ export type MediaResult<Name extends MediaOperation> = z.output<(typeof mediaOpe
 export const mediaId = z.string().regex(/^[0-9a-f-]{36}$/);
 
 /**
- * Why there is no result. `refused`: the file is not what it should be, too large, or damaged. `missing`: the library that it takes is not
- * installed. `failed`: the process ended, hung or broke the rules.
+ * Why there is no result. `refused`: the file is not what it should be, too large, or damaged. `missing`: the library
+ * that it takes is not installed. `failed`: the process ended, hung or broke the rules.
  */
 export const mediaFailures = ["refused", "missing", "failed"] as const;
 

@@ -85,7 +85,9 @@ export interface MemoryStats {
   readonly cleanedAt: number | null;
 }
 
-/** What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's. */
+/**
+ * What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's.
+ */
 export class GroupMemory implements AsyncDisposable {
   readonly #file: MemoryFile;
   readonly #options: GroupMemoryOptions;
@@ -109,7 +111,10 @@ export class GroupMemory implements AsyncDisposable {
     this.#index = new WarmIndex({ file: this.#file, model, rows, choice, signal: this.#ended.signal });
   }
 
-  /** They can be found by their words when this returns, and by their meaning a moment later. Throws AppError `bad_input`. */
+  /**
+   * They can be found by their words when this returns, and by their meaning a moment later. Throws AppError
+   * `bad_input`.
+   */
   add(memories: readonly NewMemory[]): void {
     for (const memory of memories) checkMemory(memory);
     this.#changes += 1;
@@ -203,7 +208,10 @@ export class GroupMemory implements AsyncDisposable {
     return this.#file.all();
   }
 
-  /** Makes the vector of a query that will be asked, so that it is there by then; and, where it is known how, looks up what it recalls. */
+  /**
+   * Makes the vector of a query that will be asked, so that it is there by then; and, where it is known how, looks up
+   * what it recalls.
+   */
   async foresee(query: string, how?: RecallOptions): Promise<void> {
     const vector = this.#embedQuery(query);
     const recalled = how && this.#lookUp(query, how, vector);
@@ -304,7 +312,9 @@ export class GroupMemory implements AsyncDisposable {
     };
   }
 
-  /** Begins to embed what waits for it, such as what an earlier process has left. A failure is told by the next `flush`. */
+  /**
+   * Begins to embed what waits for it, such as what an earlier process has left. A failure is told by the next `flush`.
+   */
   embedSoon(): void {
     if (this.#options.embedder === undefined || this.#ended.signal.aborted) return;
     this.#isEmbeddingAgain = true;

@@ -51,8 +51,8 @@ interface Refusal {
 const none: readonly Skill[] = [];
 
 /**
- * Which skills each group has. They are looked at when a container is looked for, which is between turns: what is new, changed or gone
- * then is so for the whole turn. For a group that is to have none, nothing is looked at.
+ * Which skills each group has. They are looked at when a container is looked for, which is between turns: what is new,
+ * changed or gone then is so for the whole turn. For a group that is to have none, nothing is looked at.
  */
 export class GroupSkills {
   readonly #options: GroupSkillsOptions;
@@ -184,7 +184,10 @@ export class GroupSkills {
 /** More entries than this are not told apart: then each look reads everything. */
 const mostFacts = 5_000;
 
-/** What the file system says of an entry and of all in it, at once: by way of the thread pool it would take ten times as long. */
+/**
+ * What the file system says of an entry and of all in it, at once: by way of the thread pool it would take ten times as
+ * long.
+ */
 function walk(path: string, facts: string[], depth: number): void {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (!stats) return;

@@ -121,8 +121,8 @@ async function findOneInstalled(
 }
 
 /**
- * A group's own: those that people have allowed its agent to have, and those that the operator has put into the folder `skills` of the
- * group's folder. There an agent can write, too, so what it could have written is not even looked at.
+ * A group's own: those that people have allowed its agent to have, and those that the operator has put into the folder
+ * `skills` of the group's folder. There an agent can write, too, so what it could have written is not even looked at.
  */
 export async function findOfGroup(
   { groups, allowed }: Pick<SkillPlaces, "groups" | "allowed">,

@@ -50,7 +50,9 @@ export interface MatchedSkill {
   readonly why: "named" | "task type" | "default";
 }
 
-/** Those that the text names, then those of the task type, then those for everything; each once, and only what there is. */
+/**
+ * Those that the text names, then those of the task type, then those for everything; each once, and only what there is.
+ */
 export function skillsForTask(
   skills: readonly SkillSummary[],
   {

@@ -35,7 +35,9 @@ interface SkillProposalsOptions {
   readonly publish: Publish<"skill.changed">;
 }
 
-/** Skills that agents write for their groups: each is shown to people first, and written byte for byte as it was shown. */
+/**
+ * Skills that agents write for their groups: each is shown to people first, and written byte for byte as it was shown.
+ */
 export class SkillProposals {
   readonly #options: SkillProposalsOptions;
 

@@ -39,9 +39,9 @@ interface Walk {
 }
 
 /**
- * Copies what a sub-agent has left into its group's folder, below `agents/<id>`. Both folders belong to agents, who may have put anything
- * in the way: no link is followed, nothing that is not a file is opened, and a content is complete before it has its name. Doing it
- * again does no harm.
+ * Copies what a sub-agent has left into its group's folder, below `agents/<id>`. Both folders belong to agents, who may
+ * have put anything in the way: no link is followed, nothing that is not a file is opened, and a content is complete
+ * before it has its name. Doing it again does no harm.
  */
 export async function handOver(
   options: HandOverOptions,

@@ -198,7 +198,10 @@ export interface Fork {
   readonly steps: readonly Step[];
 }
 
-/** As it was when the sub-agent began, whatever has become of the parent's conversation since; undefined: it knows nothing of it. */
+/**
+ * As it was when the sub-agent began, whatever has become of the parent's conversation since; undefined: it knows
+ * nothing of it.
+ */
 export async function forkOf(
   store: {
     readonly subAgents: Pick<Store["subAgents"], "ofSession">;

@@ -30,9 +30,9 @@ export interface SubAgentDeskOptions {
 }
 
 /**
- * Sees what becomes of sub-agents: ends those whose time is over or that nobody waits for any more, hands over the results of those that
- * have ended, and removes what they have left. What is to be done is in the store, so that it is done once over all crashes. One
- * timer for all, none while there are none.
+ * Sees what becomes of sub-agents: ends those whose time is over or that nobody waits for any more, hands over the
+ * results of those that have ended, and removes what they have left. What is to be done is in the store, so that it is
+ * done once over all crashes. One timer for all, none while there are none.
  */
 export class SubAgentDesk implements AsyncDisposable {
   readonly #options: SubAgentDeskOptions;
@@ -156,7 +156,10 @@ export class SubAgentDesk implements AsyncDisposable {
   }
 }
 
-/** Nobody waits for its result: the turn that does has ended, or has failed or was cancelled, or its conversation is over. */
+/**
+ * Nobody waits for its result: the turn that does has ended, or has failed or was cancelled, or its conversation is
+ * over.
+ */
 function isOrphan({ background, turnState, isForgotten }: LiveSubAgent): boolean {
   if (isForgotten) return true;
   return background ? turnState === "failed" || turnState === "cancelled" : turnState !== "running";

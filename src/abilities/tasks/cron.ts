@@ -1,7 +1,10 @@
 import { AppError } from "../../lib/app-error.ts";
 import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 
-/** When the hands of a clock that never changes show a time that a pattern names, after this one; both given as if they were UTC. */
+/**
+ * When the hands of a clock that never changes show a time that a pattern names, after this one; both given as if they
+ * were UTC.
+ */
 export type NextShown = (after: number) => number | undefined;
 
 const fields = 5;
@@ -9,8 +12,8 @@ const fields = 5;
 const looks = 200;
 
 /**
- * Reads a pattern of five fields. The library that does is loaded when the first task needs it. Throws `bad_input` for a pattern that cannot
- * be read.
+ * Reads a pattern of five fields. The library that does is loaded when the first task needs it. Throws `bad_input` for
+ * a pattern that cannot be read.
  */
 export async function parseCron(pattern: string): Promise<NextShown> {
   const text = pattern.trim();
@@ -33,8 +36,8 @@ function unreadable(pattern: string, why: string): AppError {
 }
 
 /**
- * When a pattern is due next by the clocks of a zone. What they show twice, because they were set back, is due the first time only; what they
- * skip, because they were set forward, is due at the first moment after.
+ * When a pattern is due next by the clocks of a zone. What they show twice, because they were set back, is due the
+ * first time only; what they skip, because they were set forward, is due at the first moment after.
  */
 export function nextCron(next: NextShown, zone: ZoneClock, after: number): number | undefined {
   let shown: number | undefined = zone.shownAt(after);

@@ -34,7 +34,10 @@ export interface SchedulerOptions {
     | "setState"
     | "settle"
   >;
-  /** The group of a task as it is now, with the agent that is to do it; undefined: its chat is another group by now, or none. */
+  /**
+   * The group of a task as it is now, with the agent that is to do it; undefined: its chat is another group by now, or
+   * none.
+   */
   readonly groupNow: (group: TaskGroup) => TaskGroup | undefined;
   /** There is new work. */
   readonly workAdded: () => void;
@@ -48,8 +51,9 @@ export interface SchedulerOptions {
 }
 
 /**
- * Hands tasks to their agents when they are due: one timer for the earliest of all, none while nothing is scheduled. Which due times are
- * claimed, and what became of them, the store knows; what is due is claimed in batches, and nothing is kept in memory.
+ * Hands tasks to their agents when they are due: one timer for the earliest of all, none while nothing is scheduled.
+ * Which due times are claimed, and what became of them, the store knows; what is due is claimed in batches, and nothing
+ * is kept in memory.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
@@ -89,7 +93,10 @@ export class Scheduler implements AsyncDisposable {
     void this.#lookout.changed();
   }
 
-  /** This turn, which a task began, has ended. Without one: work of tasks may have been dropped, or ended in an earlier life of the host. */
+  /**
+   * This turn, which a task began, has ended. Without one: work of tasks may have been dropped, or ended in an earlier
+   * life of the host.
+   */
   runEnded(turn?: string): void {
     if (this.#lookout.isOver) return;
     if (turn === undefined) this.#isBehind = true;

@@ -38,7 +38,9 @@ export interface TaskMaker {
   readonly origins: readonly Origin[];
   /** As `channel:id` of a member, where it is one. */
   readonly requester: string | undefined;
-  /** Nobody has just asked for it: due no earlier than this, and never at once, so that tasks cannot drive themselves. */
+  /**
+   * Nobody has just asked for it: due no earlier than this, and never at once, so that tasks cannot drive themselves.
+   */
   readonly earliest?: number | undefined;
 }
 
@@ -209,7 +211,9 @@ export class TaskBook {
     throw new AppError(ids.length > 1 ? "bad_input" : "not_found", why, { fix: "look at the list of tasks" });
   }
 
-  /** What somebody with more rights has made is not changed by somebody with fewer; admins may see to all as they are. */
+  /**
+   * What somebody with more rights has made is not changed by somebody with fewer; admins may see to all as they are.
+   */
   async #changeable(id: string, { role }: TaskMaker, least: Role = "owner"): Promise<Task> {
     const task = await this.find(id);
     if (isAtLeast(role, task.role) || isAtLeast(role, least)) return task;

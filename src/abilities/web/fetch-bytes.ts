@@ -33,7 +33,10 @@ export interface AnswerLimits {
   readonly resolve?: ResolveHost | undefined;
 }
 
-/** Asks for an address and reads the answer, as far as the limits go. Throws ToolError with why there is none, in words for a model. */
+/**
+ * Asks for an address and reads the answer, as far as the limits go. Throws ToolError with why there is none, in words
+ * for a model.
+ */
 export async function fetchBytes(
   url: URL,
   init: RequestInit & { readonly signal: AbortSignal },

@@ -4,7 +4,9 @@ import { AddressGuard, type ResolveHost } from "../../lib/http/address-guard.ts"
 import { ToolError } from "../../protocol/tools.ts";
 import { parseAddress } from "./page-address.ts";
 
-/** Why a group may not fetch from this address, as it is now; undefined: it may. Names are looked up; nothing is asked. */
+/**
+ * Why a group may not fetch from this address, as it is now; undefined: it may. Names are looked up; nothing is asked.
+ */
 export async function whyRefused(
   address: string,
   { fetch, allow }: Pick<GroupWeb, "fetch" | "allow">,

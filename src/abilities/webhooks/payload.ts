@@ -7,7 +7,10 @@ const deepest = 32;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const noText = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/;
 
-/** What was sent, as text for people and models: JSON on several lines, other text as it is. Throws `bad_input` for what is no text. */
+/**
+ * What was sent, as text for people and models: JSON on several lines, other text as it is. Throws `bad_input` for what
+ * is no text.
+ */
 export function readPayload(body: Uint8Array): string {
   const text = decode(body);
   return isJson(text) ? formatJson(text) : text;
@@ -33,7 +36,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Changes nothing but the blanks between tokens: a long number or a key that is there twice is shown as it was sent. */
+/**
+ * Changes nothing but the blanks between tokens: a long number or a key that is there twice is shown as it was sent.
+ */
 function formatJson(json: string): string {
   let depth = 0;
   let before = "";

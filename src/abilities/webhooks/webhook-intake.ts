@@ -58,8 +58,8 @@ const minuteMs = 60_000;
 const toldPerMinute = 10;
 
 /**
- * Makes work of calls that are signed, each once: by the number that its sender gave it or, without one, by its body within five
- * minutes. Whoever cannot sign learns nothing, not even which hooks there are.
+ * Makes work of calls that are signed, each once: by the number that its sender gave it or, without one, by its body
+ * within five minutes. Whoever cannot sign learns nothing, not even which hooks there are.
  */
 export class WebhookIntake {
   readonly #options: WebhookIntakeOptions;

@@ -9,8 +9,8 @@ export const webhookRoute = webhookPath(":name");
 
 const bodyBytes = 256 * 1024;
 /**
- * Bodies of strangers are read before their signature can be judged: so many at once. For one more the one is given up whose body has been
- * waited for the longest, so that nobody keeps others out by sending slowly.
+ * Bodies of strangers are read before their signature can be judged: so many at once. For one more the one is given up
+ * whose body has been waited for the longest, so that nobody keeps others out by sending slowly.
  */
 const mostAtOnce = 64;
 const busyRetryS = 1;

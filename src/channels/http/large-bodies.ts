@@ -11,8 +11,8 @@ const mostValues = 100_000;
 const discardMs = 5_000;
 
 /**
- * Adds a route to which large files can be posted as JSON. Text of any length is read in no time, but a body of many small
- * or deeply nested values is not, so one that is large has to be large by its texts.
+ * Adds a route to which large files can be posted as JSON. Text of any length is read in no time, but a body of many
+ * small or deeply nested values is not, so one that is large has to be large by its texts.
  */
 export function addPostRoute(
   routes: FastifyInstance,

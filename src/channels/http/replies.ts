@@ -13,8 +13,8 @@ export interface FileRequest {
 }
 
 /**
- * A message as readers get it; `href` is where its file can be fetched, with the same token. `replyTo` is the id of the message that it
- * answers, the last one where it answers several.
+ * A message as readers get it; `href` is where its file can be fetched, with the same token. `replyTo` is the id of the
+ * message that it answers, the last one where it answers several.
  */
 export function asReply(message: OutgoingMessage): object {
   const { seq, group, text, inReplyTo, thread, turn, kind, agent, file, reaction } = message;

@@ -21,9 +21,9 @@ export interface MisaddressedLine {
 const byDefault = { group: "main", member: "you" } as const;
 
 /**
- * Reads `group/member: text`, where `group` is one of those that there are. Any other line is said as a whole by member `you`
- * in group `main`, unless the word before its slash is so much like a group's name that it may be meant for there only.
- * Undefined when nothing is said.
+ * Reads `group/member: text`, where `group` is one of those that there are. Any other line is said as a whole by member
+ * `you` in group `main`, unless the word before its slash is so much like a group's name that it may be meant for there
+ * only. Undefined when nothing is said.
  */
 export function parseLine(line: string, groups: readonly string[]): SpokenLine | MisaddressedLine | undefined {
   const whole = line.trim();

@@ -26,7 +26,10 @@ export interface LiveRoom {
   readonly rows: number;
 }
 
-/** What turns say and do at this moment, in lines that stand above the prompt until the message comes. What steers a terminal is made visible. */
+/**
+ * What turns say and do at this moment, in lines that stand above the prompt until the message comes. What steers a
+ * terminal is made visible.
+ */
 export class LiveAnswers {
   readonly #turns = new Map<string, LiveTurn>();
   readonly #nameOf: (delta: Delta) => string;

@@ -15,7 +15,9 @@ export class Screen implements Disposable {
   readonly #logs: Disposable | undefined;
   #status = "";
   #isPromptShown = false;
-  /** Lines that stand above the prompt until others take their place, and how many rows of them there are on the screen. */
+  /**
+   * Lines that stand above the prompt until others take their place, and how many rows of them there are on the screen.
+   */
   #live: readonly string[] = [];
   #liveRows = 0;
   #closed = false;
@@ -74,7 +76,9 @@ export class Screen implements Disposable {
     return "rows" in output && typeof output.rows === "number" && output.rows > 0 ? output.rows : undefined;
   }
 
-  /** Lines above the prompt, none longer than a row, in the place of those before. What is printed stands above them. */
+  /**
+   * Lines above the prompt, none longer than a row, in the place of those before. What is printed stands above them.
+   */
   live(lines: readonly string[]): void {
     if (this.#prompt === undefined || this.#closed || (lines.length === 0 && this.#live.length === 0)) return;
     this.#live = lines;

@@ -2,8 +2,8 @@ import type { SettingPath } from "../../domain/settings/setting.ts";
 import type { Config } from "../schema/config.ts";
 
 /**
- * When a changed setting takes effect in a running host: `now`, which is from each group's next turn or message on; with a new
- * `container`, which the group's next turn gets; or only with a `restart`.
+ * When a changed setting takes effect in a running host: `now`, which is from each group's next turn or message on;
+ * with a new `container`, which the group's next turn gets; or only with a `restart`.
  */
 export type Effect = "now" | "container" | "restart";
 

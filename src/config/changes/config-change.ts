@@ -4,7 +4,10 @@ import { changeEffects, type Effect } from "./change-effects.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 
-/** What becomes of a running configuration when another one is wanted. Paths are those of settings that differ, never their values. */
+/**
+ * What becomes of a running configuration when another one is wanted. Paths are those of settings that differ, never
+ * their values.
+ */
 export interface ConfigChange {
   /** What can hold without a restart: the wanted settings, but for those that need one. */
   readonly effective: Config;

@@ -24,8 +24,9 @@ export interface ConfigWatchOptions {
 }
 
 /**
- * Tells when one of a few files changes. Nothing is polled, and the folder is watched only while a file is not there: other
- * programs' files and the database's change in it all the time. Even then it wakes the host at most once a second.
+ * Tells when one of a few files changes. Nothing is polled, and the folder is watched only while a file is not there:
+ * other programs' files and the database's change in it all the time. Even then it wakes the host at most once a
+ * second.
  */
 export class ConfigWatch implements AsyncDisposable {
   readonly #options: ConfigWatchOptions;
@@ -48,7 +49,10 @@ export class ConfigWatch implements AsyncDisposable {
     for (const file of this.#options.files) this.#unwatch(file);
   }
 
-  /** A watch stays with the file that it began with, so it begins anew after each change: there may be another by that name. */
+  /**
+   * A watch stays with the file that it began with, so it begins anew after each change: there may be another by that
+   * name.
+   */
   #watch(file: string): void {
     this.#unwatch(file);
     try {

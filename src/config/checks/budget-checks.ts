@@ -36,7 +36,10 @@ interface Finding {
   readonly isRefused: boolean;
 }
 
-/** Budgets under which no model of a group's route is ever asked are faults; those that cannot be meant for one of them, warnings. */
+/**
+ * Budgets under which no model of a group's route is ever asked are faults; those that cannot be meant for one of them,
+ * warnings.
+ */
 export function checkBudgets(
   config: Config,
   adapters: Adapters,

@@ -19,7 +19,10 @@ import { missing } from "./missing.ts";
 import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
-/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
+/**
+ * What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody
+ * may use.
+ */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
@@ -170,7 +173,10 @@ function checkTimeZones({ timezone: shared, groups }: Config): ConfigFault[] {
   });
 }
 
-/** A hook may be for a group that has come, or will come, by its chat: whether there is one now, only the running host knows. */
+/**
+ * A hook may be for a group that has come, or will come, by its chat: whether there is one now, only the running host
+ * knows.
+ */
 export function hooksOfOtherGroups({ hooks, groups }: Config): ConfigFault[] {
   return Object.entries(hooks).flatMap(([name, { group }]) => {
     if (Object.hasOwn(groups, group)) return [];

@@ -62,7 +62,9 @@ function checkFallback({ path, policy }: Written): ConfigFault[] {
   return [{ path: formatPath([...path, "preset"]), detail }];
 }
 
-/** What rules may name: tools of the host, `find_tools` and the like, and of each server `files__*` for all that it has. */
+/**
+ * What rules may name: tools of the host, `find_tools` and the like, and of each server `files__*` for all that it has.
+ */
 export function knownTools({ mcp }: Pick<Config, "mcp">, { tools }: Pick<Adapters, "tools">): readonly string[] {
   const ofHost = tools.map(({ name }) => name);
   return [...ofHost, ...toolsOfSources, ...Object.keys(mcp.servers).map(ofServer)].toSorted();
@@ -73,8 +75,8 @@ function ofServer(server: string): string {
 }
 
 /**
- * A name that no tool has, and which one was meant. Which tools a server has is known when it runs: of theirs, the server has to be
- * configured.
+ * A name that no tool has, and which one was meant. Which tools a server has is known when it runs: of theirs, the
+ * server has to be configured.
  */
 export function unknownTool(path: readonly PropertyKey[], name: string, tools: readonly string[]): ConfigFault[] {
   if (tools.includes(name)) return [];

@@ -11,7 +11,10 @@ export interface RenamedGroup {
   readonly warning: ConfigFault;
 }
 
-/** Groups that begin anew although their chat has a folder: who renames one in config.yaml has to rename its folder, too. */
+/**
+ * Groups that begin anew although their chat has a folder: who renames one in config.yaml has to rename its folder,
+ * too.
+ */
 export async function findRenamedGroups(options: {
   readonly configured: readonly Group[];
   /** Whose the folders are, as the store knows it. */

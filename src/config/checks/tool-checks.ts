@@ -23,8 +23,9 @@ interface Worker {
 }
 
 /**
- * Entries of routes whose models cannot call tools, where agents work by the route that have tools: an agent without those that its instructions, skills
- * and members count on says that it does things and does not do them. Who is to chat only denies all tools, and is asked nothing more.
+ * Entries of routes whose models cannot call tools, where agents work by the route that have tools: an agent without
+ * those that its instructions, skills and members count on says that it does things and does not do them. Who is to
+ * chat only denies all tools, and is asked nothing more.
  */
 export function checkToolCalls(config: Config, adapters: Pick<Adapters, "tools">): readonly ConfigFault[] {
   const faults = new Map<string, ConfigFault>();

@@ -22,9 +22,10 @@ export interface EditConfigOptions {
 }
 
 /**
- * Changes settings in `config.yaml`, all of them or none, and makes the file if there is none. Returns the configuration that it holds now. Throws
- * AppErrors: `config_invalid` for a result that could not be used, `conflict` when somebody else has changed the file meanwhile, `not_found` when there
- * is nothing to remove, `bad_input` for a path that cannot be, or for a secret in clear where there was a variable.
+ * Changes settings in `config.yaml`, all of them or none, and makes the file if there is none. Returns the
+ * configuration that it holds now. Throws AppErrors: `config_invalid` for a result that could not be used, `conflict`
+ * when somebody else has changed the file meanwhile, `not_found` when there is nothing to remove, `bad_input` for a
+ * path that cannot be, or for a secret in clear where there was a variable.
  */
 export async function editConfig(
   file: string,
@@ -68,7 +69,9 @@ function written(config: ReturnType<ReturnType<typeof configSchema>["parse"]>): 
 /** A value this short may be that of a variable by chance. */
 const tellingChars = 8;
 
-/** A key that was kept out of the file must not get into it by the way: a shell replaces `$KEY` before anybody notices. */
+/**
+ * A key that was kept out of the file must not get into it by the way: a shell replaces `$KEY` before anybody notices.
+ */
 function refuseClearSecrets(options: {
   readonly before: string;
   readonly after: string;

@@ -12,9 +12,9 @@ import { valueAfter } from "./value-after.ts";
 type Collection = YAMLMap | YAMLSeq;
 
 /**
- * The text with one setting changed: comments, order and style of everything else stay. Throws AppErrors: `config_invalid` for
- * a text that is not valid YAML, `not_found` when there is nothing to remove, `conflict` where the place cannot be changed without
- * changing others, `bad_input` for a place that cannot be.
+ * The text with one setting changed: comments, order and style of everything else stay. Throws AppErrors:
+ * `config_invalid` for a text that is not valid YAML, `not_found` when there is nothing to remove, `conflict` where the
+ * place cannot be changed without changing others, `bad_input` for a place that cannot be.
  */
 export function editYaml(text: string, edit: SettingEdit): string {
   const before = parse(text);
@@ -111,8 +111,8 @@ function carryComments(from: Node, to: Node): void {
 }
 
 /**
- * What stands behind the last key of a section and not deeper than it says nothing about that key, but the parser hangs it on the
- * key's value.
+ * What stands behind the last key of a section and not deeper than it says nothing about that key, but the parser hangs
+ * it on the key's value.
  */
 function keepLooseComments(parent: Collection, key: string | number, text: string): void {
   if (!isMap(parent) || parent.flow === true) return;

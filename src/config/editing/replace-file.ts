@@ -10,9 +10,9 @@ import { readTrustedFile } from "../loading/config-file.ts";
 const staleMs = 10_000;
 
 /**
- * Replaces a file that nobody else may write, as a whole: after a crash at any point it holds the one text or the other. `before` is what it
- * must still hold (undefined: there is no file), so that an edit of somebody else is not lost; AppError `conflict` otherwise.
- * Mode and owner stay; a new file is for its owner alone.
+ * Replaces a file that nobody else may write, as a whole: after a crash at any point it holds the one text or the
+ * other. `before` is what it must still hold (undefined: there is no file), so that an edit of somebody else is not
+ * lost; AppError `conflict` otherwise. Mode and owner stay; a new file is for its owner alone.
  */
 export async function replaceFile(
   file: string,
@@ -26,7 +26,8 @@ export async function replaceFile(
     await likeFile(owned, file);
     await owned.writeFile(after);
     await owned.sync();
-    // Nothing in the system replaces a file only if it is still the same one. Between this look and the next call are microseconds.
+    // Nothing in the system replaces a file only if it is still the same one. Between this look and the next call are
+    // microseconds.
     if ((await readTrustedFile(file)) !== before) throw changedMeanwhile(file);
     await rename(draft, file);
   } catch (error) {
@@ -50,7 +51,10 @@ async function openDraft(draft: string, file: string): Promise<FileHandle> {
   }
 }
 
-/** A rename would otherwise give the file to whoever makes the edit, root for instance, and the host could not read it any more. */
+/**
+ * A rename would otherwise give the file to whoever makes the edit, root for instance, and the host could not read it
+ * any more.
+ */
 async function likeFile(draft: FileHandle, file: string): Promise<void> {
   const found = await stat(file).catch(nothingIfMissing);
   if (!found) return;

@@ -4,7 +4,10 @@ import { AppError } from "../../lib/app-error.ts";
 /** One step of a path: a plain key, `[0]`, or `["any text"]`. */
 const step = /\.?([\w-]+)|\[(\d{1,4})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
-/** Reads a path as `formatPath` writes it: `models.routes.main[0]`, `models.capabilities["local/qwen3"].vision`. Throws `usage`. */
+/**
+ * Reads a path as `formatPath` writes it: `models.routes.main[0]`, `models.capabilities["local/qwen3"].vision`. Throws
+ * `usage`.
+ */
 export function parsePath(text: string): SettingPath {
   const path: (string | number)[] = [];
   step.lastIndex = 0;

@@ -6,8 +6,9 @@ import { formatPath } from "../faults.ts";
 type Container = Record<string | number, unknown>;
 
 /**
- * What a configuration says after an edit; the one before is left as it is. Sections on the way that are missing are made. Throws
- * `not_found` when there is nothing to remove, `bad_input` when the path leads through something that is no section or list.
+ * What a configuration says after an edit; the one before is left as it is. Sections on the way that are missing are
+ * made. Throws `not_found` when there is nothing to remove, `bad_input` when the path leads through something that is
+ * no section or list.
  */
 export function valueAfter(before: unknown, { path, value }: SettingEdit): unknown {
   const root: unknown = copyOf(before ?? {});

@@ -24,8 +24,9 @@ const head = `## The configuration of crabpot. What is commented out stands here
 `;
 
 /**
- * A `config.yaml` to begin with, made of the schema: every setting with its default and what it is for. What the host would
- * take from the environment without a file is written into it, as the environment counts for nothing where there is one.
+ * A `config.yaml` to begin with, made of the schema: every setting with its default and what it is for. What the host
+ * would take from the environment without a file is written into it, as the environment counts for nothing where there
+ * is one.
  */
 export function configTemplate(adapters: Adapters, variables: EnvironmentVariables): string {
   const schema = configJsonSchema(adapters) as Setting;

@@ -12,8 +12,8 @@ import { configJsonSchema } from "../schema/json-schema.ts";
 import { maskedConfig } from "./mask.ts";
 
 /**
- * The value that the host works with, secrets masked; of a group also what it has from the settings for everybody. Null: it may be
- * set and is not. Throws `not_found` for what is no setting.
+ * The value that the host works with, secrets masked; of a group also what it has from the settings for everybody.
+ * Null: it may be set and is not. Throws `not_found` for what is no setting.
  */
 export function settingInEffect(
   loaded: { readonly config: Config; readonly adapters: Adapters },

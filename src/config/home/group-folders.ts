@@ -40,12 +40,18 @@ export function groupTemplates(checkout: string): readonly [string, string] {
   return [join(checkout, "groups", "main"), join(checkout, "groups", "_template")];
 }
 
-/** `<home>/global`, copied from the checkout's `groups/global` if it is not there yet. Every container's user may read it. */
+/**
+ * `<home>/global`, copied from the checkout's `groups/global` if it is not there yet. Every container's user may read
+ * it.
+ */
 export async function ensureGlobalFolder(global: string, checkout: string): Promise<void> {
   await copyOnce(join(checkout, "groups", "global"), global, (copy) => setModes(copy, { folder: 0o755, file: 0o644 }));
 }
 
-/** `<home>/agents`, the operator's profiles, copied from the checkout's `agents` if it is not there yet. No container sees it. */
+/**
+ * `<home>/agents`, the operator's profiles, copied from the checkout's `agents` if it is not there yet. No container
+ * sees it.
+ */
 export async function ensureProfilesFolder(agents: string, checkout: string): Promise<void> {
   await copyOnce(join(checkout, "agents"), agents, (copy) => setModes(copy, { folder: 0o700, file: 0o600 }));
 }

@@ -7,8 +7,8 @@ import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import type { Home, HomePaths } from "./home.ts";
 
 /**
- * Which file of which machine holds a home's id, and where: a copy is another file. `born` is when the file was made, which
- * no copying sets; "0" where the file system does not say.
+ * Which file of which machine holds a home's id, and where: a copy is another file. `born` is when the file was made,
+ * which no copying sets; "0" where the file system does not say.
  */
 const placeFile = z.object({
   instance: z.string(),
@@ -31,8 +31,8 @@ export interface SettledHome {
 }
 
 /**
- * Gives a home that was copied an id of its own: with that of the original it would take the original's containers for its
- * own. One that was only renamed is the same home and keeps its id. The home is locked by the caller.
+ * Gives a home that was copied an id of its own: with that of the original it would take the original's containers for
+ * its own. One that was only renamed is the same home and keeps its id. The home is locked by the caller.
  */
 export async function settleHome({ paths, instance }: Home): Promise<SettledHome> {
   const known = await readPlace(paths.place);
@@ -55,7 +55,10 @@ export async function settleHome({ paths, instance }: Home): Promise<SettledHome
   };
 }
 
-/** The number of a device may be another one after the machine has started again, so it counts only if the path has changed. */
+/**
+ * The number of a device may be another one after the machine has started again, so it counts only if the path has
+ * changed.
+ */
 function isSame(known: Place, here: Place): boolean {
   const isSameFile = here.born === "0" ? known.inode === here.inode : known.born === here.born;
   const isThere = known.path === here.path || known.device === here.device;

@@ -107,7 +107,10 @@ export function homePaths(root: string): HomePaths {
 /** A home that is safe to keep secrets in. */
 export interface Home {
   readonly paths: HomePaths;
-  /** Random, made once per home, 16 hex digits: tells our containers from those of another home. A copy gets another one: `settleHome`. */
+  /**
+   * Random, made once per home, 16 hex digits: tells our containers from those of another home. A copy gets another
+   * one: `settleHome`.
+   */
   readonly instance: string;
 }
 
@@ -140,7 +143,9 @@ export async function prepareHome(wanted: string): Promise<Home> {
   return { paths, instance: await readOrMakeInstance(paths.instance) };
 }
 
-/** The id of a home that was prepared before; undefined for one that was not. Throws `setup_required` when it is spoilt. */
+/**
+ * The id of a home that was prepared before; undefined for one that was not. Throws `setup_required` when it is spoilt.
+ */
 export async function readInstance(file: string): Promise<string | undefined> {
   const text = await readFile(file, "utf8").catch(nothingIfMissing);
   if (text === undefined || wantedInstance.test(text.trim())) return text?.trim();

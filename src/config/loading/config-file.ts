@@ -56,7 +56,10 @@ interface ParsedYaml {
   readonly faults: readonly ConfigFault[];
 }
 
-/** YAML 1.2 with text keys: duplicate keys, unknown tags, several documents and alias bombs are faults. An empty text is `{}`. */
+/**
+ * YAML 1.2 with text keys: duplicate keys, unknown tags, several documents and alias bombs are faults. An empty text is
+ * `{}`.
+ */
 export function parseYaml(text: string): ParsedYaml {
   const document = parseDocument(text, yamlOptions);
   const problem = document.errors[0] ?? document.warnings[0];

@@ -40,7 +40,10 @@ export type ConfigCheck =
   | { readonly ok: true; readonly loaded: LoadedConfig }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };
 
-/** Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`. */
+/**
+ * Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws
+ * `config_invalid`.
+ */
 export async function loadConfig(
   file: string,
   variables: EnvironmentVariables,
@@ -52,7 +55,10 @@ export async function loadConfig(
   throw invalidConfig(file, check.faults, fix);
 }
 
-/** `what`: the beginning of the sentence, which goes on with "cannot be used". `otherwise`: what to do where no fault says so. */
+/**
+ * `what`: the beginning of the sentence, which goes on with "cannot be used". `otherwise`: what to do where no fault
+ * says so.
+ */
 export function invalidConfig(what: string, faults: readonly ConfigFault[], otherwise?: string): AppError {
   const fix = faults.find((fault) => fault.fix !== undefined)?.fix ?? otherwise;
   const lines = faults.map(describeFault);
@@ -73,7 +79,10 @@ export async function checkConfig(
   }
 }
 
-/** The same for a host that runs. A file that is gone or empty is a fault there: an editor is in the middle of its work, or it was lost. */
+/**
+ * The same for a host that runs. A file that is gone or empty is a fault there: an editor is in the middle of its work,
+ * or it was lost.
+ */
 export async function checkChangedConfig(
   file: string,
   variables: EnvironmentVariables,

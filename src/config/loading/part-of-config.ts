@@ -8,8 +8,9 @@ import { parseYaml } from "./config-file.ts";
 import { checkConfig, checkConfigText, invalidConfig, type LoadedConfig, readConfigText } from "./load.ts";
 
 /**
- * Reads what a command needs of `config.yaml`. Where the file as a whole cannot be used by this program, as it names the channels of one
- * that embeds the host, these sections and `people` alone have to be valid; all others are as if they were not written. Throws `config_invalid`.
+ * Reads what a command needs of `config.yaml`. Where the file as a whole cannot be used by this program, as it names
+ * the channels of one that embeds the host, these sections and `people` alone have to be valid; all others are as if
+ * they were not written. Throws `config_invalid`.
  */
 export async function loadPartOfConfig(
   file: string,

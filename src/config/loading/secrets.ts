@@ -78,7 +78,10 @@ export function settingOf({ path, use }: Pick<ConfiguredSecret, "path" | "use">)
   return use === "group" || use === "server" ? `${path}.value` : path;
 }
 
-/** Secrets that are written as a shell writes variables, `$API_KEY`: the text itself would be sent. `fromVariable` as `substitute` tells it. */
+/**
+ * Secrets that are written as a shell writes variables, `$API_KEY`: the text itself would be sent. `fromVariable` as
+ * `substitute` tells it.
+ */
 export function unreplacedSecrets(
   secrets: readonly ConfiguredSecret[],
   { variables, fromVariable }: { readonly variables: EnvironmentVariables; readonly fromVariable: ReadonlySet<string> },

@@ -10,7 +10,10 @@ export interface Substitution {
   readonly fromVariable: ReadonlySet<string>;
 }
 
-/** Replaces `${NAME}` in text values (never in keys) after YAML was parsed, so a value cannot add keys; `$${` stands for `${`. */
+/**
+ * Replaces `${NAME}` in text values (never in keys) after YAML was parsed, so a value cannot add keys; `$${` stands for
+ * `${`.
+ */
 export function substitute(input: unknown, variables: EnvironmentVariables): Substitution {
   const faults: ConfigFault[] = [];
   const fromVariable = new Set<string>();

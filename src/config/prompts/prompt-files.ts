@@ -58,7 +58,10 @@ export async function checkPrompt(checkout: string, folder: string, name: string
   throw new AppError("not_found", `There is no section ${JSON.stringify(name)} of the prompt: ${hintFor(name)}`);
 }
 
-/** The texts that a new conversation begins with. A file of the operator's that has faults does not count; `tell` hears of it. */
+/**
+ * The texts that a new conversation begins with. A file of the operator's that has faults does not count; `tell` hears
+ * of it.
+ */
 export async function promptTexts(
   checkout: string,
   folder: string,

@@ -61,7 +61,10 @@ const http = z.strictObject({
   ...shared,
 });
 
-/** One that has an address is judged by what such a server may have, any other one by what a program may: so a wrong key is named. */
+/**
+ * One that has an address is judged by what such a server may have, any other one by what a program may: so a wrong key
+ * is named.
+ */
 const server = z.union([stdio, http]);
 
 /** `mcp`: servers of the Model Context Protocol, which groups name. */

@@ -10,7 +10,10 @@ interface PluginSettings {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** `plugins`: those that are installed and have tools. What their channels and providers want stands with the others of that kind. */
+/**
+ * `plugins`: those that are installed and have tools. What their channels and providers want stands with the others of
+ * that kind.
+ */
 export function pluginsOf({ plugins = [] }: Adapters): z.ZodType<Record<string, PluginSettings>> {
   const entries = plugins.map((plugin) => [plugin.name, pluginOf(plugin).optional()] as const);
   // Put together at run time, so the compiler does not see which there are.

@@ -58,16 +58,16 @@ export interface Group {
 }
 
 /**
- * A group that was added at run time. `settings`: what it says itself, as a group of config.yaml would; everything else it has from the
- * settings for everybody, as they are at the time.
+ * A group that was added at run time. `settings`: what it says itself, as a group of config.yaml would; everything else
+ * it has from the settings for everybody, as they are at the time.
  */
 export interface StoredGroup extends GroupChat {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A group as the chat that it is now. What another chat has left under the same name (messages, commands, turns) is not this
- * one's.
+ * A group as the chat that it is now. What another chat has left under the same name (messages, commands, turns) is not
+ * this one's.
  */
 export type GroupChat = Pick<Group, "name" | "channel" | "chat">;
 
@@ -127,7 +127,10 @@ export const requestStates = ["requested", "denied"] as const;
 
 export type RequestState = (typeof requestStates)[number];
 
-/** `admission`: a chat of several asks to become a group. `pairing`: somebody writes to us directly; its code is valid for an hour. */
+/**
+ * `admission`: a chat of several asks to become a group. `pairing`: somebody writes to us directly; its code is valid
+ * for an hour.
+ */
 export type RequestKind = "admission" | "pairing";
 
 /** A chat in which somebody wanted the agent although it is no group. `code` names it in commands. */
@@ -144,7 +147,10 @@ export interface ChatRequest {
 
 export const pairingLifetimeMs = 3_600_000;
 
-/** Is the code of this request no longer taken? `now` must never go back. A code from the future was made before the clock was set back. */
+/**
+ * Is the code of this request no longer taken? `now` must never go back. A code from the future was made before the
+ * clock was set back.
+ */
 export function isExpired({ kind, at }: Pick<ChatRequest, "kind" | "at">, now: number): boolean {
   return kind === "pairing" && (now >= at + pairingLifetimeMs || now < at);
 }
@@ -170,8 +176,8 @@ export interface RequestLimits {
 const deviceNames = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /**
- * Why this cannot be the name of a group, which is also the name of its folder: the end of a sentence that begins with the
- * name. Undefined when it can.
+ * Why this cannot be the name of a group, which is also the name of its folder: the end of a sentence that begins with
+ * the name. Undefined when it can.
  */
 export function groupNameFault(name: string): string | undefined {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)) {

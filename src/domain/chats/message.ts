@@ -1,6 +1,9 @@
 import type { VoiceMessage } from "../settings/speech.ts";
 
-/** A person in a chat. `id` is the channel's stable id and the only thing authority is tied to; `name` is what people see and anybody may choose. */
+/**
+ * A person in a chat. `id` is the channel's stable id and the only thing authority is tied to; `name` is what people
+ * see and anybody may choose.
+ */
 export interface Sender {
   readonly id: string;
   readonly name: string;
@@ -79,15 +82,17 @@ export interface Recording {
 }
 
 /**
- * What is known of a recording: how long it is, and what is said in it. Whatever goes wrong is said in the result, not thrown, but for the
- * signal's reason.
+ * What is known of a recording: how long it is, and what is said in it. Whatever goes wrong is said in the result, not
+ * thrown, but for the signal's reason.
  */
 export type HearSound = (
   recording: Recording,
   signal: AbortSignal,
 ) => Promise<Pick<FetchedAttachment, "heard" | "transcript">>;
 
-/** What a channel hands over. `(channel, chat, sender.id, id)` names a message once and for all; the text is hostile. */
+/**
+ * What a channel hands over. `(channel, chat, sender.id, id)` names a message once and for all; the text is hostile.
+ */
 export interface IncomingMessage {
   readonly channel: string;
   readonly chat: string;
@@ -103,7 +108,9 @@ export interface IncomingMessage {
   readonly direct?: boolean | undefined;
   /** What people call the chat, where it has a name. */
   readonly chatTitle?: string | undefined;
-  /** When the platform says that it was sent, milliseconds since 1970; it may have waited there while the host was away. */
+  /**
+   * When the platform says that it was sent, milliseconds since 1970; it may have waited there while the host was away.
+   */
   readonly sentAt?: number | undefined;
   /** The sender passes on what somebody else said: it is no mention and no command of the sender. */
   readonly forwarded?: boolean | undefined;
@@ -111,7 +118,10 @@ export interface IncomingMessage {
   readonly thread?: string | undefined;
 }
 
-/** An emoji that a member puts on a message of the host's. The emoji is hostile text; `(channel, chat, sender.id, id)` names it. */
+/**
+ * An emoji that a member puts on a message of the host's. The emoji is hostile text; `(channel, chat, sender.id, id)`
+ * names it.
+ */
 export interface IncomingReaction {
   readonly channel: string;
   readonly chat: string;
@@ -124,8 +134,9 @@ export interface IncomingReaction {
 }
 
 /**
- * `context`: not for the agent, told to it at the next turn. `waiting`: for the agent, no turn has it yet.
- * `taken`: part of a running turn. `answered`: its turn ended with a reply or a notice. `handled`: a chat command, done by the host.
+ * `context`: not for the agent, told to it at the next turn. `waiting`: for the agent, no turn has it yet. `taken`:
+ * part of a running turn. `answered`: its turn ended with a reply or a notice. `handled`: a chat command, done by the
+ * host.
  */
 export type MessageState = "context" | "waiting" | "taken" | "answered" | "handled";
 

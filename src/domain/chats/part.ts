@@ -28,8 +28,8 @@ export type UserContent =
 export const blobsPerStep = 16;
 
 /**
- * Bytes of an image that a model can be shown as it is. Anthropic refuses one of more than 5 MiB, counted in Base64, which is a third
- * longer than the image; others bear more.
+ * Bytes of an image that a model can be shown as it is. Anthropic refuses one of more than 5 MiB, counted in Base64,
+ * which is a third longer than the image; others bear more.
  */
 export const imageBytes = 3_900_000;
 

@@ -5,8 +5,8 @@ const thoughts = /<internal>[^]*?(?:<\/internal>|$)/gi;
 const silent = new RegExp(`^[\\s\\p{P}\\p{S}]*${silentAnswer}[\\s\\p{P}\\p{S}]*$`, "u");
 
 /**
- * Does the agent say that it has nothing to say? Only an answer that is nothing else counts; what models like to put around a word,
- * such as quotes, code ticks or a full stop, does no harm.
+ * Does the agent say that it has nothing to say? Only an answer that is nothing else counts; what models like to put
+ * around a word, such as quotes, code ticks or a full stop, does no harm.
  */
 export function isSilent(answer: string): boolean {
   return silent.test(answer.replaceAll(thoughts, ""));

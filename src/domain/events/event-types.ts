@@ -139,7 +139,10 @@ export const eventTypes = {
 
 const names = Object.keys(eventTypes) as EventType[];
 
-/** The types that a pattern means: one type, or those that begin alike, such as `turn.*`. Throws AppError `bad_input` for none. */
+/**
+ * The types that a pattern means: one type, or those that begin alike, such as `turn.*`. Throws AppError `bad_input`
+ * for none.
+ */
 export function matchTypes(pattern: string): readonly EventType[] {
   const found = pattern.endsWith(".*")
     ? names.filter((name) => name.startsWith(pattern.slice(0, -1)))

@@ -8,9 +8,10 @@ import type { ContainerEventData } from "./data/container.ts";
 import type { WebEventData } from "./data/web.ts";
 
 /**
- * What each type of event says. Texts that people or agents wrote stay out, except for `command.given` (the words behind the
- * command), `agent.failed` and `agent.overstepped` (what the agent says or did), and names of files. What names other groups
- * has no `group` of its own, so that it never reaches a reader of that group's events: its data says whom it is about.
+ * What each type of event says. Texts that people or agents wrote stay out, except for `command.given` (the words
+ * behind the command), `agent.failed` and `agent.overstepped` (what the agent says or did), and names of files. What
+ * names other groups has no `group` of its own, so that it never reaches a reader of that group's events: its data says
+ * whom it is about.
  */
 export interface EventData
   extends
@@ -44,7 +45,7 @@ export type HostEvent<Type extends EventType = EventType> = NewEvent<Type> & {
 };
 
 /**
- * Resolves when the event is stored and on record: what it announces may be done then. Rejects with an AppError when it could
- * not be written; that error is passing where trying again helps.
+ * Resolves when the event is stored and on record: what it announces may be done then. Rejects with an AppError when it
+ * could not be written; that error is passing where trying again helps.
  */
 export type Publish<Type extends EventType = EventType> = (event: NewEvent<Type>) => Promise<void>;

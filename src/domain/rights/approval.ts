@@ -6,8 +6,8 @@ import { packageRequest } from "../sandbox/packages.ts";
 import { skillProposal } from "../sandbox/skill.ts";
 
 /**
- * `open` until people have decided: `allowed` or `denied`. `expired`: nobody did in time, which is a denial; `cancelled`: its
- * turn ended before. All but the first are final.
+ * `open` until people have decided: `allowed` or `denied`. `expired`: nobody did in time, which is a denial;
+ * `cancelled`: its turn ended before. All but the first are final.
  */
 export const approvalStates = ["open", "allowed", "denied", "expired", "cancelled"] as const;
 
@@ -31,8 +31,8 @@ export interface Asker {
 }
 
 /**
- * What hangs on no turn, so that none waits for it: what a tool of a server says of itself now (`description`), or values that a server asks
- * people for (`form`). Everything else is a call of a turn's.
+ * What hangs on no turn, so that none waits for it: what a tool of a server says of itself now (`description`), or
+ * values that a server asks people for (`form`). Everything else is a call of a turn's.
  */
 export const standingQuestions = ["description", "form"] as const;
 
@@ -55,7 +55,10 @@ export function changedThing({ about, tool, input }: Pick<NewApproval, "about" |
   return `the skill ${typeof name === "string" ? name.replaceAll(/[^a-z0-9-]/g, "") : ""}`;
 }
 
-/** `writing`: it has begun. `changed`: the file had changed meanwhile; `failed`: it could not be written. All but the first are final. */
+/**
+ * `writing`: it has begun. `changed`: the file had changed meanwhile; `failed`: it could not be written. All but the
+ * first are final.
+ */
 export const changeOutcomes = ["writing", "written", "changed", "failed"] as const;
 
 export type ChangeOutcome = (typeof changeOutcomes)[number];
@@ -123,13 +126,18 @@ export interface Approval extends NewApproval {
   readonly reason: string | undefined;
   /** How many people have allowed it so far. */
   readonly votes: number;
-  /** When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again. */
+  /**
+   * When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again.
+   */
   readonly releasedAt: number | undefined;
   /** What has become of a proposed change that was allowed. */
   readonly outcome?: ChangeOutcome | undefined;
 }
 
-/** How an answer came: as a command with the code, as a reply of one word, as a reaction to the card, or from the operator. */
+/**
+ * How an answer came: as a command with the code, as a reply of one word, as a reaction to the card, or from the
+ * operator.
+ */
 export type AnswerWay = "command" | "reply" | "reaction" | "operator";
 
 /** The last reaction of somebody to a card, as far as anything came of it. */

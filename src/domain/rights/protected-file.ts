@@ -2,8 +2,9 @@
 export const instructionsFile = "AGENTS.md";
 
 /**
- * Files of a group's folder that say what its agent is and what it is there for, in the order in which the model is shown them.
- * Whoever can write them owns all later conversations: they are the operator's alone, and read-only in containers.
+ * Files of a group's folder that say what its agent is and what it is there for, in the order in which the model is
+ * shown them. Whoever can write them owns all later conversations: they are the operator's alone, and read-only in
+ * containers.
  */
 export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDENTITY.md"] as const;
 
@@ -12,7 +13,9 @@ export type ProtectedFileName = (typeof protectedFileNames)[number];
 /** So much of AGENTS.md is shown to the model, and may be proposed for it. */
 export const instructionChars = 32_000;
 
-/** Where an agent's own instructions come from, which it has in all of its groups: what the configuration says of it. */
+/**
+ * Where an agent's own instructions come from, which it has in all of its groups: what the configuration says of it.
+ */
 export const agentsSetting = "config.yaml: agents";
 
 /** What one of them says, which is more than blanks. */
@@ -28,8 +31,8 @@ export interface ProtectedFile {
   readonly source: string;
   readonly sha256: string;
   /**
-   * Identifies the file of the group's folder that the copy is mounted over. When that is replaced on the host, the kernel takes
-   * the mount away from containers that run: they must not be used again.
+   * Identifies the file of the group's folder that the copy is mounted over. When that is replaced on the host, the
+   * kernel takes the mount away from containers that run: they must not be used again.
    */
   readonly mountPoint: string;
 }

@@ -41,7 +41,10 @@ export interface RemoteServer extends ServerFacts {
 /** A server of the Model Context Protocol (https://modelcontextprotocol.io). */
 export type McpServer = StdioServer | RemoteServer;
 
-/** A tool as its server has told of it. `changed`: it says something else than when it was first seen, and is not offered. */
+/**
+ * A tool as its server has told of it. `changed`: it says something else than when it was first seen, and is not
+ * offered.
+ */
 export interface TestedTool {
   readonly server: string;
   /** As its server calls it. */

@@ -54,8 +54,8 @@ const grammars: { readonly [Manager in PackageManager]: { readonly pattern: RegE
 const fileEnding = /\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip|whl|deb)$/i;
 
 /**
- * Why this cannot be asked of that manager: the end of a sentence that begins with the text. Undefined when it can. What is let through is
- * no option, no path, no address, no pattern and no word that a shell reads as more than a word.
+ * Why this cannot be asked of that manager: the end of a sentence that begins with the text. Undefined when it can.
+ * What is let through is no option, no path, no address, no pattern and no word that a shell reads as more than a word.
  */
 export function packageFault(manager: PackageManager, text: string): string | undefined {
   const { pattern, example } = grammars[manager];

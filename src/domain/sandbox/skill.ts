@@ -1,7 +1,10 @@
 import type { SkillTool } from "../rights/skill-tool.ts";
 import { unseenCharacter } from "../../lib/text/hidden-characters.ts";
 
-/** Where a skill comes from: with crabpot, installed by the operator, or of one group alone. A nearer one wins: the last is the nearest. */
+/**
+ * Where a skill comes from: with crabpot, installed by the operator, or of one group alone. A nearer one wins: the last
+ * is the nearest.
+ */
 export const skillSources = ["bundled", "installed", "group"] as const;
 
 export type SkillSource = (typeof skillSources)[number];
@@ -39,7 +42,10 @@ export interface SkillFacts {
   readonly license?: string | undefined;
   readonly compatibility?: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Tools that it wants to use without asking, as its author wrote them. It gets none by that: the group's policy decides. */
+  /**
+   * Tools that it wants to use without asking, as its author wrote them. It gets none by that: the group's policy
+   * decides.
+   */
   readonly allowedTools: readonly string[];
   /** Keys that mean something to other programs, and nothing here. */
   readonly unknownKeys: readonly string[];
@@ -87,7 +93,10 @@ export function wantsNone(choice: SkillChoice): boolean {
   return choice === "none" || choice.length === 0;
 }
 
-/** Does the group have this skill, if there is one? What people have allowed its agent to write is for the group, whatever else it is to have. */
+/**
+ * Does the group have this skill, if there is one? What people have allowed its agent to write is for the group,
+ * whatever else it is to have.
+ */
 export function isChosen(
   choice: SkillChoice,
   { name, byAgent = false }: { name: string; byAgent?: boolean | undefined },

@@ -1,8 +1,9 @@
 import type { SettingChange } from "./setting.ts";
 
 /**
- * How the files of the configuration stand to what runs. `applied`: it is what they say. `invalid`: one of them cannot be used;
- * config.yaml has changed nothing then, and without a usable mounts.json there are no mounts. `restart-needed`: the rest is applied.
+ * How the files of the configuration stand to what runs. `applied`: it is what they say. `invalid`: one of them cannot
+ * be used; config.yaml has changed nothing then, and without a usable mounts.json there are no mounts.
+ * `restart-needed`: the rest is applied.
  */
 export interface ConfigState {
   readonly state: "applied" | "invalid" | "restart-needed";
@@ -21,7 +22,9 @@ export interface ConfigDifferences {
   readonly differences: readonly SettingChange[];
 }
 
-/** What reading the files again has done: paths of settings that were applied, and how the files stand to what runs now. */
+/**
+ * What reading the files again has done: paths of settings that were applied, and how the files stand to what runs now.
+ */
 export interface ReloadReport {
   readonly changed: readonly string[];
   /** The same with their values, and what is written and waits for a restart. */

@@ -1,6 +1,8 @@
 import type { Actor } from "../people/actor.ts";
 
-/** Where a setting stands in config.yaml, from the top: `["models", "routes", "main", 0]`. Numbers are places in lists. */
+/**
+ * Where a setting stands in config.yaml, from the top: `["models", "routes", "main", 0]`. Numbers are places in lists.
+ */
 export type SettingPath = readonly (string | number)[];
 
 /** What is to become of one setting. */
@@ -10,7 +12,10 @@ export interface SettingEdit {
   readonly value: unknown;
 }
 
-/** A setting that differs, by the path that `formatPath` writes. Values are as far as they may be shown: secrets are `***`. */
+/**
+ * A setting that differs, by the path that `formatPath` writes. Values are as far as they may be shown: secrets are
+ * `***`.
+ */
 export interface SettingChange {
   readonly path: string;
   /** Absent: it was not there. */

@@ -1,4 +1,7 @@
-/** What says an agent's words aloud: nothing, a program in a container, or a model of a provider. `charactersPerDay`: of a group (UTC), at most. */
+/**
+ * What says an agent's words aloud: nothing, a program in a container, or a model of a provider. `charactersPerDay`: of
+ * a group (UTC), at most.
+ */
 export type SpeechPlace =
   | "none"
   | { readonly program: "espeak"; readonly voice: string; readonly charactersPerDay: number }

@@ -25,8 +25,8 @@ export interface ToldFacts {
 }
 
 /**
- * The system prompt of a session's conversation, in sections, as it was first sent: it stays the same bytes for all of the
- * conversation, so that vendors know the beginning of each prompt. What changes meanwhile is told in notes.
+ * The system prompt of a session's conversation, in sections, as it was first sent: it stays the same bytes for all of
+ * the conversation, so that vendors know the beginning of each prompt. What changes meanwhile is told in notes.
  */
 export interface ConversationPrompt {
   readonly conversation: number;

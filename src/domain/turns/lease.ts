@@ -1,6 +1,6 @@
 /**
- * The right to work on a session's turns. `generation` rises whenever another owner gets it, and the store refuses what an
- * earlier one still writes: so of two hosts that both believe a session is theirs, one is told otherwise.
+ * The right to work on a session's turns. `generation` rises whenever another owner gets it, and the store refuses what
+ * an earlier one still writes: so of two hosts that both believe a session is theirs, one is told otherwise.
  */
 export interface Lease {
   readonly session: string;

@@ -1,8 +1,9 @@
 /**
- * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a turn
- * that took too long. `place-time`: tools that ran for long while other groups had no place. `output-rate`: lines of a session's log that came too fast. `workspace`, `workspace-files`: the
- * group's folder. `turn-steps`: answers of the model in one turn. `repeats`, `no-progress`: a turn whose calls went round in circles; both
- * count rounds of calls.
+ * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a
+ * turn that took too long. `place-time`: tools that ran for long while other groups had no place. `output-rate`: lines
+ * of a session's log that came too fast. `workspace`, `workspace-files`: the group's folder. `turn-steps`: answers of
+ * the model in one turn. `repeats`, `no-progress`: a turn whose calls went round in circles; both count rounds of
+ * calls.
  */
 export type LimitName =
   | "memory"

@@ -14,8 +14,8 @@ export type ToolResult = { readonly callId: string; readonly isError: boolean } 
 );
 
 /**
- * What a model has thought before and between the parts of an answer, in its vendor's own form. It is given back unchanged, and only to
- * the model that thought it, as vendors want it between calls of tools. Nobody is shown it.
+ * What a model has thought before and between the parts of an answer, in its vendor's own form. It is given back
+ * unchanged, and only to the model that thought it, as vendors want it between calls of tools. Nobody is shown it.
  */
 export type Thoughts = readonly Readonly<Record<string, unknown>>[];
 
@@ -38,7 +38,10 @@ export interface ToolDefinition {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** Token counts as the vendor reported them. What was read from its prompt cache, and what was written to it, are parts of `inputTokens`. */
+/**
+ * Token counts as the vendor reported them. What was read from its prompt cache, and what was written to it, are parts
+ * of `inputTokens`.
+ */
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;

@@ -5,7 +5,10 @@ export const sessionKinds = ["main", "task", "heartbeat", "agent", "api"] as con
 
 export type SessionKind = (typeof sessionKinds)[number];
 
-/** Which sessions a session's agent may see: itself, those that work for it, those of its group, those of all groups. Each has what the one before it has. */
+/**
+ * Which sessions a session's agent may see: itself, those that work for it, those of its group, those of all groups.
+ * Each has what the one before it has.
+ */
 export const sessionVisibilities = ["self", "tree", "group", "all"] as const;
 
 export type SessionVisibility = (typeof sessionVisibilities)[number];
@@ -26,7 +29,9 @@ export function agentsOf({ agent = mainAgent, agents }: Pick<Group, "agent" | "a
   return agents ?? [agent];
 }
 
-/** Name of the folder in which an agent of the group works: the group's for the first one. Its memory is called so, too. */
+/**
+ * Name of the folder in which an agent of the group works: the group's for the first one. Its memory is called so, too.
+ */
 export function folderOf(group: Pick<Group, "name" | "agent" | "agents">, agent: string): string {
   return agent === agentsOf(group)[0] ? group.name : agentFolder(group.name, agent);
 }
@@ -37,8 +42,8 @@ export function mainSessionKeys(group: AgentPlace & Pick<Group, "agents">): read
 }
 
 /**
- * Which of a group's messages are for an agent of it. The first one has all `except` those for the others, so that what was for an agent
- * that the group has no more is not lost; each other one has `only` its own.
+ * Which of a group's messages are for an agent of it. The first one has all `except` those for the others, so that what
+ * was for an agent that the group has no more is not lost; each other one has `only` its own.
  */
 export type Addressee = { readonly only: string } | { readonly except: readonly string[] };
 
@@ -82,14 +87,19 @@ export function sideSessionKey(group: AgentPlace, { kind, id }: Pick<SideSession
   return `${mainSessionKey(group)}:${kind}:${id}`;
 }
 
-/** Does the session belong to the chat that the group is now? The agent may be one that the group had before: it ends its work. */
+/**
+ * Does the session belong to the chat that the group is now? The agent may be one that the group had before: it ends
+ * its work.
+ */
 export function isSessionOf(session: Pick<Session, "key" | "kind" | "group">, group: GroupChat): boolean {
   if (session.group !== group.name) return false;
   const main = mainSessionKey({ ...group, agent: agentOfSession(session) });
   return session.kind === "main" ? session.key === main : session.key.startsWith(`${main}:${session.kind}:`);
 }
 
-/** One agent's conversation with one group. `key`: see `mainSessionKey`; `id` is a short hash, safe in paths and names. */
+/**
+ * One agent's conversation with one group. `key`: see `mainSessionKey`; `id` is a short hash, safe in paths and names.
+ */
 export interface Session {
   readonly id: string;
   readonly key: string;
@@ -110,7 +120,10 @@ export interface Session {
   readonly windowStart: number;
   /** Long results of steps with a lower `seq` are not sent any more; moves forward. */
   readonly clearedBefore: number;
-  /** Pictures of steps before `from` are told in words, those with a caption up to this number in its words. Absent: all are shown. */
+  /**
+   * Pictures of steps before `from` are told in words, those with a caption up to this number in its words. Absent: all
+   * are shown.
+   */
   readonly retired?: { readonly from: number; readonly captions: number } | undefined;
 }
 

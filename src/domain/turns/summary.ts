@@ -2,8 +2,9 @@
 export type SummaryKind = "summary" | "eviction";
 
 /**
- * What stands in a conversation's prompt for steps that are not shown any more. Steps are named by their `seq`, inclusive; entries count them from 1
- * in the log of the conversation. Those of one conversation that hold at a time follow each other without a gap.
+ * What stands in a conversation's prompt for steps that are not shown any more. Steps are named by their `seq`,
+ * inclusive; entries count them from 1 in the log of the conversation. Those of one conversation that hold at a time
+ * follow each other without a gap.
  */
 export interface Summary {
   readonly kind: SummaryKind;

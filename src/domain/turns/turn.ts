@@ -11,8 +11,9 @@ export const turnStates = ["running", "done", "failed", "cancelled"] as const;
 export type TurnState = (typeof turnStates)[number];
 
 /**
- * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what happens,
- * the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the channel has the reply.
+ * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what
+ * happens, the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the
+ * channel has the reply.
  */
 export const turnPhases = ["queue", "container", "context", "model", "tools", "mailbox", "send"] as const;
 
@@ -39,7 +40,10 @@ export interface Turn {
   readonly reason: string | undefined;
   /** Of the host's life that ended it; undefined for one that runs or that ended without work. */
   readonly times?: TurnTimes | undefined;
-  /** What it has read, or its conversation before it, in the order of `origins`; undefined: it was not kept at that time. */
+  /**
+   * What it has read, or its conversation before it, in the order of `origins`; undefined: it was not kept at that
+   * time.
+   */
   readonly origins?: readonly Origin[] | undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { BudgetLimits } from "../chats/group.ts";
 
 /**
- * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose price is
- * known: enough for a household, and the most that a host which nobody thought about spends in a day.
+ * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose
+ * price is known: enough for a household, and the most that a host which nobody thought about spends in a day.
  */
 export const defaultTotalUsd = 5;
 
@@ -20,7 +20,10 @@ export type UsageBy = (typeof usageKinds)[number];
 
 /** What model calls have used. */
 export interface UsageSum {
-  /** A group, a model, a day (UTC), an agent's id, or `<channel>:<id>` of a member; empty for calls that no member or no turn's agent caused. */
+  /**
+   * A group, a model, a day (UTC), an agent's id, or `<channel>:<id>` of a member; empty for calls that no member or no
+   * turn's agent caused.
+   */
   readonly key: string;
   /** Of a member, where it is known. */
   readonly name: string | undefined;

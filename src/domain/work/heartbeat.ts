@@ -1,7 +1,10 @@
 /** How often an agent looks by itself at what HEARTBEAT.md of its group says. */
 export interface HeartbeatSettings {
   readonly everyMinutes: number;
-  /** What the clocks of the zone show at the first one of a day, and after the last one, as `08:00`; both undefined: all day long. */
+  /**
+   * What the clocks of the zone show at the first one of a day, and after the last one, as `08:00`; both undefined: all
+   * day long.
+   */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Which models are asked; undefined: those of the group. */

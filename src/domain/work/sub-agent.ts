@@ -2,8 +2,8 @@ import type { Origin } from "../people/origin.ts";
 import type { Role } from "../people/role.ts";
 
 /**
- * `running` until its turn has ended: `done`, or `failed`. `expired`: its time was over; `cancelled`: somebody stopped it, or what it
- * worked for has ended. All but the first are final.
+ * `running` until its turn has ended: `done`, or `failed`. `expired`: its time was over; `cancelled`: somebody stopped
+ * it, or what it worked for has ended. All but the first are final.
  */
 export const subAgentStates = ["running", "done", "failed", "cancelled", "expired"] as const;
 

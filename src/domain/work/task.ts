@@ -3,8 +3,8 @@ import type { Origin } from "../people/origin.ts";
 import type { Role } from "../people/role.ts";
 
 /**
- * When a task is due: once (`at`, milliseconds since 1970), on a grid that began when it was made (`every`), or by the clock of a time zone
- * (`cron`, five fields).
+ * When a task is due: once (`at`, milliseconds since 1970), on a grid that began when it was made (`every`), or by the
+ * clock of a time zone (`cron`, five fields).
  */
 export type Timing =
   | { readonly kind: "at"; readonly at: number }
@@ -64,8 +64,8 @@ export interface Task extends NewTask {
 }
 
 /**
- * `running`: handed to the agent, or waiting for its next attempt. `missed`: passed by while the host was away. `skipped`: the run before
- * had not ended. `dropped`: given up before a turn began.
+ * `running`: handed to the agent, or waiting for its next attempt. `missed`: passed by while the host was away.
+ * `skipped`: the run before had not ended. `dropped`: given up before a turn began.
  */
 export const runStates = ["running", "done", "failed", "cancelled", "dropped", "missed", "skipped"] as const;
 

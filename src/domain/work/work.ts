@@ -4,14 +4,17 @@ import type { Role } from "../people/role.ts";
 
 /**
  * Why a turn begins: somebody spoke (`message`), a time has come (`schedule`, `heartbeat`), another program called
- * (`webhook`, `api`), something that the agent had left running is over (`job-ended`), a person answered a question of the
- * host's (`approval`), or another agent gave it (`agent`).
+ * (`webhook`, `api`), something that the agent had left running is over (`job-ended`), a person answered a question of
+ * the host's (`approval`), or another agent gave it (`agent`).
  */
 export const causes = ["message", "schedule", "heartbeat", "webhook", "job-ended", "approval", "agent", "api"] as const;
 
 export type Cause = (typeof causes)[number];
 
-/** Where the answer of a turn goes: into a chat (and a thread of it), to another session as work for it, or nowhere, as when a program reads it. */
+/**
+ * Where the answer of a turn goes: into a chat (and a thread of it), to another session as work for it, or nowhere, as
+ * when a program reads it.
+ */
 export type ReplyTarget =
   | { readonly kind: "chat"; readonly channel: string; readonly chat: string; readonly thread?: string | undefined }
   | {

@@ -18,8 +18,9 @@ const lostCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Has espeak-ng say words in a container of its own, made of the group's image, which reads them from its standard input and writes Ogg Opus to
- * its standard output. So what is heard is what was said, whatever else runs in the group's containers.
+ * Has espeak-ng say words in a container of its own, made of the group's image, which reads them from its standard
+ * input and writes Ogg Opus to its standard output. So what is heard is what was said, whatever else runs in the
+ * group's containers.
  */
 export function createContainerSpeech({
   servers,

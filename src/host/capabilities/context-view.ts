@@ -79,7 +79,10 @@ export async function viewContext(
   };
 }
 
-/** As the model is shown them where all of them have no room; what has none even so is what the next turn makes room for. */
+/**
+ * As the model is shown them where all of them have no room; what has none even so is what the next turn makes room
+ * for.
+ */
 function shownSteps(
   steps: readonly Step[],
   { first, ...fixed }: Pick<ContextContents, "system" | "tools" | "first">,

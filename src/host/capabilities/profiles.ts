@@ -11,8 +11,8 @@ import type { AppContext } from "../context.ts";
 const namedProfiles = 20;
 
 /**
- * The profile of this name as its file is now. Rejects with an AppError whose words are for a model and a chat: nothing of the file or
- * its place is in them. The operator finds those in the log.
+ * The profile of this name as its file is now. Rejects with an AppError whose words are for a model and a chat: nothing
+ * of the file or its place is in them. The operator finds those in the log.
  */
 export async function usableProfile(
   { home, live, adapters, logger }: Pick<AppContext, "home" | "live" | "adapters" | "logger">,
@@ -37,8 +37,9 @@ async function unknown(folder: string, name: string): Promise<AppError> {
 }
 
 /**
- * What holds for a turn of a sub-agent: what holds for its group, and before that what its profile and those of all that it works for take
- * away. Looked up for each turn, so that a restart loses nothing of it. What cannot be found out is a fault, and nothing is allowed.
+ * What holds for a turn of a sub-agent: what holds for its group, and before that what its profile and those of all
+ * that it works for take away. Looked up for each turn, so that a restart loses nothing of it. What cannot be found out
+ * is a fault, and nothing is allowed.
  */
 export async function narrowSettings(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
@@ -73,7 +74,10 @@ async function lineOf(
   return line;
 }
 
-/** The only skills that this session of a sub-agent is left with; undefined: nothing is said about it. None where it cannot be found out. */
+/**
+ * The only skills that this session of a sub-agent is left with; undefined: nothing is said about it. None where it
+ * cannot be found out.
+ */
 export async function skillsLeftTo(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   session: Pick<Session, "id">,
@@ -106,7 +110,9 @@ interface Narrowing {
   readonly skills: readonly string[] | undefined;
 }
 
-/** The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left. */
+/**
+ * The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left.
+ */
 function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSettings {
   const routes = line.flatMap(({ route, profile }) => route ?? profile?.route ?? []);
   const rules = line.flatMap(({ profile }) => profile?.rules ?? []);

@@ -11,7 +11,9 @@ export function skillsOfAgent(config: Pick<Config, "agents">, { agent = mainAgen
   return agentOf(config, agent)?.skills;
 }
 
-/** The only skills that an agent gets of its group's in this session: in its container and by `$name`; undefined: all. */
+/**
+ * The only skills that an agent gets of its group's in this session: in its container and by `$name`; undefined: all.
+ */
 export async function skillNamesIn(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   { group, session }: { readonly group: Pick<Group, "agent">; readonly session: Pick<Session, "id" | "kind"> },
@@ -20,7 +22,10 @@ export async function skillNamesIn(
   return session.kind === "agent" ? namedByAll([ofAgent, await skillsLeftTo(context, session)]) : ofAgent;
 }
 
-/** Why a sub-agent may not have all of these skills, for the model; undefined: it may. `lists`: what its parent and its profile are left with. */
+/**
+ * Why a sub-agent may not have all of these skills, for the model; undefined: it may. `lists`: what its parent and its
+ * profile are left with.
+ */
 export function refusalOfSkills(
   known: readonly { readonly name: string }[],
   wanted: readonly string[],

@@ -5,7 +5,10 @@ import { skillPlaces } from "../../abilities/skills/places.ts";
 import { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
 import type { AppContext } from "../context.ts";
 
-/** Looks once a week whether the sources of skills have something else, where the configuration says so and a group has skills. */
+/**
+ * Looks once a week whether the sources of skills have something else, where the configuration says so and a group has
+ * skills.
+ */
 export function createSkillSync(
   { home, environment, live, store, publish, clock, logger }: AppContext,
   stack: AsyncDisposableStack,

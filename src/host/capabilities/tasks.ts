@@ -146,7 +146,10 @@ export function taskServices(
   };
 }
 
-/** In whose name a turn makes tasks: the one with the least role of all who asked in it. What a task's turn makes is its maker's. */
+/**
+ * In whose name a turn makes tasks: the one with the least role of all who asked in it. What a task's turn makes is its
+ * maker's.
+ */
 async function makerOf({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<TaskMaker> {
   const { roleOf } = roles;
   const { role, origins } = await provenanceOf({ origins: store.origins, roleOf }, group, turn);

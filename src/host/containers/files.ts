@@ -19,7 +19,9 @@ import { mebibyte } from "../../lib/text/bytes.ts";
 
 const measureMs = 20_000;
 
-/** The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk. */
+/**
+ * The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk.
+ */
 export async function openInbox(context: AppContext, registry: GroupBudgets): Promise<Inbox> {
   const { config, home, clock, logger } = context;
   const { groups, incoming } = home.paths;
@@ -45,7 +47,10 @@ export async function openInbox(context: AppContext, registry: GroupBudgets): Pr
   });
 }
 
-/** What the agents of a group hold in their folders together; undefined: too much to be counted in time. `more`: other folders of theirs. */
+/**
+ * What the agents of a group hold in their folders together; undefined: too much to be counted in time. `more`: other
+ * folders of theirs.
+ */
 export async function measureGroup(
   { config, home }: Pick<AppContext, "config" | "home">,
   { group, more = [] }: { readonly group: string; readonly more?: readonly string[] },

@@ -98,7 +98,10 @@ function dataFolderOf(mcp: string, server: string, group: string | undefined): s
   return join(mcp, "data", server, group ?? ofAllGroups);
 }
 
-/** What was installed for it, or what its command line says: a program of the image, with the operator's own files if there are any. */
+/**
+ * What was installed for it, or what its command line says: a program of the image, with the operator's own files if
+ * there are any.
+ */
 async function programOf(context: AppContext, server: StdioServer, signal: AbortSignal): Promise<ServerProgram> {
   const { home, logger } = context;
   const { command, args } = readCommandLine(server);

@@ -5,8 +5,8 @@ import type { AppContext } from "../context.ts";
 import type { Images } from "./images.ts";
 
 /**
- * Resolves when a turn of the group may begin, as far as that hangs on its image: false when the signal has aborted. A turn that waits
- * leaves its place to others.
+ * Resolves when a turn of the group may begin, as far as that hangs on its image: false when the signal has aborted. A
+ * turn that waits leaves its place to others.
  */
 export type UntilImage = (group: Group, signal: AbortSignal, place: Pick<Place, "leave" | "claim">) => Promise<boolean>;
 

@@ -112,7 +112,10 @@ function outgoingOf({ outbox, approvals }: Pick<Store, "outbox" | "approvals">, 
   };
 }
 
-/** The store with the spaces of one channel: what another one keeps, such as the keys of an account, is out of its reach. */
+/**
+ * The store with the spaces of one channel: what another one keeps, such as the keys of an account, is out of its
+ * reach.
+ */
 function stateOf(state: ChannelStateStore, channel: string): ChannelStateStore {
   const own = (space: string): string => {
     if (space === channel || space.startsWith(`${channel}/`)) return space;

@@ -18,8 +18,8 @@ export interface Entrances extends RunningChannels {
 }
 
 /**
- * Makes the entrances, and takes the gateway's port: one that is busy is known before anything else has begun. Nothing is taken
- * in before `startChannels`.
+ * Makes the entrances, and takes the gateway's port: one that is busy is known before anything else has begun. Nothing
+ * is taken in before `startChannels`.
  */
 export async function buildEntrances(
   context: AppContext,

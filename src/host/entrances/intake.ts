@@ -199,7 +199,10 @@ const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the
 /** The trouble was over before it could be told. */
 const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
 
-/** At once; what cannot be carried out now is retried, and before the group's next turn and at the next start at the latest. */
+/**
+ * At once; what cannot be carried out now is retried, and before the group's next turn and at the next start at the
+ * latest.
+ */
 async function runCommands(
   { interventions, guard, queue }: IntakeOptions,
   timers: Timers,

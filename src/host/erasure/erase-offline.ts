@@ -12,7 +12,10 @@ import { lockHome } from "../../stores/catalog.ts";
 import { createEraser } from "./erasure.ts";
 import { openFoundation } from "../foundation.ts";
 
-/** The same as a running host does, in a home where none runs: this process is the home's host meanwhile, which is on record. */
+/**
+ * The same as a running host does, in a home where none runs: this process is the home's host meanwhile, which is on
+ * record.
+ */
 export async function openOfflineErasure(
   environment: Environment,
   adapters: Adapters,

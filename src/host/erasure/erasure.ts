@@ -46,7 +46,10 @@ export function createEraser(
   });
 }
 
-/** With a host that runs: no turn of these groups begins, those that run end, and their containers go with what they remember. */
+/**
+ * With a host that runs: no turn of these groups begins, those that run end, and their containers go with what they
+ * remember.
+ */
 export function quietGroups(
   { store }: Pick<AppContext, "store">,
   {

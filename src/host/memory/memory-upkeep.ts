@@ -29,7 +29,10 @@ export interface Upkeep {
   readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 }
 
-/** What is done with a group's memory when the group is quiet. To be called when something was kept, with how the memory stands. */
+/**
+ * What is done with a group's memory when the group is quiet. To be called when something was kept, with how the memory
+ * stands.
+ */
 export function createUpkeep(
   context: AppContext,
   stack: AsyncDisposableStack,

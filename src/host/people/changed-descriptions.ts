@@ -10,7 +10,10 @@ import { judgeCall } from "../../rights/policy/judge.ts";
 import type { Mcp } from "../capabilities/mcp.ts";
 import type { AppContext } from "../context.ts";
 
-/** Tools that describe themselves anew are for main groups to judge, as what they say is for agents of any group; without one, for the operator. */
+/**
+ * Tools that describe themselves anew are for main groups to judge, as what they say is for agents of any group;
+ * without one, for the operator.
+ */
 export function createChangedDescriptions(
   context: AppContext,
   options: Pick<ChangedDescriptionsOptions, "asked" | "deliver" | "isThere"> & {

@@ -20,7 +20,10 @@ import type { AppContext } from "../context.ts";
 import type { Entrances } from "../entrances/entrances.ts";
 import type { Groups } from "../groups.ts";
 
-/** Lets chats that are no group ask, in the main groups, to become one; who writes directly is heard as `access.dm` says. */
+/**
+ * Lets chats that are no group ask, in the main groups, to become one; who writes directly is heard as `access.dm`
+ * says.
+ */
 export function createStrangers(
   context: AppContext,
   options: {

@@ -18,7 +18,10 @@ export function loadAliases(
   return Aliases.load(state, channels, several);
 }
 
-/** Keys of the configuration that hold only for messages that come by that very id, on channels that know people by several. */
+/**
+ * Keys of the configuration that hold only for messages that come by that very id, on channels that know people by
+ * several.
+ */
 export async function halfKnownKeys(
   state: Pick<ChannelStateStore, "list">,
   context: Pick<AppContext, "config" | "adapters">,

@@ -10,8 +10,8 @@ import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../turns/provenance.ts";
 
 /**
- * Tells which rule of the policy that holds now denies a call about which people were asked. It is judged by what its turn had
- * read when they were: what the answer itself is going to bring in does not count against it.
+ * Tells which rule of the policy that holds now denies a call about which people were asked. It is judged by what its
+ * turn had read when they were: what the answer itself is going to bring in does not count against it.
  */
 export function createDeniedBy(
   { config, store, roles }: Pick<AppContext, "config" | "store" | "roles">,

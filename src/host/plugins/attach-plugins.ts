@@ -1,7 +1,10 @@
 import type { Plugins } from "../../plugins/plugins.ts";
 import type { AppContext } from "../context.ts";
 
-/** Lets a host use the plugins that it was started with: what they print is logged, what becomes of them is told as events. */
+/**
+ * Lets a host use the plugins that it was started with: what they print is logged, what becomes of them is told as
+ * events.
+ */
 export async function attachPlugins(
   { logger, publish }: Pick<AppContext, "logger" | "publish">,
   plugins: Plugins | undefined,

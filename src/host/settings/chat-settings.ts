@@ -15,7 +15,10 @@ export interface GroupSettings {
   readonly operations: Pick<SettingNeeds["settings"], "showGroup">;
 }
 
-/** What people can do with settings in a chat. `settings` are there once the host has started; commands that come before wait. */
+/**
+ * What people can do with settings in a chat. `settings` are there once the host has started; commands that come before
+ * wait.
+ */
 export function chatSettings(
   settings: () => GroupSettings | undefined,
   launcher: Pick<ContainerLauncher, "judgeWanted">,

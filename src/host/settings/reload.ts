@@ -65,7 +65,10 @@ export function openReloader(context: AppContext, stack: AsyncDisposableStack, o
   return reloader;
 }
 
-/** Ends containers that are not what their group would get now, begins to build images that it will get, and tells of mounts that are refused. */
+/**
+ * Ends containers that are not what their group would get now, begins to build images that it will get, and tells of
+ * mounts that are refused.
+ */
 export async function reviewContainers(
   context: Pick<AppContext, "logger">,
   { containers, groups }: Pick<ReloadOptions, "containers"> & { readonly groups: Pick<Groups["groups"], "byName"> },
@@ -86,7 +89,10 @@ function createReader(context: AppContext, options: ReloadOptions): () => Promis
   };
 }
 
-/** A file with which a stored group could not be served any more is not used. Those that are not served already do not count. */
+/**
+ * A file with which a stored group could not be served any more is not used. Those that are not served already do not
+ * count.
+ */
 export function addGroups(
   { environment: { variables } }: Pick<AppContext, "environment">,
   { groups, unusable }: Pick<ReloadOptions, "groups" | "unusable">,

@@ -6,7 +6,10 @@ import type { TurnScope } from "../../turns/turn-options.ts";
 /** Of an answer that a chat is shown while it is written; the end of one that is longer. */
 const mostChars = 64 * 1024;
 
-/** Who is told of an answer while it comes: those who watch deltas, and a chat that wants to see it grow. Undefined: nobody. */
+/**
+ * Who is told of an answer while it comes: those who watch deltas, and a chat that wants to see it grow. Undefined:
+ * nobody.
+ */
 export function watchAnswer(
   scope: TurnScope,
   {

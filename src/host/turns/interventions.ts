@@ -81,7 +81,10 @@ export interface Interventions {
   giveUpLate(group: Group): Promise<void>;
   /** Something has reached the host too long after it was sent. */
   cameLate(group: string): void;
-  /** Commands and what is too old, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
+  /**
+   * Commands and what is too old, for all groups, before anything else is done in them. Groups that are not registered
+   * any more are left alone.
+   */
   afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
 }
 

@@ -20,7 +20,10 @@ export async function provenanceOf(options: ProvenanceOptions, group: Group, tur
 
 type AskingTurn = Pick<Turn, "id" | "cause">;
 
-/** The same, with who gives it that role, as `channel:id`, where somebody does. Who speaks along in work of somebody else gives it no more rights. */
+/**
+ * The same, with who gives it that role, as `channel:id`, where somebody does. Who speaks along in work of somebody
+ * else gives it no more rights.
+ */
 export async function principalOf(
   { origins: store, roleOf }: ProvenanceOptions,
   group: Group,

@@ -23,8 +23,8 @@ export interface AddressOptions {
 }
 
 /**
- * The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in it;
- * what was forwarded is another person's words, and mentions nobody.
+ * The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in
+ * it; what was forwarded is another person's words, and mentions nobody.
  */
 export async function addressRule(
   options: AddressOptions,

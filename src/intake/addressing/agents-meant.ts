@@ -10,8 +10,9 @@ export interface AgentsMeantOptions {
 }
 
 /**
- * Ids of those of several agents that a message is for: all that it names; if it names none, the one whose message it replies to; else
- * the first one, which has what is for nobody in particular. A platform's own mention means the account that they share, so it names nobody.
+ * Ids of those of several agents that a message is for: all that it names; if it names none, the one whose message it
+ * replies to; else the first one, which has what is for nobody in particular. A platform's own mention means the
+ * account that they share, so it names nobody.
  */
 export async function agentsMeant(
   { names, sessionOf }: AgentsMeantOptions,

@@ -26,8 +26,9 @@ export interface AnswerInReplyOptions {
 }
 
 /**
- * The command that a reply of one word to a question of the host's, or of any words to a server's, stands for, where the channel says which message of
- * the host's is replied to. Undefined for everything else: neither what a quote says nor what was forwarded is anybody's answer.
+ * The command that a reply of one word to a question of the host's, or of any words to a server's, stands for, where
+ * the channel says which message of the host's is replied to. Undefined for everything else: neither what a quote says
+ * nor what was forwarded is anybody's answer.
  */
 export async function answerInReply(
   { assistantName, store, formsAwaited }: AnswerInReplyOptions,

@@ -21,8 +21,8 @@ export interface SaidCommand {
 const pattern = /^\/([a-z]{1,32})([.!?]*)(?:[ \t]+(.*))?$/i;
 
 /**
- * The command of this list that a message consists of, optionally behind a mention of the agent. One that resembles a command without being
- * it is `help` with the word that was written. Undefined when it says anything else.
+ * The command of this list that a message consists of, optionally behind a mention of the agent. One that resembles a
+ * command without being it is `help` with the word that was written. Undefined when it says anything else.
  */
 export function parseCommand(
   text: string,

@@ -1,9 +1,10 @@
 import { proseOf } from "./prose.ts";
 
 /**
- * Is `@name` said in this text? Anywhere, in any case, the name taken literally. Not as part of a longer word (`@crabby`,
- * `@crab-1`, `@crab.io`), of an e-mail or network address (`x@crab`, `@crab@example.org`, `example.org/@crab`), and not in
- * code or quoted lines. What may follow: anything else, `@crab's` and `@crab.` included.
+ * Is `@name` said in this text? Anywhere, in any case, the name taken literally. Not as part of a longer word
+ * (`@crabby`, `@crab-1`, `@crab.io`), of an e-mail or network address (`x@crab`, `@crab@example.org`,
+ * `example.org/@crab`), and not in code or quoted lines. What may follow: anything else, `@crab's` and `@crab.`
+ * included.
  */
 export function isMentioned(text: string, name: string): boolean {
   if (!text.includes("@")) return false;

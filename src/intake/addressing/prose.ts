@@ -1,7 +1,7 @@
 /**
- * What a person says in a text, without what is only shown: fenced code, inline code and quoted lines are replaced by a blank.
- * A fence that is never closed reaches to the end of the text; backticks that are never closed are ordinary characters.
- * Takes time in proportion to the length of the text, whatever it holds.
+ * What a person says in a text, without what is only shown: fenced code, inline code and quoted lines are replaced by a
+ * blank. A fence that is never closed reaches to the end of the text; backticks that are never closed are ordinary
+ * characters. Takes time in proportion to the length of the text, whatever it holds.
  */
 export function proseOf(text: string): string {
   const source = text.replaceAll(/\r\n?/g, "\n");

@@ -55,17 +55,23 @@ interface Wish {
 }
 
 /**
- * Answers chats that ask to become groups, one at a time. May be called again for the same answer as long as the outcome was
- * not written: a group that is there already is not added twice.
+ * Answers chats that ask to become groups, one at a time. May be called again for the same answer as long as the
+ * outcome was not written: a group that is there already is not added twice.
  */
 export interface Admissions {
   /** Carries out `/approve` and `/deny`. Rejects only for what may work later. */
   answer(pending: PendingCommand): Promise<AnswerOutcome>;
-  /** Makes a group. Rejects with AppErrors: `not_found` for an unknown code, `bad_input` and `conflict` for a name that cannot be. */
+  /**
+   * Makes a group. Rejects with AppErrors: `not_found` for an unknown code, `bad_input` and `conflict` for a name that
+   * cannot be.
+   */
   approve(code: string, wish: Wish): Promise<Decision & { readonly group: Group }>;
   /** Rejects with `not_found` for an unknown code. */
   deny(code: string): Promise<Decision>;
-  /** What a chat would be called that becomes a group without a wish. Rejects with `conflict` where all such names are taken. */
+  /**
+   * What a chat would be called that becomes a group without a wish. Rejects with `conflict` where all such names are
+   * taken.
+   */
   nameFor(chat: Pick<ChatRequest, "channel" | "chat" | "title" | "sender">): Promise<string>;
 }
 

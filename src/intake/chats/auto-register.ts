@@ -22,10 +22,9 @@ export interface AutoRegisterOptions {
 }
 
 /**
- * Makes a group of a chat that becomes one by itself, with trigger `mention` and nothing mounted. Undefined for
- * other chats, and for a name that a group of another channel has; a refusal where
- * there are as many as there may be. Rejects with `conflict` for a name under which another chat has left something: only
- * the operator can hand that over.
+ * Makes a group of a chat that becomes one by itself, with trigger `mention` and nothing mounted. Undefined for other
+ * chats, and for a name that a group of another channel has; a refusal where there are as many as there may be. Rejects
+ * with `conflict` for a name under which another chat has left something: only the operator can hand that over.
  */
 export function createAutoRegister(
   options: AutoRegisterOptions,

@@ -6,8 +6,8 @@ const abilities: readonly (readonly [tool: string, ability: string])[] = [
 ];
 
 /**
- * What a chat is told when it has become a group: what the agent can do there, how to call it and how to stop it. `isOffered`:
- * may the agent use the tool of this name at all?
+ * What a chat is told when it has become a group: what the agent can do there, how to call it and how to stop it.
+ * `isOffered`: may the agent use the tool of this name at all?
  */
 export function greetingFor(assistantName: string, isOffered: (tool: string) => boolean): string {
   const can = abilities.filter(([tool]) => isOffered(tool)).map(([, ability]) => ability);

@@ -18,8 +18,8 @@ export interface GroupFoldersOptions {
 }
 
 /**
- * Folders of groups, each of which belongs to one chat for as long as it is not handed over: files, instructions and what
- * members said there must not come to another chat by a name alone.
+ * Folders of groups, each of which belongs to one chat for as long as it is not handed over: files, instructions and
+ * what members said there must not come to another chat by a name alone.
  */
 export class GroupFolders {
   readonly #options: GroupFoldersOptions;
@@ -29,9 +29,9 @@ export class GroupFolders {
   }
 
   /**
-   * For a group that is added at run time. `adopt`: also what another chat, or nobody knows who, has left under its name;
-   * otherwise that is a `conflict`.
-   * What is remembered was said in the other chat and is never handed over: that is a `conflict`, too.
+   * For a group that is added at run time. `adopt`: also what another chat, or nobody knows who, has left under its
+   * name; otherwise that is a `conflict`. What is remembered was said in the other chat and is never handed over: that
+   * is a `conflict`, too.
    */
   async take(group: Group, adopt: boolean): Promise<void> {
     const { store, make, hasMemories, adopting } = this.#options;
@@ -44,7 +44,10 @@ export class GroupFolders {
     await make(group);
   }
 
-  /** For a group of the configuration: that is the operator's own word. The chat that the folder was another one's of, if so. */
+  /**
+   * For a group of the configuration: that is the operator's own word. The chat that the folder was another one's of,
+   * if so.
+   */
   async takeConfigured(group: Group): Promise<FormerChat> {
     const { store, make, adopting } = this.#options;
     const owner = await store.folder(group.name);

@@ -7,29 +7,37 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 /** A group to be added at run time. */
 type NewGroup = GroupChat & Partial<Pick<Group, "trigger" | "main" | "model">>;
 
-/** All groups: those of the configuration and those added at run time. Lookups read memory; changes are stored first. */
+/**
+ * All groups: those of the configuration and those added at run time. Lookups read memory; changes are stored first.
+ */
 export interface GroupRegistry {
   find(channel: string, chat: string): Group | undefined;
   byName(name: string): Group | undefined;
   /** By name. */
   list(): readonly Group[];
   /**
-   * Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken, or when the folder
-   * of this name is another chat's and `adopt` does not say that it goes to this one.
+   * Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken, or when the
+   * folder of this name is another chat's and `adopt` does not say that it goes to this one.
    */
   add(group: NewGroup, options?: { readonly adopt?: boolean }): Promise<Group>;
   /** Returns what was removed. Throws `not_found`, or `conflict` for a group of the configuration. */
   remove(name: string): Promise<GroupChat>;
   /** What groups that were added at run time say themselves, served or not. */
   stored(): readonly StoredGroup[];
-  /** A stored group says this from now on, which is stored already, and may be served with it; calls `commit` in the moment of the change. */
+  /**
+   * A stored group says this from now on, which is stored already, and may be served with it; calls `commit` in the
+   * moment of the change.
+   */
   changed(name: string, settings: StoredGroup["settings"], commit: () => void): Promise<void>;
   /**
-   * Puts these in the place of the groups of the configuration; stored groups are served or shadowed anew. Calls `commit`
-   * before it, and what that returned in the moment of the change. One that rejects changes nothing.
+   * Puts these in the place of the groups of the configuration; stored groups are served or shadowed anew. Calls
+   * `commit` before it, and what that returned in the moment of the change. One that rejects changes nothing.
    */
   reconfigure(configured: readonly Group[], commit: () => Promise<() => void>): Promise<GroupsChanged>;
-  /** Stored groups that are not served: the configuration has since taken their name or chat, or their folder is another chat's by now. */
+  /**
+   * Stored groups that are not served: the configuration has since taken their name or chat, or their folder is another
+   * chat's by now.
+   */
   readonly shadowed: readonly StoredGroup[];
 }
 

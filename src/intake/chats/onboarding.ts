@@ -38,9 +38,9 @@ const requestLimits: Readonly<Record<RequestKind, RequestLimits>> = {
 const codeLengths: Readonly<Record<RequestKind, number>> = { admission: 5, pairing: 8 };
 
 /**
- * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words; who
- * writes directly gets its code, to tell the operator. Nothing of what was said is kept, and strangers can neither flood a
- * main group nor speak in it.
+ * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words;
+ * who writes directly gets its code, to tell the operator. Nothing of what was said is kept, and strangers can neither
+ * flood a main group nor speak in it.
  */
 export function createOnboarding(options: OnboardingOptions): (message: IncomingMessage) => Promise<void> {
   return async (message) => {

@@ -43,8 +43,8 @@ const unknownFileBytes = 64 * 1024 * 1024;
 const fileNameChars = 256;
 
 /**
- * What a group, and a member over all groups of a channel, may have stored on one day (UTC). The sums are kept in memory, read
- * from the store at their first use, and written there with each message, so a restart changes nothing.
+ * What a group, and a member over all groups of a channel, may have stored on one day (UTC). The sums are kept in
+ * memory, read from the store at their first use, and written there with each message, so a restart changes nothing.
  */
 export class DayBudgets {
   readonly #store: Pick<Store["intake"], "ofDay">;

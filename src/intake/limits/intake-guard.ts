@@ -32,8 +32,9 @@ const starting: Trouble = { open: false, code: "starting", reason: "the host is 
 const stopping: Trouble = { open: false, code: "stopping", reason: "the host is stopping" };
 
 /**
- * Lets messages in from `open` to `close`, and stops the intake while what comes in could not be kept: the disk is nearly full, or the store or the audit log failed. It
- * looks when a message comes in; only while it is stopped a timer tries whether things work again, so it opens by itself.
+ * Lets messages in from `open` to `close`, and stops the intake while what comes in could not be kept: the disk is
+ * nearly full, or the store or the audit log failed. It looks when a message comes in; only while it is stopped a timer
+ * tries whether things work again, so it opens by itself.
  */
 export class IntakeGuard implements Disposable {
   readonly #options: IntakeGuardOptions;

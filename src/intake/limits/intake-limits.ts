@@ -44,9 +44,9 @@ interface LimitOptions {
 }
 
 /**
- * How much is taken in: so many messages a minute from one sender in a group, so much a day of a group and of a member, so many
- * that wait in a group, so many that wait in all. What is refused was not acknowledged, so its sender still has it; the chat is
- * told once per flood, of a day's limit once a day.
+ * How much is taken in: so many messages a minute from one sender in a group, so much a day of a group and of a member,
+ * so many that wait in a group, so many that wait in all. What is refused was not acknowledged, so its sender still has
+ * it; the chat is told once per flood, of a day's limit once a day.
  */
 export class IntakeLimits {
   readonly #options: LimitOptions;
@@ -187,8 +187,8 @@ export class IntakeLimits {
 }
 
 /**
- * How many messages wait at most, without counting them each time: it is enough to add up what comes in until as many may
- * wait as are allowed. Often fewer wait, as turns take messages without telling here.
+ * How many messages wait at most, without counting them each time: it is enough to add up what comes in until as many
+ * may wait as are allowed. Often fewer wait, as turns take messages without telling here.
  */
 class WaitingBound {
   #atMost = Number.POSITIVE_INFINITY;

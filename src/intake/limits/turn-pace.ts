@@ -51,7 +51,10 @@ interface Pace {
   lastRestAt: number;
 }
 
-/** A message that comes later than this after a turn was not caused by its answer, nor one that came so long before its end. Programs that do not wait for answers come in between. */
+/**
+ * A message that comes later than this after a turn was not caused by its answer, nor one that came so long before its
+ * end. Programs that do not wait for answers come in between.
+ */
 const loopPauseMs = 5_000;
 /** With more people than this it is a lively chat. */
 const loopSenders = 3;
@@ -59,9 +62,9 @@ const hourMs = 3_600_000;
 const restBackoff = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
- * Sees that an agent is not kept at work by programs: bots that answer each other's answers, and floods of messages that each
- * make a turn. Where a limit is reached, the agent rests: what is said to it is kept as context. Turns are remembered in
- * memory, read from the store once for each group; a rest itself does not outlive the process.
+ * Sees that an agent is not kept at work by programs: bots that answer each other's answers, and floods of messages
+ * that each make a turn. Where a limit is reached, the agent rests: what is said to it is kept as context. Turns are
+ * remembered in memory, read from the store once for each group; a rest itself does not outlive the process.
  */
 export class TurnPace {
   readonly #options: TurnPaceOptions;

@@ -9,9 +9,9 @@ export interface FullFile {
 }
 
 /**
- * A text file of bounded size: when it is full it gets another name, left out: `<name>.1` (the one before is lost), and a new
- * one begins. Writes at once and holds nothing open, so nothing has to be closed and nothing is lost when the process dies.
- * Never throws: what cannot be written (a full disk) is counted in `lostLines`.
+ * A text file of bounded size: when it is full it gets another name, left out: `<name>.1` (the one before is lost), and
+ * a new one begins. Writes at once and holds nothing open, so nothing has to be closed and nothing is lost when the
+ * process dies. Never throws: what cannot be written (a full disk) is counted in `lostLines`.
  */
 export class CappedFile {
   readonly #path: string;

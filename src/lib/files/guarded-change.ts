@@ -5,8 +5,8 @@ import { basename, dirname, join } from "node:path";
 import { AppError, errorCode } from "../app-error.ts";
 
 /**
- * Makes a change of a file while no other command makes one, and removes what killed ones have left beside it. Throws `conflict` when one
- * does; `what`: what it is changing, as `the skills of this home`.
+ * Makes a change of a file while no other command makes one, and removes what killed ones have left beside it. Throws
+ * `conflict` when one does; `what`: what it is changing, as `the skills of this home`.
  */
 export async function whileGuarded<Result>(file: string, what: string, change: () => Promise<Result>): Promise<Result> {
   const guard = `${file}.busy`;
@@ -37,7 +37,9 @@ async function writeSynced(path: string, text: string): Promise<void> {
   await handle.sync();
 }
 
-/** Removes what is called `<prefix>…<process>.…` or `<prefix>…<process>-…` and was left by a process that is no more. */
+/**
+ * Removes what is called `<prefix>…<process>.…` or `<prefix>…<process>-…` and was left by a process that is no more.
+ */
 export async function removeLeftBehind(folder: string, prefix: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(prefix)) continue;

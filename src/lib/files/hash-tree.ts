@@ -21,9 +21,9 @@ interface TreeFile {
 const atOnce = 16;
 
 /**
- * Identifies all files below a folder: their paths, their bytes, and which of them can be run; SHA-256 in hex. For what is neither a file
- * nor a folder, and for what goes beyond the bounds, it throws what `refuse` makes of the path and the reason ("is a link"); `not_found`
- * when there is no such folder.
+ * Identifies all files below a folder: their paths, their bytes, and which of them can be run; SHA-256 in hex. For what
+ * is neither a file nor a folder, and for what goes beyond the bounds, it throws what `refuse` makes of the path and
+ * the reason ("is a link"); `not_found` when there is no such folder.
  */
 export async function hashTree(
   folder: string,

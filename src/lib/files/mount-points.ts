@@ -47,7 +47,9 @@ export function mountOf(path: string, mounts: readonly MountPoint[]): MountPoint
   return found;
 }
 
-/** Other paths at which the same folder can be seen, because its file system or a part of it is mounted several times. */
+/**
+ * Other paths at which the same folder can be seen, because its file system or a part of it is mounted several times.
+ */
 export function otherPathsOf(path: string, mounts: readonly MountPoint[]): string[] {
   const own = mountOf(path, mounts);
   if (own === undefined) return [];

@@ -57,9 +57,9 @@ const pathOnly = 0o10_000_000;
 const readingFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * A folder that somebody else can change at any moment, such as one that is mounted into a container. It is opened once,
- * without following a link, and everything goes through that descriptor: no later swap of the folder or of an entry leads
- * outside, no FIFO or device blocks, nothing is listed without bound. Linux only.
+ * A folder that somebody else can change at any moment, such as one that is mounted into a container. It is opened
+ * once, without following a link, and everything goes through that descriptor: no later swap of the folder or of an
+ * entry leads outside, no FIFO or device blocks, nothing is listed without bound. Linux only.
  *
  * What is asked of it is a few calls of the kernel on small files, done at once: by way of the thread pool each of them
  * takes ten times as long, and all of them together are what a message waits for.
@@ -116,7 +116,9 @@ export class HostileFolder implements AsyncDisposable {
     await chmod(this.#through, 0o777);
   }
 
-  /** Gives one of our own files a second name here. `taken`: that name is in use; nothing is ever replaced or followed. */
+  /**
+   * Gives one of our own files a second name here. `taken`: that name is in use; nothing is ever replaced or followed.
+   */
   async linkIn(path: string, name: string): Promise<"linked" | "taken"> {
     try {
       await link(path, this.#entry(name));
@@ -158,8 +160,8 @@ export class HostileFolder implements AsyncDisposable {
   }
 
   /**
-   * Copies a regular file with one link, as it is at this moment, to a new file of ours that only we can read. Blocks on
-   * nothing that is not a file, and never copies more than `maxBytes`. Rejects when our own file cannot be written.
+   * Copies a regular file with one link, as it is at this moment, to a new file of ours that only we can read. Blocks
+   * on nothing that is not a file, and never copies more than `maxBytes`. Rejects when our own file cannot be written.
    */
   async copyFile(name: string, target: string, options: HostileReadOptions): Promise<HostileCopy> {
     if (!isEntryName(name)) return { ok: false, reason: "bad-name" };

@@ -1,6 +1,9 @@
 import { hiddenCharacter, unseenCharacter } from "../text/hidden-characters.ts";
 
-/** Whether `path` is `folder` or lies below it, by whole components. Both absolute and free of `.`, `..` and double slashes. */
+/**
+ * Whether `path` is `folder` or lies below it, by whole components. Both absolute and free of `.`, `..` and double
+ * slashes.
+ */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }

@@ -4,8 +4,8 @@ import { chmod, chown } from "node:fs/promises";
 import type { HostileFolder } from "./open-hostile-file.ts";
 
 /**
- * Makes a file of the host's one of the folder's owner. One that only the host's user could write would pass for the operator's, wherever
- * it is moved; where the host is not root, all may write it.
+ * Makes a file of the host's one of the folder's owner. One that only the host's user could write would pass for the
+ * operator's, wherever it is moved; where the host is not root, all may write it.
  */
 export async function giveFileTo(folder: HostileFolder, path: string, hostUid: number): Promise<void> {
   await chmod(path, hostUid === 0 ? 0o644 : 0o666);
@@ -15,8 +15,9 @@ export async function giveFileTo(folder: HostileFolder, path: string, hostUid: n
 }
 
 /**
- * Opens the folder of this name in somebody else's, made if it is missing: what is in its place is moved aside. It belongs to the owner of
- * the one around it, or is open to all where the host is not root. Undefined: whoever owns it was quicker, and no folder can be had.
+ * Opens the folder of this name in somebody else's, made if it is missing: what is in its place is moved aside. It
+ * belongs to the owner of the one around it, or is open to all where the host is not root. Undefined: whoever owns it
+ * was quicker, and no folder can be had.
  */
 export async function openFolderIn(
   around: HostileFolder,

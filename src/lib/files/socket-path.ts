@@ -6,7 +6,9 @@ import { AppError } from "../app-error.ts";
 /** A socket's name may have 107 bytes on Linux, 103 on macOS. */
 const maxSocketPathBytes = 103;
 
-/** Gives the function a name for the socket that is short enough, through an open descriptor of its folder if need be. */
+/**
+ * Gives the function a name for the socket that is short enough, through an open descriptor of its folder if need be.
+ */
 export async function withShortPath<T>(path: string, use: (path: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return use(path);
   if (process.platform !== "linux") {

@@ -22,8 +22,8 @@ export interface AddressGuardOptions {
 const usualPorts: ReadonlySet<number> = new Set([80, 443]);
 
 /**
- * Which addresses may be asked over HTTP. A name is judged by the addresses it has at the moment of the connection, and the connection goes to
- * one of those: a name that changes its mind in between gains nothing.
+ * Which addresses may be asked over HTTP. A name is judged by the addresses it has at the moment of the connection, and
+ * the connection goes to one of those: a name that changes its mind in between gains nothing.
  */
 export class AddressGuard {
   readonly #allowPrivate: ReadonlySet<string>;
@@ -53,8 +53,8 @@ export class AddressGuard {
   }
 
   /**
-   * For a connection to this URL that takes all addresses (`autoSelectFamily`). Whoever mixes public and other ones wants us to choose wrongly:
-   * then none is connected to.
+   * For a connection to this URL that takes all addresses (`autoSelectFamily`). Whoever mixes public and other ones
+   * wants us to choose wrongly: then none is connected to.
    */
   lookupFor(url: URL): LookupFunction {
     const place = placeOf(url);

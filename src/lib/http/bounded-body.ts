@@ -7,7 +7,10 @@ import { formatBytes } from "../text/bytes.ts";
 
 export interface BoundedBodyOptions {
   readonly maxBytes: number;
-  /** Milliseconds in which nothing comes, and in which all must have come; for streams of events there are no such limits. */
+  /**
+   * Milliseconds in which nothing comes, and in which all must have come; for streams of events there are no such
+   * limits.
+   */
   readonly silenceMs: number;
   readonly bodyMs: number;
 }
@@ -27,8 +30,8 @@ export function isEventStream(response: IncomingMessage): boolean {
 }
 
 /**
- * What a response holds, unpacked while it is read: what is counted is what comes out, so a small body that unpacks to a large one ends
- * at the limit like any other. The stream fails with `too_large`, or when nothing comes for too long.
+ * What a response holds, unpacked while it is read: what is counted is what comes out, so a small body that unpacks to
+ * a large one ends at the limit like any other. The stream fails with `too_large`, or when nothing comes for too long.
  */
 export function boundedBody(response: IncomingMessage, { maxBytes, ...times }: BoundedBodyOptions): Readable {
   const coding = (response.headers["content-encoding"] ?? "").trim().toLowerCase();

@@ -41,9 +41,9 @@ const agentOptions = { keepAlive: true, maxSockets: 64, maxFreeSockets: 4, autoS
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * A `fetch` for addresses that come from elsewhere. It reaches the public internet only, checked for each connection and after each
- * redirect; waits and reads within limits; takes no proxy and no credentials from the environment; has no cookies and no cache.
- * Rejects with `address_refused` and `too_large`, or with what the network said.
+ * A `fetch` for addresses that come from elsewhere. It reaches the public internet only, checked for each connection
+ * and after each redirect; waits and reads within limits; takes no proxy and no credentials from the environment; has
+ * no cookies and no cache. Rejects with `address_refused` and `too_large`, or with what the network said.
  */
 export function guardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const fetcher = new GuardedFetcher(options);
@@ -163,7 +163,9 @@ function bytesOf(body: RequestInit["body"]): Uint8Array | undefined {
   throw new TypeError("A request body must be a text, a form or bytes.");
 }
 
-/** The request that a redirect asks for, as browsers understand it, without credentials or contents for another origin. */
+/**
+ * The request that a redirect asks for, as browsers understand it, without credentials or contents for another origin.
+ */
 function redirected({ url, method, headers, body }: Sent, location: string, status: number): Sent {
   const next = redirectTarget(url, location);
   const isSameOrigin = next.origin === url.origin;

@@ -12,7 +12,10 @@ interface PostOptions {
   readonly timeoutMs: number;
 }
 
-/** Asks a server that speaks as OpenAI's do. The key goes to its address only: redirects are not followed. Rejects as `fetch` does. */
+/**
+ * Asks a server that speaks as OpenAI's do. The key goes to its address only: redirects are not followed. Rejects as
+ * `fetch` does.
+ */
 export function postToServer(
   server: Server,
   path: string,

@@ -9,15 +9,22 @@ const accidents = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** How a process that runs until it is told to stop is told. Disposing gives the signals back to Node. */
 export interface StopSignals extends Disposable {
-  /** Resolves at the first signal that ends the process, with the exit code of an orderly end: 0 only when it was asked for. */
+  /**
+   * Resolves at the first signal that ends the process, with the exit code of an orderly end: 0 only when it was asked
+   * for.
+   */
   readonly received: Promise<number>;
-  /** Counts as the first signal, if there was none yet: the wish to stop came in another way, such as a Ctrl-C that a prompt reads. */
+  /**
+   * Counts as the first signal, if there was none yet: the wish to stop came in another way, such as a Ctrl-C that a
+   * prompt reads.
+   */
   readonly interrupt: () => void;
 }
 
 /**
- * Listens for every signal that would end the process and can be caught. The second one ends it at once, as if it had been
- * killed. With `hungUp`, SIGHUP is none of them and calls that, unless it comes because the terminal has been closed.
+ * Listens for every signal that would end the process and can be caught. The second one ends it at once, as if it had
+ * been killed. With `hungUp`, SIGHUP is none of them and calls that, unless it comes because the terminal has been
+ * closed.
  */
 export function listenForSignals(hungUp?: () => void): StopSignals {
   const first = Promise.withResolvers<number>();
@@ -49,7 +56,10 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** A process that has left its terminal (`setsid`, `nohup`) goes on when that is closed: it counts only while it is in control. */
+/**
+ * A process that has left its terminal (`setsid`, `nohup`) goes on when that is closed: it counts only while it is in
+ * control.
+ */
 function watchTerminal(): () => boolean {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
   const isControlled = terminals.length > 0 && hasControllingTerminal();

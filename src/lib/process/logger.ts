@@ -22,9 +22,10 @@ export interface LoggerOptions {
 }
 
 /**
- * The host's logger. Values under keys such as `apiKey`, `token` or `authorization`, and what `redact` takes out, never reach
- * the log, whatever they are part of; an error is logged with message, code and stack only, because vendors' errors carry requests
- * with headers. Control and bidi characters are escaped, so that a chat cannot forge lines or steer a terminal.
+ * The host's logger. Values under keys such as `apiKey`, `token` or `authorization`, and what `redact` takes out, never
+ * reach the log, whatever they are part of; an error is logged with message, code and stack only, because vendors'
+ * errors carry requests with headers. Control and bidi characters are escaped, so that a chat cannot forge lines or
+ * steer a terminal.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const file = options.file === undefined ? undefined : new CappedFile(options.file, maxFileBytes);
@@ -101,7 +102,9 @@ function isDescription(value: unknown): value is ErrorDescription {
   );
 }
 
-/** Before it is shown to eyes, what JSON had escaped is escaped in a form that survives; only a stack keeps its lines. */
+/**
+ * Before it is shown to eyes, what JSON had escaped is escaped in a form that survives; only a stack keeps its lines.
+ */
 function makeVisible(value: unknown, key = ""): unknown {
   if (typeof value === "string") return key === "stack" ? visibleLines(value) : visible(value);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,7 @@
-/** Environment variables that say through which proxies the network is reached; `NODE_USE_ENV_PROXY` makes Node heed them. */
+/**
+ * Environment variables that say through which proxies the network is reached; `NODE_USE_ENV_PROXY` makes Node heed
+ * them.
+ */
 export const proxyVariables = [
   "HTTP_PROXY",
   "HTTPS_PROXY",

@@ -21,12 +21,18 @@ export interface FetcherRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What programs that fetch need of the environment: where they are, proxies, their own settings. None of the keys that the host has. */
+/**
+ * What programs that fetch need of the environment: where they are, proxies, their own settings. None of the keys that
+ * the host has.
+ */
 const passedOn =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TMPDIR|XDG_\w+|SSH_AUTH_SOCK|SSL_CERT_\w+|NODE_EXTRA_CA_CERTS|(?:https?|all|no)_proxy|git_\w+|npm_config_\w+)$/i;
 const blockBytes = 512;
 
-/** Runs a program that fetches and gives what it has printed. Rejects with what `execFile` says of its failure: see `whyFetchFailed`. */
+/**
+ * Runs a program that fetches and gives what it has printed. Rejects with what `execFile` says of its failure: see
+ * `whyFetchFailed`.
+ */
 export async function runFetcher(
   program: string,
   args: readonly string[],

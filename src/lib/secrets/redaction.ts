@@ -1,4 +1,7 @@
-/** Takes secrets out of texts, also in the form that JSON or a URL gives them. It forgets none: what was a secret may still be in use somewhere. */
+/**
+ * Takes secrets out of texts, also in the form that JSON or a URL gives them. It forgets none: what was a secret may
+ * still be in use somewhere.
+ */
 export class Redaction {
   #forms: readonly string[] = [];
 

@@ -1,6 +1,6 @@
 /**
- * Fewest letters and digits that a form of a secret must have to be looked for: shorter ones are found in ordinary words, and
- * somebody could try them all.
+ * Fewest letters and digits that a form of a secret must have to be looked for: shorter ones are found in ordinary
+ * words, and somebody could try them all.
  */
 export const shortestForm = 8;
 
@@ -13,8 +13,9 @@ export function project(text: string): string {
 }
 
 /**
- * How a secret looks as it is, in JSON, HTML, a URL, hexadecimal, base64 and base32 at every offset, and backwards: each as its
- * letters and digits (see `project`), so that upper case, base64url, and dots, blanks or quotes between make no difference.
+ * How a secret looks as it is, in JSON, HTML, a URL, hexadecimal, base64 and base32 at every offset, and backwards:
+ * each as its letters and digits (see `project`), so that upper case, base64url, and dots, blanks or quotes between
+ * make no difference.
  */
 export function secretForms(secret: string): string[] {
   const bytes = Buffer.from(secret);
@@ -57,8 +58,8 @@ function escapeInUrl(character: string): string {
 }
 
 /**
- * The characters that stay the same whatever stands before and behind, for bytes that begin `offset` bytes into a group. The
- * alphabet's length is a power of two.
+ * The characters that stay the same whatever stands before and behind, for bytes that begin `offset` bytes into a
+ * group. The alphabet's length is a power of two.
  */
 function inAlphabet(bytes: Buffer, offset: number, alphabet: string): string {
   const bits = Math.log2(alphabet.length);

@@ -1,16 +1,19 @@
 import { widestGap } from "./secret-finder.ts";
 import { secretForms } from "./secret-forms.ts";
 
-/** A form of a secret, and how much of it is matched still when its next character is another one (Knuth, Morris and Pratt). */
+/**
+ * A form of a secret, and how much of it is matched still when its next character is another one (Knuth, Morris and
+ * Pratt).
+ */
 interface Pattern {
   readonly form: string;
   readonly borders: Int32Array;
 }
 
 /**
- * What `SecretFinder` finds in a whole text, for text that is passed on while it comes. It knows where a secret may have begun, so that
- * nothing of one is passed on, and that can be felt: with a watch in the hand a secret can be guessed character by character. It is for
- * readers who may know the secrets, and not for chats.
+ * What `SecretFinder` finds in a whole text, for text that is passed on while it comes. It knows where a secret may
+ * have begun, so that nothing of one is passed on, and that can be felt: with a watch in the hand a secret can be
+ * guessed character by character. It is for readers who may know the secrets, and not for chats.
  */
 export class SecretPatterns {
   readonly patterns: readonly Pattern[];
@@ -42,8 +45,8 @@ interface Span {
 export interface SecretStreamOptions {
   readonly replacement: string;
   /**
-   * Text is held from where so many letters and digits of a secret stand. With 1 nothing of one is ever passed on; with more its first few may be,
-   * and what ends like a beginning of one is not held until more comes.
+   * Text is held from where so many letters and digits of a secret stand. With 1 nothing of one is ever passed on; with
+   * more its first few may be, and what ends like a beginning of one is not held until more comes.
    */
   readonly leastHeld: number;
 }

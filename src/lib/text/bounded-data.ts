@@ -5,8 +5,8 @@ import { escapeJson, shorten } from "./visible.ts";
 const limits = { stringChars: 2_000, nameChars: 256, items: 64, depth: 6, dataBytes: 12 * 1024 };
 
 /**
- * Data of bounded size for a log: long strings, deep and large values are shortened, with a note of how much is missing.
- * `redact` takes secrets out of every string before it is shortened. Never throws, whatever `data` holds.
+ * Data of bounded size for a log: long strings, deep and large values are shortened, with a note of how much is
+ * missing. `redact` takes secrets out of every string before it is shortened. Never throws, whatever `data` holds.
  */
 export function boundedData(data: unknown, redact: (text: string) => string): unknown {
   return fit(capped(data, redact, limits.depth));

@@ -35,8 +35,8 @@ export function cutToColumns(text: string, columns: number): string {
 }
 
 /**
- * Breaks a line between words, or beside characters that are wide, so that the first line takes at most `first` columns and
- * each other one `next`. A word that has room in no line is cut. Blanks at a break are left out.
+ * Breaks a line between words, or beside characters that are wide, so that the first line takes at most `first` columns
+ * and each other one `next`. A word that has room in no line is cut. Blanks at a break are left out.
  */
 export function wrapLine(line: string, { first, next }: { readonly first: number; readonly next: number }): string[] {
   const lines: string[] = [];

@@ -1,4 +1,7 @@
-/** The beginning and the end of a text, and how many UTF-16 units between them were left out. Never splits a pair of surrogates. */
+/**
+ * The beginning and the end of a text, and how many UTF-16 units between them were left out. Never splits a pair of
+ * surrogates.
+ */
 export interface CutText {
   readonly head: string;
   readonly tail: string;

@@ -14,8 +14,8 @@ export const steeringCharacter = new RegExp(`[${steering}]`, "gv");
 export const unseenCharacter = new RegExp(`[${unseen}]`, "gv");
 
 /**
- * Either of both, but for what joins a picture: what must not reach a terminal, a log, a path or the name of a file as it is.
- * These are the only definitions of such characters here.
+ * Either of both, but for what joins a picture: what must not reach a terminal, a log, a path or the name of a file as
+ * it is. These are the only definitions of such characters here.
  */
 export const hiddenCharacter = new RegExp(`(?!${joinsPicture})[${steering}${unseen}]`, "gv");
 

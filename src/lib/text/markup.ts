@@ -14,7 +14,9 @@ const byName: Readonly<Record<string, string>> = Object.fromEntries(
 const special = new RegExp(`[&<>"']|${hiddenInProse.source}`, "gv");
 const reference = /&(?:amp|lt|gt|quot|apos|#x[0-9A-F]{1,6});/g;
 
-/** Text that cannot open or close an element nor hide anything; line feeds and tabs stay. Lone surrogates become U+FFFD. */
+/**
+ * Text that cannot open or close an element nor hide anything; line feeds and tabs stay. Lone surrogates become U+FFFD.
+ */
 export function escapeText(text: string): string {
   return text
     .toWellFormed()

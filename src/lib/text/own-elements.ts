@@ -28,8 +28,8 @@ const ownElements = [
 const opening = /[<＜﹤](?=([\s\p{White_Space}/／]*)(\S{1,16}))/gu;
 
 /**
- * A text from outside in which none of our elements is opened or closed; all other markup stays readable. What hides goes
- * first, so that nothing can hide in the name of an element; letters that only look wider count as the letter.
+ * A text from outside in which none of our elements is opened or closed; all other markup stays readable. What hides
+ * goes first, so that nothing can hide in the name of an element; letters that only look wider count as the letter.
  */
 export function withoutOwnElements(text: string): string {
   return withoutHidden(text).replaceAll(opening, (bracket, _blanks: string, following: string) => {

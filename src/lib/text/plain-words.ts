@@ -5,13 +5,16 @@ const nameChars = 40;
 const sentenceChars = 400;
 
 const foreign = /[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}'’-]/gu;
-/** Marks without a letter would sit on what stands before them; more than three on one letter reach into other lines. */
+/**
+ * Marks without a letter would sit on what stands before them; more than three on one letter reach into other lines.
+ */
 const straying = /(?<![\p{L}\p{N}\p{M}\p{Extended_Pictographic}])\p{M}+|(?<=\p{M}{3})\p{M}+/gu;
 
 /**
- * A name or title that somebody chose, in quotation marks, for a text of the host: `"Ann"`. One line of at most 40 letters,
- * digits and pictures, so that no platform finds a mention, a link or markup in it, nothing in it hides or turns the line
- * around, and no reader takes it for the host. `unnamed`, without quotation marks, where nothing is left.
+ * A name or title that somebody chose, in quotation marks, for a text of the host: `"Ann"`. One line of at most 40
+ * letters, digits and pictures, so that no platform finds a mention, a link or markup in it, nothing in it hides or
+ * turns the line around, and no reader takes it for the host. `unnamed`, without quotation marks, where nothing is
+ * left.
  */
 export function quotedName(text: string, unnamed = "somebody"): string {
   const words = tidy(text)
@@ -25,8 +28,8 @@ export function quotedName(text: string, unnamed = "somebody"): string {
 }
 
 /**
- * A sentence that may hold words from outside, such as a vendor's reason, for a notice of the host: one line that mentions
- * nobody, without markup and without hidden characters.
+ * A sentence that may hold words from outside, such as a vendor's reason, for a notice of the host: one line that
+ * mentions nobody, without markup and without hidden characters.
  */
 export function plainSentence(text: string): string {
   const words = tidy(text)

@@ -1,9 +1,9 @@
 /**
- * Estimates how many tokens a text costs, on the high side, without a tokenizer: a third of a token for each ASCII letter or
- * blank, one for each digit, and half a token for each other sign and for each byte of everything else. Vendors' tokenizers
- * need about 0.2 to 0.3 for a character of English, 0.3 to 0.5 for one of code or JSON, 0.7 for a hexadecimal digit and 0.7 to
- * 1.4 for a Chinese character (here 1.5). Only random letters, as in Base64, can cost up to twice the estimate.
- * Adding up the parts of a text never gives less than the whole.
+ * Estimates how many tokens a text costs, on the high side, without a tokenizer: a third of a token for each ASCII
+ * letter or blank, one for each digit, and half a token for each other sign and for each byte of everything else.
+ * Vendors' tokenizers need about 0.2 to 0.3 for a character of English, 0.3 to 0.5 for one of code or JSON, 0.7 for a
+ * hexadecimal digit and 0.7 to 1.4 for a Chinese character (here 1.5). Only random letters, as in Base64, can cost up
+ * to twice the estimate. Adding up the parts of a text never gives less than the whole.
  */
 export function estimateTextTokens(text: string): number {
   let sixths = 0;

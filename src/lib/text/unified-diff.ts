@@ -4,8 +4,8 @@ import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatch } from
 const mostChangedLines = 500;
 
 /**
- * How to come from one text to the other, as a unified diff: `-` before lines that go, `+` before those that come, and three that
- * stay around them. Empty where the texts are the same.
+ * How to come from one text to the other, as a unified diff: `-` before lines that go, `+` before those that come, and
+ * three that stay around them. Empty where the texts are the same.
  */
 export function unifiedDiff(before: string, after: string): string {
   const options = { context: 3, maxEditLength: mostChangedLines };

@@ -1,6 +1,9 @@
 import { hiddenCharacter } from "./hidden-characters.ts";
 
-/** Text from a stranger, safe to print on one line of a terminal: what steers it is shown as `\u{1b}`, a line break as `\n`. */
+/**
+ * Text from a stranger, safe to print on one line of a terminal: what steers it is shown as `\u{1b}`, a line break as
+ * `\n`.
+ */
 export function visible(text: string): string {
   return text.toWellFormed().replaceAll(hiddenCharacter, escapeCharacter);
 }
@@ -14,7 +17,10 @@ export function visibleLines(text: string): string {
     );
 }
 
-/** JSON escapes ASCII controls by itself; what else steers a terminal or reorders a line is escaped here. Takes and gives JSON. */
+/**
+ * JSON escapes ASCII controls by itself; what else steers a terminal or reorders a line is escaped here. Takes and
+ * gives JSON.
+ */
 export function escapeJson(json: string): string {
   return json.replaceAll(hiddenCharacter, (character) => character.split("").map(escapeUnit).join(""));
 }

@@ -11,8 +11,8 @@ const shortestWithDigit = 3;
 const mostRuns = 4_000_000;
 
 /**
- * What somebody has said, as far as it can be told from what others said: words that nobody else used, and three words in a row that
- * nobody else said in a row. Single words of less than four letters are nobody's.
+ * What somebody has said, as far as it can be told from what others said: words that nobody else used, and three words
+ * in a row that nobody else said in a row. Single words of less than four letters are nobody's.
  */
 export class WordTraces {
   readonly #words = new Set<string>();

@@ -1,4 +1,7 @@
-/** The only source of time in the core, so that tests can steer it. Never used for ordering: order comes from store counters. */
+/**
+ * The only source of time in the core, so that tests can steer it. Never used for ordering: order comes from store
+ * counters.
+ */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. */
   now(): number;
@@ -11,5 +14,8 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** What was noted in the future by less than this counts as noted now: a clock that is set back by so little may have been set right. */
+/**
+ * What was noted in the future by less than this counts as noted now: a clock that is set back by so little may have
+ * been set right.
+ */
 export const clockSlackMs = 60_000;

@@ -1,6 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** The time of day for what has to be over some day: it goes on, by the monotonic clock, where the wall clock is set back. */
+/**
+ * The time of day for what has to be over some day: it goes on, by the monotonic clock, where the wall clock is set
+ * back.
+ */
 export class ForwardClock {
   readonly #clock: Clock;
   #latest: number;

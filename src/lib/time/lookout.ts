@@ -3,8 +3,8 @@ const longestMs = 60_000;
 const retryMs = 5_000;
 
 /**
- * Looks whenever something may have changed, and when the next moment has come: one timer, none while nothing is to come. One look at
- * a time; what changes during one is looked at after it. It does not keep the process alive.
+ * Looks whenever something may have changed, and when the next moment has come: one timer, none while nothing is to
+ * come. One look at a time; what changes during one is looked at after it. It does not keep the process alive.
  */
 export class Lookout implements Disposable {
   readonly #look: () => Promise<number | undefined>;
@@ -14,7 +14,10 @@ export class Lookout implements Disposable {
   #isStale = false;
   #isOver = false;
 
-  /** `look` resolves to the milliseconds until there is something to do, undefined for never; where it rejects, it is tried again. */
+  /**
+   * `look` resolves to the milliseconds until there is something to do, undefined for never; where it rejects, it is
+   * tried again.
+   */
   constructor(options: {
     readonly look: () => Promise<number | undefined>;
     readonly onError: (error: unknown) => void;

@@ -16,14 +16,19 @@ const stepMs = 15 * 60_000;
 const kept = 256;
 const clocks = new LRUCache<string, ZoneClock>({ max: kept });
 
-/** The clock of this zone, made once: that takes longer than what is done with it. Throws a RangeError for a zone that there is not. */
+/**
+ * The clock of this zone, made once: that takes longer than what is done with it. Throws a RangeError for a zone that
+ * there is not.
+ */
 export function zoneClock(zone: string): ZoneClock {
   const known = clocks.get(zone) ?? new ZoneClock(zone);
   clocks.set(zone, known);
   return known;
 }
 
-/** What the clocks of one time zone show, to the second and with the offset; quick when it is asked of times in order. */
+/**
+ * What the clocks of one time zone show, to the second and with the offset; quick when it is asked of times in order.
+ */
 export class ZoneClock {
   /** An IANA name. */
   readonly zone: string;
@@ -51,7 +56,9 @@ export class ZoneClock {
     return new Date(time + this.#offsetAt(time)).toISOString().slice(0, 10);
   }
 
-  /** When the clocks show this, which is given as if it were UTC: the first time, and just after it where they skip it. */
+  /**
+   * When the clocks show this, which is given as if it were UTC: the first time, and just after it where they skip it.
+   */
   whenItShows(shown: number): number {
     const early = shown - this.#offsetAt(shown - 86_400_000);
     if (early + this.#offsetAt(early) === shown) return early;

@@ -34,7 +34,8 @@ export const firstDialect: Dialect = { thinking: "adaptive", off: true, temperat
 const aboutThinking = /thinking|adaptive|effort|output_config|budget_tokens/i;
 
 const lessons: readonly Lesson<Dialect>[] = [
-  // Signatures are of one account's models: after a change of the key, or of what a server stands in for, they are worth nothing.
+  // Signatures are of one account's models: after a change of the key, or of what a server stands in for, they are
+  // worth nothing.
   {
     says: /signature|redacted_thinking|cannot be modified/i,
     change: { thoughts: false },
@@ -81,8 +82,8 @@ function thinkingOf(
 }
 
 /**
- * Models with a budget refuse to think in the middle of calls of tools that they did not think about from the beginning: those of another
- * model, or of one whose thoughts are gone.
+ * Models with a budget refuse to think in the middle of calls of tools that they did not think about from the
+ * beginning: those of another model, or of one whose thoughts are gone.
  */
 function beginsWithThought(messages: readonly MessageParam[]): boolean {
   const spoken = messages.findLastIndex(
@@ -93,12 +94,14 @@ function beginsWithThought(messages: readonly MessageParam[]): boolean {
 }
 
 /**
- * The Messages request. Only what we put here is sent: no server-side tools, no remote MCP servers, no URLs to fetch. Cache
- * marks, at most four as the vendor takes them (https://platform.claude.com/docs/en/build-with-claude/prompt-caching), stand
- * behind the tools, behind the first system section, which every conversation of the group shares, and at the ends of the last
- * two messages that are not the model's: the earlier one is where the last request ended, however many blocks came since.
+ * The Messages request. Only what we put here is sent: no server-side tools, no remote MCP servers, no URLs to fetch.
+ * Cache marks, at most four as the vendor takes them
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching), stand behind the tools, behind the first
+ * system section, which every conversation of the group shares, and at the ends of the last two messages that are not
+ * the model's: the earlier one is where the last request ended, however many blocks came since.
  *
- * Blocks of thinking go back where they stood in their answers, byte for byte. An answer of another model has none, which is allowed.
+ * Blocks of thinking go back where they stood in their answers, byte for byte. An answer of another model has none,
+ * which is allowed.
  */
 export function toAnthropicRequest(
   request: ProviderRequest,

@@ -42,8 +42,8 @@ export interface BudgetRefusal {
 }
 
 /**
- * Reserves what a call may cost at most, before it is made. Where the day's budget has not enough left for the longest answer, a
- * shorter one is reserved; where not even that, throws `budget_exhausted` with the limit and when it ends.
+ * Reserves what a call may cost at most, before it is made. Where the day's budget has not enough left for the longest
+ * answer, a shorter one is reserved; where not even that, throws `budget_exhausted` with the limit and when it ends.
  */
 export async function reserveBudget(ledger: UsageLedger, call: BudgetedCall): Promise<Reservation> {
   const { group, groupLimits, totalLimits, inputTokens } = call;
@@ -64,7 +64,10 @@ export async function reserveBudget(ledger: UsageLedger, call: BudgetedCall): Pr
   }
 }
 
-/** Reserves a price, as it is. Returns the reservation. Throws `budget_exhausted` where the day's budget has not as much left. */
+/**
+ * Reserves a price, as it is. Returns the reservation. Throws `budget_exhausted` where the day's budget has not as much
+ * left.
+ */
 export async function reserveUsd(
   ledger: UsageLedger,
   call: Pick<BudgetedCall, "group" | "groupLimits" | "totalLimits" | "isDefaultTotal" | "now" | "onRefused"> & {
@@ -79,7 +82,10 @@ export async function reserveUsd(
   throw exhausted(answer, call);
 }
 
-/** What a call takes of a budget before it is made: at least, with the shortest answer that is of use, or with the longest one. */
+/**
+ * What a call takes of a budget before it is made: at least, with the shortest answer that is of use, or with the
+ * longest one.
+ */
 export function callReserve(
   capability: Capability,
   inputTokens: number,
@@ -112,7 +118,9 @@ function affordableOutput(capability: Capability, inputTokens: number, refusal: 
   return Math.floor(((left - maxCostUsd(capability, inputTokens, 0)) / pricePerToken) * 0.999);
 }
 
-/** The chat reads this. What all groups use together is none of one group's business, so of the total no amount is told. */
+/**
+ * The chat reads this. What all groups use together is none of one group's business, so of the total no amount is told.
+ */
 function exhausted(
   refusal: BudgetRefusal,
   { now, isDefaultTotal }: Pick<BudgetedCall, "now" | "isDefaultTotal">,

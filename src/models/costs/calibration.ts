@@ -30,8 +30,8 @@ export interface FactorStore {
 }
 
 /**
- * How many tokens each model really counts for one of our estimate, learnt from what it reports. Estimates are kept as they are; the
- * factor is put on them where they are compared with a model's window or price.
+ * How many tokens each model really counts for one of our estimate, learnt from what it reports. Estimates are kept as
+ * they are; the factor is put on them where they are compared with a model's window or price.
  */
 export class TokenCalibration {
   readonly #factors = new Map<string, number>();
@@ -75,21 +75,26 @@ export class TokenCalibration {
   report(model: string, prompt: { readonly estimated: number; readonly counted: number }): number | undefined {
     const { estimated, counted } = prompt;
     if (!(estimated >= leastTokens) || !(counted > 0)) return undefined;
-    // Estimates are never so high. A server that counts nothing, or the same each time, must not make prompts grow out of their window.
+    // Estimates are never so high. A server that counts nothing, or the same each time, must not make prompts grow out
+    // of their window.
     if (counted / estimated < bounds.least) return undefined;
     const before = this.factorOf(model);
     const seen = within(counted / estimated);
     return this.#set(model, before + (seen - before) * (seen > before ? share.up : share.down));
   }
 
-  /** How many tokens the model has room for, for a prompt and its answer, as its server's refusals tell; Infinity: nothing is known against what is configured. */
+  /**
+   * How many tokens the model has room for, for a prompt and its answer, as its server's refusals tell; Infinity:
+   * nothing is known against what is configured.
+   */
   windowOf(model: string): number {
     return this.#windows.get(model) ?? Infinity;
   }
 
   /**
-   * A prompt that should have fitted did not. A server that says how large its window is, is believed where that is less than was thought. One that does
-   * not has counted more than we have, if our own count was put down; otherwise its window is smaller than was thought.
+   * A prompt that should have fitted did not. A server that says how large its window is, is believed where that is
+   * less than was thought. One that does not has counted more than we have, if our own count was put down; otherwise
+   * its window is smaller than was thought.
    */
   tooLong(model: string, refused: RefusedPrompt): void {
     const { estimated, answerTokens, saidTokens } = refused;

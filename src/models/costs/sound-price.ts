@@ -1,7 +1,9 @@
 import { partsOfReference } from "../routes/routes.ts";
 import table from "./sound-prices.json" with { type: "json" };
 
-/** What a model that speaks or hears asks for, in US dollars; a price that is left out is 0, and one of them is there. */
+/**
+ * What a model that speaks or hears asks for, in US dollars; a price that is left out is 0, and one of them is there.
+ */
 export interface SoundPrice {
   /** For a million characters that are said aloud. */
   readonly spokenUsd?: number | undefined;
@@ -16,7 +18,10 @@ export interface SoundAmount {
   readonly seconds: number;
 }
 
-/** What is asked of the model that is called `provider/model`: `sound-prices.json`, changed by the configuration; undefined: its price is not known. */
+/**
+ * What is asked of the model that is called `provider/model`: `sound-prices.json`, changed by the configuration;
+ * undefined: its price is not known.
+ */
 export function soundPriceOf(
   models: {
     readonly providers: Readonly<Record<string, { readonly kind: string }>>;

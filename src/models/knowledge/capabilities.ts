@@ -39,12 +39,14 @@ const unknownModel: Capability = {
 const usualOutputTokens = 32_000;
 
 /**
- * What is known of a model: `models.json`, changed by the configuration. Its numbers are those of the vendors' price lists as of November 2026 (docs/models.md says which); a price that is not there is not known. With four decisions:
- * - Windows are at most 200,000 tokens although most models take a million: every step pays for the whole prompt, and above
- *   200,000 to 272,000 tokens (Claude Haiku 5.5: 100,000) the vendors ask more for each.
- * - `inputUsd` is the price of writing the prompt cache where there is one (Anthropic, and OpenAI from GPT-5.6 on), because
- *   all of the prompt that is not read from the cache is written to it. A budget errs on the safe side.
- * - Prices that change with the hour (DeepSeek) or that are low for a while (Gemini) are the higher ones, for the same reason.
+ * What is known of a model: `models.json`, changed by the configuration. Its numbers are those of the vendors' price
+ * lists as of November 2026 (docs/models.md says which); a price that is not there is not known. With four decisions:
+ * - Windows are at most 200,000 tokens although most models take a million: every step pays for the whole prompt, and
+ *   above 200,000 to 272,000 tokens (Claude Haiku 5.5: 100,000) the vendors ask more for each.
+ * - `inputUsd` is the price of writing the prompt cache where there is one (Anthropic, and OpenAI from GPT-5.6 on),
+ *   because all of the prompt that is not read from the cache is written to it. A budget errs on the safe side.
+ * - Prices that change with the hour (DeepSeek) or that are low for a while (Gemini) are the higher ones, for the same
+ *   reason.
  * - The dated name of a model (`…-2026-09-29`, `…-20251001`) means the model.
  */
 export function capabilityOf(kind: string, model: string, override: CapabilityOverride = {}): Capability {
@@ -67,7 +69,9 @@ interface ModelSettings {
   readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
 }
 
-/** Can some model of this route (undefined: the default one) call tools? The others are passed over when there are any. */
+/**
+ * Can some model of this route (undefined: the default one) call tools? The others are passed over when there are any.
+ */
 export function callsTools(models: ModelSettings, route: string | undefined): boolean {
   return someModel(models, route, ({ tools }) => tools);
 }
@@ -108,7 +112,10 @@ export function promptTokensOf(models: ModelSettings, route: string | undefined)
   );
 }
 
-/** The models of all routes, each once, with the routes that name it. Where there is no configuration that can be used, none is known. */
+/**
+ * The models of all routes, each once, with the routes that name it. Where there is no configuration that can be used,
+ * none is known.
+ */
 export function knownModels(settings: () => ModelSettings | undefined): {
   list(): { readonly reference: string; readonly routes: readonly string[]; readonly windowTokens: number }[];
   windowOf(reference: string): number;
@@ -161,7 +168,10 @@ export function hasPrice({ inputUsd, outputUsd }: Capability): boolean {
   return inputUsd !== undefined && outputUsd !== undefined;
 }
 
-/** What a call of the model that routes name like this costs in US dollars; `undefined` when a price that it needs is not known. */
+/**
+ * What a call of the model that routes name like this costs in US dollars; `undefined` when a price that it needs is
+ * not known.
+ */
 export function costOfReference(
   models: Pick<ModelSettings, "providers" | "capabilities">,
   reference: string,

@@ -5,7 +5,10 @@ import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { CapabilityOverride } from "./capabilities.ts";
 import { partsOfReference } from "../routes/routes.ts";
 
-/** What was learned longer ago is learned anew, which costs one refused request: a window may have grown, or was taken for too small. */
+/**
+ * What was learned longer ago is learned anew, which costs one refused request: a window may have grown, or was taken
+ * for too small.
+ */
 const keptMs = 30 * 86_400_000;
 
 export interface DescribedModels {
@@ -13,7 +16,10 @@ export interface DescribedModels {
   readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
 }
 
-/** Stands for what the configuration says of a model, its keys left out. Another server or another window gives another text. */
+/**
+ * Stands for what the configuration says of a model, its keys left out. Another server or another window gives another
+ * text.
+ */
 export function describeModel({ providers, capabilities }: DescribedModels, reference: string): string {
   const { apiKey: _, ...provider } = { apiKey: undefined, ...providers[partsOfReference(reference).provider] };
   const said = canonicalJson({ provider, capability: capabilities[reference] });

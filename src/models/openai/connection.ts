@@ -71,7 +71,10 @@ function answeredWith(error: unknown): VendorFailure | undefined {
   };
 }
 
-/** What a server says in words, where they do not stand where the SDK looks: alone (xAI), in a list (Gemini), in details (Mistral). */
+/**
+ * What a server says in words, where they do not stand where the SDK looks: alone (xAI), in a list (Gemini), in details
+ * (Mistral).
+ */
 function wordsOf(payload: unknown): string | undefined {
   if (typeof payload === "string") return payload;
   if (typeof payload !== "object" || payload === null) return undefined;

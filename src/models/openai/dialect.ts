@@ -4,7 +4,10 @@ import type { ProviderRequest } from "../provider.ts";
 import type { EffortStyle } from "./effort.ts";
 import type { ServerTraits } from "./server-traits.ts";
 
-/** Where servers of Chat Completions differ. What is not known of one beforehand is found out by being refused, see `adapt`. */
+/**
+ * Where servers of Chat Completions differ. What is not known of one beforehand is found out by being refused, see
+ * `adapt`.
+ */
 export interface Dialect {
   /** Some servers refuse `stream_options`; then the usage is estimated. */
   readonly usageInStream: boolean;
@@ -93,7 +96,8 @@ export function adapt(dialect: Dialect, refusal: string, request: ProviderReques
 
 function withOtherLimit(dialect: Dialect, refusal: string): Adapted<Dialect> | undefined {
   if (dialect.isLimitSwapped || !/max_(completion_)?tokens/.test(refusal)) return undefined;
-  // Both names occur in OpenAI's refusal; only the one that was sent says that it is about the name and not about the number.
+  // Both names occur in OpenAI's refusal; only the one that was sent says that it is about the name and not about the
+  // number.
   const isAboutName = /unsupported|not supported|unrecognized|unknown|extra|not permitted|instead/i.test(refusal);
   if (!isAboutName) return undefined;
   const outputLimit = dialect.outputLimit === "max_tokens" ? "max_completion_tokens" : "max_tokens";

@@ -1,6 +1,9 @@
 import type { Effort } from "../routes/routes.ts";
 
-/** How servers of this format are told how much to think: each has its own fields, and some have others for newer models. */
+/**
+ * How servers of this format are told how much to think: each has its own fields, and some have others for newer
+ * models.
+ */
 export const effortStyles = {
   /** OpenAI, Gemini, Mistral, Groq, xAI, Ollama. */
   effort: (thinking) => ({ reasoning_effort: thinking === "off" ? "none" : thinking }),
@@ -11,7 +14,10 @@ export const effortStyles = {
     thinking === "off"
       ? { thinking: { type: "disabled" } }
       : { thinking: { type: "enabled" }, reasoning_effort: thinking },
-  /** Kimi: on or off up to K2.7; from K3 on it always thinks, little, much or most (https://platform.kimi.ai/docs/guide/use-reasoning-effort). */
+  /**
+   * Kimi: on or off up to K2.7; from K3 on it always thinks, little, much or most
+   * (https://platform.kimi.ai/docs/guide/use-reasoning-effort).
+   */
   kimi: (thinking, model) =>
     /^kimi-k([3-9]|\d\d)/.test(model)
       ? { reasoning_effort: thinking === "high" ? "max" : thinking === "medium" ? "high" : "low" }

@@ -184,8 +184,8 @@ export class OpenAiAnswer {
   }
 
   /**
-   * The call that a delta belongs to: the one with its index. Some servers leave the index out, or give the same one to all
-   * calls; there a new id begins a new call.
+   * The call that a delta belongs to: the one with its index. Some servers leave the index out, or give the same one to
+   * all calls; there a new id begins a new call.
    */
   #callOf(delta: LooseCall): CallDraft {
     const id = delta.id ?? "";

@@ -15,7 +15,10 @@ type Message = OpenAI.ChatCompletionMessageParam;
 /** Stands for thoughts that there are none of: those of a step that another model has made, or that were erased. */
 const noThoughts = "(no thoughts are kept of this step)";
 
-/** What Gemini takes for a signature of calls that another model has made (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+/**
+ * What Gemini takes for a signature of calls that another model has made
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
 const noSignature = { google: { thought_signature: "skip_thought_signature_validator" } };
 
 /** What the model says between a tool and people where a server wants it to say something. */

@@ -12,7 +12,9 @@ import type { ResponsesDialect } from "./responses-request.ts";
 
 type CallOptions = Parameters<Provider["complete"]>[1];
 
-/** OpenAI's Responses API, streaming: models think between their calls of tools, and nothing is stored at the vendor's. */
+/**
+ * OpenAI's Responses API, streaming: models think between their calls of tools, and nothing is stored at the vendor's.
+ */
 export class ResponsesProvider implements Provider {
   readonly name: string;
   readonly #connection: OpenAiConnection;

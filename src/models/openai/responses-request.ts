@@ -59,8 +59,8 @@ export function adaptResponses(
 }
 
 /**
- * The Responses request. Only what we put here is sent: nothing is stored there, and no tools of the vendor's are used. Items of
- * reasoning go back where they stood in their answers, byte for byte
+ * The Responses request. Only what we put here is sent: nothing is stored there, and no tools of the vendor's are used.
+ * Items of reasoning go back where they stood in their answers, byte for byte
  * (https://developers.openai.com/api/docs/guides/reasoning#encrypted-reasoning-items).
  */
 export function toResponsesRequest(request: ProviderRequest, dialect: ResponsesDialect): Body {

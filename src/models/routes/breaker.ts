@@ -19,8 +19,9 @@ const longestWaitMs = 300_000;
 const probeMs = 60_000;
 
 /**
- * Keeps a provider that is down from costing each turn its time: after 5 failures in a row, or 10 of the last 20, it is passed over
- * for 30 s, then one call tries it; each failure doubles the wait, up to 5 minutes. Times are of a clock that never goes back, milliseconds.
+ * Keeps a provider that is down from costing each turn its time: after 5 failures in a row, or 10 of the last 20, it is
+ * passed over for 30 s, then one call tries it; each failure doubles the wait, up to 5 minutes. Times are of a clock
+ * that never goes back, milliseconds.
  */
 export class CircuitBreakers {
   readonly #now: () => number;
@@ -49,7 +50,10 @@ export class CircuitBreakers {
     return Math.max(1, Math.ceil((until - this.#now()) / 1000));
   }
 
-  /** How a call went. One that was refused as such, or that was stopped, says nothing of the provider: it is not reported. */
+  /**
+   * How a call went. One that was refused as such, or that was stopped, says nothing of the provider: it is not
+   * reported.
+   */
   report(provider: string, answered: boolean): void {
     const breaker = this.#byProvider.get(provider) ?? { state: { kind: "closed" }, outcomes: [] };
     this.#byProvider.set(provider, breaker);

@@ -1,10 +1,16 @@
 import { memoize } from "../../lib/memoize.ts";
 import type { Provider } from "../provider.ts";
 
-/** After a start, until a vendor's code is loaded though nobody has asked for it yet: the first message should not wait for it. */
+/**
+ * After a start, until a vendor's code is loaded though nobody has asked for it yet: the first message should not wait
+ * for it.
+ */
 const loadAfterMs = 1_000;
 
-/** A provider whose code, with its vendor's SDK, is not loaded while the host starts: that would be a fifth of the start. */
+/**
+ * A provider whose code, with its vendor's SDK, is not loaded while the host starts: that would be a fifth of the
+ * start.
+ */
 export class LateProvider implements Provider {
   readonly name: string;
   readonly #load: () => Promise<Provider>;

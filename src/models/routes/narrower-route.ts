@@ -1,8 +1,8 @@
 import { modelsOfRoute } from "../knowledge/capabilities.ts";
 
 /**
- * Why a route may not stand in for another one where nobody has decided that it may, for a model; undefined: it may. What was for models
- * of some providers is shown to no others, and costs no more.
+ * Why a route may not stand in for another one where nobody has decided that it may, for a model; undefined: it may.
+ * What was for models of some providers is shown to no others, and costs no more.
  */
 export function refusalOfRoute(
   models: Parameters<typeof modelsOfRoute>[0],

@@ -29,8 +29,8 @@ export interface ProviderSetOptions {
 }
 
 /**
- * The providers of the configuration that holds. One whose settings have changed is opened anew under its name; the one before
- * it ends as soon as nobody holds it.
+ * The providers of the configuration that holds. One whose settings have changed is opened anew under its name; the one
+ * before it ends as soon as nobody holds it.
  */
 export class ProviderSet implements AsyncDisposable {
   readonly #options: ProviderSetOptions;

@@ -29,7 +29,10 @@ export interface RouteModelsOptions {
   readonly calibration: TokenCalibration;
 }
 
-/** The models of a route (undefined: the default one), in the order in which they are asked in this conversation. Throws `config_invalid` where there is none. */
+/**
+ * The models of a route (undefined: the default one), in the order in which they are asked in this conversation. Throws
+ * `config_invalid` where there is none.
+ */
 export function modelsOfRoute(
   options: RouteModelsOptions,
   route: string | undefined,

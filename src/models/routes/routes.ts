@@ -43,9 +43,10 @@ export function allReferences(routes: Routes): Readonly<Record<string, readonly 
 }
 
 /**
- * The entries in the order in which they are asked in a conversation: those with a weight first, each the first one of as many
- * conversations as its share of the weights, and always of the same ones, so that a vendor's cache of the prompt stays of use; then
- * the others as they are written. Weighted rendezvous hashing (Schindelhauer, Schomaker 2005): the largest of -w/ln(h) comes first.
+ * The entries in the order in which they are asked in a conversation: those with a weight first, each the first one of
+ * as many conversations as its share of the weights, and always of the same ones, so that a vendor's cache of the
+ * prompt stays of use; then the others as they are written. Weighted rendezvous hashing (Schindelhauer, Schomaker
+ * 2005): the largest of -w/ln(h) comes first.
  */
 export function orderFor(entries: readonly RouteEntry[], conversation: string): readonly RouteEntry[] {
   const weighted = entries.filter(({ weight }) => weight !== undefined);

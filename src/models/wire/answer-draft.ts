@@ -71,8 +71,8 @@ export class AnswerDraft {
   }
 
   /**
-   * The finished answer. One that was cut at the output limit keeps its text only: the rest of its calls and thoughts is unknown. Throws
-   * ProviderError when a call has no name or its input is not a JSON object.
+   * The finished answer. One that was cut at the output limit keeps its text only: the rest of its calls and thoughts
+   * is unknown. Throws ProviderError when a call has no name or its input is not a JSON object.
    */
   finish(end: { stop: StopReason; usage: ModelUsage; model: string; thoughts?: Thoughts | undefined }): ModelAnswer {
     const toolCalls = end.stop === "length" ? [] : this.#finishCalls();
@@ -108,7 +108,10 @@ export class AnswerDraft {
   }
 }
 
-/** Counts that a vendor reported, made safe: whole, not negative, cached and written ones parts of all. `undefined` when unusable. */
+/**
+ * Counts that a vendor reported, made safe: whole, not negative, cached and written ones parts of all. `undefined` when
+ * unusable.
+ */
 export function cleanUsage(reported: {
   readonly input: unknown;
   readonly cached: unknown;

@@ -54,8 +54,8 @@ interface DialectsOptions<Dialect> {
 const mostTries = 10;
 
 /**
- * How the models of a provider are asked. Where servers and models differ is found out by being refused: the request is changed and
- * made again. What was accepted in the end is kept, so that a model refuses only once.
+ * How the models of a provider are asked. Where servers and models differ is found out by being refused: the request is
+ * changed and made again. What was accepted in the end is kept, so that a model refuses only once.
  */
 export class Dialects<Dialect extends object> {
   readonly #options: DialectsOptions<Dialect>;

@@ -13,8 +13,8 @@ const sliceMs = 5;
 
 /**
  * The server-sent events in a body, each as one chunk in its plainest form, without comments and ids
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Many that come at once are spread over turns of the event loop.
- * Fails where one is larger than 1 MiB.
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Many that come at once are spread over turns of the
+ * event loop. Fails where one is larger than 1 MiB.
  */
 export async function* readEventStream(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();

@@ -51,7 +51,9 @@ const byKind: Readonly<Record<string, ProviderFailure>> = {
 const tooLong =
   /context.?(length|window|size)|maximum (context|prompt)|prompt is too long|too many (input )?tokens|input (is|was) too long|input length|token (count|limit)|`inputs` tokens \+/i;
 
-/** A wrong key, or an account without money, that has no status of its own: Anthropic, Gemini, xAI. No waiting helps. */
+/**
+ * A wrong key, or an account without money, that has no status of its own: Anthropic, Gemini, xAI. No waiting helps.
+ */
 const refusesAccount =
   /api key (is )?not valid|(incorrect|invalid) api key|credit balance|used all available credits|spending limit/i;
 
@@ -71,8 +73,8 @@ function ofStatus(status: number): ProviderFailure {
 }
 
 /**
- * How long the vendor asks to wait, milliseconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date (counted
- * from the answer's own `date`, where it has one, so that a wrong clock on either side does not matter).
+ * How long the vendor asks to wait, milliseconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date
+ * (counted from the answer's own `date`, where it has one, so that a wrong clock on either side does not matter).
  */
 function retryAfterMs(headers: Headers | undefined, clock: Clock): number | undefined {
   const inMs = toNumber(headers?.get("retry-after-ms"));
@@ -86,7 +88,10 @@ function retryAfterMs(headers: Headers | undefined, clock: Clock): number | unde
   return Math.max(0, at - (Number.isNaN(said) ? clock.now() : said));
 }
 
-/** Some say it in words only: "Please retry in 12.5s" (Gemini), "try again in 6m0s" (OpenAI), "try again after 1 seconds" (Kimi). */
+/**
+ * Some say it in words only: "Please retry in 12.5s" (Gemini), "try again in 6m0s" (OpenAI), "try again after 1
+ * seconds" (Kimi).
+ */
 function retryAfterMsInWords(message: string): number | undefined {
   const said = /(?:retry|try again) (?:in|after) (?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,6})?) ?(ms|s)/i.exec(message);
   if (!said) return undefined;
@@ -103,11 +108,16 @@ interface ExplainOptions {
   /** Of the call. */
   readonly signal: AbortSignal;
   readonly safe: { readonly secret: string; readonly clock: Clock };
-  /** What the vendor answered, where the error says so; undefined: the connection failed, or what came cannot be read. */
+  /**
+   * What the vendor answered, where the error says so; undefined: the connection failed, or what came cannot be read.
+   */
   readonly answered: VendorFailure | undefined;
 }
 
-/** What a provider throws for what its vendor's SDK threw: the signal's reason, a ProviderError as it is, or one that is safe to log and to show. */
+/**
+ * What a provider throws for what its vendor's SDK threw: the signal's reason, a ProviderError as it is, or one that is
+ * safe to log and to show.
+ */
 export function explainFailure(error: unknown, { vendor, signal, safe, answered }: ExplainOptions): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof ProviderError) return error;

@@ -12,8 +12,8 @@ interface PutTogether<Item, Block> {
 }
 
 /**
- * An answer in the order in which it came, with what was thought; undefined where the items do not fit what was said, because its words
- * were changed since: then what was thought is no longer about it.
+ * An answer in the order in which it came, with what was thought; undefined where the items do not fit what was said,
+ * because its words were changed since: then what was thought is no longer about it.
  */
 export function inOrder<Item, Block>(
   { text = "", toolCalls }: { readonly text: string | undefined; readonly toolCalls: readonly ToolCall[] },

@@ -1,7 +1,10 @@
 /** A number of tokens as vendors write it. */
 const number = String.raw`(\d[\d,_]{2,10})`;
 
-/** Around the window in the words of those who say how large it is: Anthropic, OpenAI and many after it, vLLM, SGLang, llama.cpp, xAI, Mistral, Gemini, Kimi, Qwen, TGI, LM Studio, Cerebras, Groq. */
+/**
+ * Around the window in the words of those who say how large it is: Anthropic, OpenAI and many after it, vLLM, SGLang,
+ * llama.cpp, xAI, Mistral, Gemini, Kimi, Qwen, TGI, LM Studio, Cerebras, Groq.
+ */
 const sayings: readonly RegExp[] = [
   `maximum (?:context|prompt) length (?:is|of) (?:only )?${number}`,
   `tokens > ${number}`,
@@ -17,7 +20,10 @@ const sayings: readonly RegExp[] = [
   `: limit ${number}, requested`,
 ].map((saying) => new RegExp(saying, "i"));
 
-/** How large a vendor says its model's window is, in tokens, where it refuses a prompt as too long; undefined: it does not. */
+/**
+ * How large a vendor says its model's window is, in tokens, where it refuses a prompt as too long; undefined: it does
+ * not.
+ */
 export function windowIn(refusal: string): number | undefined {
   const said = sayings.map((saying) => saying.exec(refusal)?.[1]).find((found) => found !== undefined);
   return said === undefined ? undefined : Number(said.replaceAll(/[,_]/g, ""));

@@ -24,9 +24,10 @@ export class SilenceError extends Error {
 export type Transport = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
- * The `fetch` that vendors' SDKs are given. Exactly the given headers are sent, whatever the SDK or its environment variables
- * add; redirects are not followed; a connection on which nothing moves for `silenceMs` is ended with SilenceError, before the
- * headers and between any two chunks (Node's own fetch gives up after 300 s and cannot be told otherwise).
+ * The `fetch` that vendors' SDKs are given. Exactly the given headers are sent, whatever the SDK or its environment
+ * variables add; redirects are not followed; a connection on which nothing moves for `silenceMs` is ended with
+ * SilenceError, before the headers and between any two chunks (Node's own fetch gives up after 300 s and cannot be told
+ * otherwise).
  */
 export function createTransport(options: { headers: Readonly<Record<string, string>>; silenceMs: number }): Transport {
   return async (input, init = {}) => {
@@ -51,8 +52,8 @@ export function createTransport(options: { headers: Readonly<Record<string, stri
 }
 
 /**
- * Ends a request when this is aborted. Node's own way gives the error to the socket, which nobody listens to once the whole
- * response has come in, and the process would end; whoever reads the body learns of the abort without it.
+ * Ends a request when this is aborted. Node's own way gives the error to the socket, which nobody listens to once the
+ * whole response has come in, and the process would end; whoever reads the body learns of the abort without it.
  */
 function endWith(
   signal: AbortSignal | undefined,

@@ -39,9 +39,9 @@ export type WireMessage =
   | { readonly role: "tool"; readonly results: readonly WireResult[] };
 
 /**
- * The conversation in the form that all vendors accept: no empty messages, users' messages in a row made one, and call ids
- * of at most 40 letters, digits, `_` and `-` (`short`: nine letters and digits) that occur once. An id depends only on what stands
- * before it, so that a longer conversation begins with the same bytes as the shorter one did.
+ * The conversation in the form that all vendors accept: no empty messages, users' messages in a row made one, and call
+ * ids of at most 40 letters, digits, `_` and `-` (`short`: nine letters and digits) that occur once. An id depends only
+ * on what stands before it, so that a longer conversation begins with the same bytes as the shorter one did.
  */
 export function toWireMessages(
   { messages, images }: Pick<ProviderRequest, "messages" | "images">,

@@ -96,7 +96,10 @@ export const approveRequest = defineOperation<RequestNeeds>()({
   run: async (needs, { code, name: wanted }) => approve(needs, code, wanted),
 });
 
-/** Rejects with `not_found` also for a code of another kind, which was not told to the person, and for one that has expired. */
+/**
+ * Rejects with `not_found` also for a code of another kind, which was not told to the person, and for one that has
+ * expired.
+ */
 export const approvePairing = defineOperation<RequestNeeds>()({
   name: "pairing.approve",
   summary: "let somebody in who wrote directly",

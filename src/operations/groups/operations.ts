@@ -129,7 +129,10 @@ export const listGroups = defineOperation<GroupReadingNeeds>()({
   },
 });
 
-/** Rejects with `conflict` for names or chats that are taken, `not_found` for a channel, `bad_input` for a chat or a model. */
+/**
+ * Rejects with `conflict` for names or chats that are taken, `not_found` for a channel, `bad_input` for a chat or a
+ * model.
+ */
 export const addGroup = defineOperation<GroupNeeds>()({
   name: "groups.add",
   summary: "add a group; settings that are absent are those for everybody, and mounts are given in config.yaml only",

@@ -9,8 +9,8 @@ import { requireGroup } from "../require-group.ts";
 import { list, name } from "../schemas.ts";
 
 /**
- * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of the group, or of
- * the folder of another agent of it.
+ * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of
+ * the group, or of the folder of another agent of it.
  */
 export interface MemoryDesk {
   search(folder: string, query: string, limit: number): Promise<readonly object[]>;

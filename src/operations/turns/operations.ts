@@ -131,7 +131,10 @@ function requireKept(turn: Turn, group: GroupChat, messages: readonly StoredMess
   );
 }
 
-/** Finds a turn by its id or a beginning that no other has. Throws `not_found`, or `bad_input` where several begin like this. */
+/**
+ * Finds a turn by its id or a beginning that no other has. Throws `not_found`, or `bad_input` where several begin like
+ * this.
+ */
 async function findTurn(
   turns: Pick<TurnReadingNeeds["store"]["turns"], "get" | "idsBeginningWith">,
   given: string,

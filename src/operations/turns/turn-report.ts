@@ -17,7 +17,9 @@ interface TurnOptions {
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
 }
 
-/** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
+/**
+ * A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out.
+ */
 export function reportTurn(
   turn: TurnView,
   { messages, steps, said, approvals, executionPoints, costOf }: TurnOptions,

@@ -8,7 +8,10 @@ export interface WaitingNeeds {
   readonly store: { readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> } };
 }
 
-/** Messages that wait by group, without what another chat has left under the name of a group: nobody is going to answer that. */
+/**
+ * Messages that wait by group, without what another chat has left under the name of a group: nobody is going to answer
+ * that.
+ */
 export async function listWaiting({
   groups,
   store,

@@ -4,8 +4,9 @@ import { hiddenInProse } from "../../lib/text/hidden-characters.ts";
 import { narrowSchema, schemaOf } from "./narrow-schema.ts";
 
 /*
- * What a plugin says of itself, told by its own process and kept in `plugins.lock`: so the configuration can be checked, and tools be
- * offered, by programs that never load the plugin's code. All of it is the word of a stranger, and bounded.
+ * What a plugin says of itself, told by its own process and kept in `plugins.lock`: so the configuration can be
+ * checked, and tools be offered, by programs that never load the plugin's code. All of it is the word of a stranger,
+ * and bounded.
  */
 
 const maxSchemaBytes = 128 * 1024;

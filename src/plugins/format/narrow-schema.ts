@@ -7,7 +7,9 @@ const maxDepth = 12;
 const maxNodes = 2_000;
 const maxTextChars = 4_000;
 
-/** What is checked here. Patterns and formats are not: a plugin's regular expression could hold the host up for minutes. */
+/**
+ * What is checked here. Patterns and formats are not: a plugin's regular expression could hold the host up for minutes.
+ */
 const kept: ReadonlySet<string> = new Set([
   "type",
   "enum",
@@ -31,8 +33,8 @@ const kept: ReadonlySet<string> = new Set([
 const refused: ReadonlySet<string> = new Set(["$ref", "$defs", "definitions", "$dynamicRef"]);
 
 /**
- * A plugin's schema, without what the host will not check: the plugin itself checks all of it again. Throws an Error that says what is wrong
- * with one that cannot be used: it is no object's, refers to others, or is too large.
+ * A plugin's schema, without what the host will not check: the plugin itself checks all of it again. Throws an Error
+ * that says what is wrong with one that cannot be used: it is no object's, refers to others, or is too large.
  */
 export function narrowSchema(schema: unknown): JsonSchema {
   const budget = { nodes: maxNodes };

@@ -14,7 +14,10 @@ export interface AskPluginOptions {
   readonly logger: PluginProcessOptions["logger"];
 }
 
-/** Loads a plugin in a process as confined as that in which it will run, and lets it say what it provides. Throws `plugin_refused`. */
+/**
+ * Loads a plugin in a process as confined as that in which it will run, and lets it say what it provides. Throws
+ * `plugin_refused`.
+ */
 export async function askPlugin({
   name,
   folder,

@@ -67,7 +67,9 @@ export interface PluginInstallerOptions {
 /** Not part of a plugin. A `.npmrc` could make npm run programs. */
 const leaveOut: ReadonlySet<string> = new Set([".git", ".github", "node_modules", ".npmrc", "npm-shrinkwrap.json"]);
 
-/** What npm is told: no code of any package runs, nothing but packages of the registry comes in, and no links are made. */
+/**
+ * What npm is told: no code of any package runs, nothing but packages of the registry comes in, and no links are made.
+ */
 const npmOptions = [
   "--ignore-scripts",
   "--omit=dev",
@@ -81,7 +83,10 @@ const npmOptions = [
   "--loglevel=error",
 ];
 
-/** Installs plugins: looks at all of a source before anything is written, and loads it only in a process that can do no harm. */
+/**
+ * Installs plugins: looks at all of a source before anything is written, and loads it only in a process that can do no
+ * harm.
+ */
 export class PluginInstaller {
   readonly #options: PluginInstallerOptions;
 

@@ -31,7 +31,10 @@ interface PluginConnectorOptions {
   readonly ports: ChannelPorts;
 }
 
-/** Connects through the plugin's process; with it the connection ends, and the supervisor makes another one, later each time. */
+/**
+ * Connects through the plugin's process; with it the connection ends, and the supervisor makes another one, later each
+ * time.
+ */
 class PluginConnector implements Connector {
   readonly name: string;
   readonly #options: PluginConnectorOptions;

@@ -13,7 +13,10 @@ export interface PluginSettings {
   readonly risk: Readonly<Record<string, ToolRisk>>;
 }
 
-/** A tool of a plugin as one of the host's: policy, record and time are the host's business, the work is done in the plugin's process. */
+/**
+ * A tool of a plugin as one of the host's: policy, record and time are the host's business, the work is done in the
+ * plugin's process.
+ */
 export function pluginTool(
   plugin: RunningPlugin,
   described: DescribedTool,

@@ -49,8 +49,8 @@ const wellMs = 60_000;
 const restart = { firstMs: 1_000, longestMs: 300_000 };
 
 /**
- * A plugin in use: one process for all that it provides, started when something of it is first wanted, and again after it has ended, later
- * each time. Nothing is started while its files are not those that were installed.
+ * A plugin in use: one process for all that it provides, started when something of it is first wanted, and again after
+ * it has ended, later each time. Nothing is started while its files are not those that were installed.
  */
 export class RunningPlugin implements AsyncDisposable {
   readonly name: string;

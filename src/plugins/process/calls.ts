@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 /*
- * What the host asks of a plugin's process and the process of the host. Both ends check what comes in by these schemas; what a schema does
- * not name is refused.
+ * What the host asks of a plugin's process and the process of the host. Both ends check what comes in by these schemas;
+ * what a schema does not name is refused.
  */
 
 const text = z.string().max(1_000_000);

@@ -24,7 +24,9 @@ export interface Launch {
   readonly cwd: string;
 }
 
-/** How to reach the network and what to trust there; no variable of the host's that could hold a key gets to a plugin. */
+/**
+ * How to reach the network and what to trust there; no variable of the host's that could hold a key gets to a plugin.
+ */
 const passedOn = ["NODE_EXTRA_CA_CERTS", "TZ", "LANG"];
 const proxies: readonly string[] = proxyVariables;
 
@@ -37,8 +39,8 @@ const mappedMb = 640;
 const setpriv = "/usr/bin/setpriv";
 
 /**
- * The command line of a plugin's process: Node with its permissions on, so that it reads its own folder and what of crabpot it needs, writes
- * nothing, and starts no process, no thread and no compiled code.
+ * The command line of a plugin's process: Node with its permissions on, so that it reads its own folder and what of
+ * crabpot it needs, writes nothing, and starts no process, no thread and no compiled code.
  */
 export async function launchOf({ folder, entry, memoryMb, variables }: LaunchOptions): Promise<Launch> {
   const own = await realpath(folder);

@@ -38,8 +38,8 @@ interface Pending {
 }
 
 /**
- * One end of the line between the host and a plugin: calls both ways, answers as they come. When the other process is gone, `close` fails
- * the calls that have no answer yet. What comes in as value is not checked here.
+ * One end of the line between the host and a plugin: calls both ways, answers as they come. When the other process is
+ * gone, `close` fails the calls that have no answer yet. What comes in as value is not checked here.
  */
 export class Peer {
   readonly #options: PeerOptions;

@@ -49,8 +49,9 @@ const lineChars = 500;
 const minuteMs = 60_000;
 
 /**
- * The process in which a plugin's code runs, in a process group of its own. What it prints is logged, shortened and so much of it; killed
- * when it is silent, floods, holds too much or breaks the rules of the line, and when this is disposed at the latest.
+ * The process in which a plugin's code runs, in a process group of its own. What it prints is logged, shortened and so
+ * much of it; killed when it is silent, floods, holds too much or breaks the rules of the line, and when this is
+ * disposed at the latest.
  */
 export class PluginProcess implements AsyncDisposable {
   readonly peer: Peer;

@@ -1,7 +1,9 @@
 import type { EventType, NewEvent } from "../../domain/events/event.ts";
 import type { AuditEntry, AuditType } from "./types.ts";
 
-/** The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited. */
+/**
+ * The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited.
+ */
 type Audited<Type extends EventType> =
   | AuditType
   | undefined
@@ -27,7 +29,10 @@ const schedule =
   ({ data }: { readonly data: object }) =>
     ({ type: "schedule", data: { action, ...data } }) as const;
 
-/** What of each type of event goes into the audit log. Outside programs read these records: they keep their types and data. */
+/**
+ * What of each type of event goes into the audit log. Outside programs read these records: they keep their types and
+ * data.
+ */
 export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "host.started": "host-start",
   "host.stopped": "host-stop",

@@ -17,7 +17,10 @@ export interface AuditKeys {
   readonly salt: Uint8Array;
 }
 
-/** The keys in `folder`, made at the first start, readable by the owner only. The public key lies beside the private one. */
+/**
+ * The keys in `folder`, made at the first start, readable by the owner only. The public key lies beside the private
+ * one.
+ */
 export async function openKeys(folder: string, instance: string): Promise<AuditKeys> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -49,7 +49,10 @@ export interface FileLine {
   readonly bytes: Buffer;
   /** From 1. */
   readonly number: number;
-  /** `line-feed` for a whole line. Nothing follows the other two: what has no end yet, and the beginning of what is too long. */
+  /**
+   * `line-feed` for a whole line. Nothing follows the other two: what has no end yet, and the beginning of what is too
+   * long.
+   */
   readonly end: "line-feed" | "file" | "too-long";
 }
 

@@ -15,8 +15,8 @@ export interface ReadOptions {
 }
 
 /**
- * The records of a log, oldest first, as they stand there: nothing is verified. Without `last` in constant memory. What is
- * being written just now is left out; throws AppError `audit_broken` at a line that is not a record.
+ * The records of a log, oldest first, as they stand there: nothing is verified. Without `last` in constant memory. What
+ * is being written just now is left out; throws AppError `audit_broken` at a line that is not a record.
  */
 export async function* readAudit(options: ReadOptions): AsyncGenerator<AuditRecord> {
   const { folder, since, last } = options;

@@ -66,7 +66,9 @@ export function parseVerificationKey(text: string): VerificationKey | undefined 
   };
 }
 
-/** A note in the `checkpoints` file is eight lines: the five that are signed, an empty one, the signature, an empty one. */
+/**
+ * A note in the `checkpoints` file is eight lines: the five that are signed, an empty one, the signature, an empty one.
+ */
 export const noteLines = 8;
 
 const base64Hash = "[A-Za-z0-9+/]{43}=";

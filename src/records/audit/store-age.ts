@@ -10,8 +10,8 @@ export interface StoreMemory {
 const untoldOnce = 1_024;
 
 /**
- * Is the store older than the log, because it was put back or lost? `covered`: the last record that a checkpoint signs. A
- * host signs a record only when the store has it on the disk, so no crash and no loss of power leaves a store that
+ * Is the store older than the log, because it was put back or lost? `covered`: the last record that a checkpoint signs.
+ * A host signs a record only when the store has it on the disk, so no crash and no loss of power leaves a store that
  * remembers less than what is signed.
  */
 export function isStoreOlder({ seq, signed }: StoreMemory, covered: number): boolean {

@@ -114,7 +114,9 @@ export type AuditType =
   | "audit-broken"
   | "store-older";
 
-/** What a part of the host asks to be put on record. Texts of people and models stay out: see `AuditLog.fingerprint`. */
+/**
+ * What a part of the host asks to be put on record. Texts of people and models stay out: see `AuditLog.fingerprint`.
+ */
 export interface AuditEntry {
   readonly type: AuditType;
   readonly group?: string | undefined;

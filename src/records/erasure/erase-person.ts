@@ -19,7 +19,10 @@ import { rewriteStep } from "./rewrite-step.ts";
 import { searchBytes } from "./bytes/search-bytes.ts";
 import { searchGroupFolder } from "./search-files.ts";
 
-/** The files of memories, as far as an erasure has to know them, each by the name of a group, of an agent's folder, or of notes for all. */
+/**
+ * The files of memories, as far as an erasure has to know them, each by the name of a group, of an agent's folder, or
+ * of notes for all.
+ */
 export interface ErasableMemories {
   names(): Promise<readonly string[]>;
   /** Is it the one that main groups write for all? */
@@ -30,7 +33,10 @@ export interface ErasableMemories {
   discountSaid(name: string, people: readonly MemberId[], traces: WordTraces): Promise<void>;
   /** Gives how many memories are gone. */
   erase(name: string, erasing: MemoryErasing): Promise<number>;
-  /** Removes what was put aside of a damaged memory: nobody can tell whose words are in it. Gives how many files that were. */
+  /**
+   * Removes what was put aside of a damaged memory: nobody can tell whose words are in it. Gives how many files that
+   * were.
+   */
   removeDamaged(isOne: (name: string) => boolean): Promise<number>;
 }
 
@@ -88,7 +94,10 @@ export class PersonEraser {
     return { ids: people.map(memberKey), groups, erased: counts, files: [], left: [] };
   }
 
-  /** All of it, from the beginning also where an earlier one was cut off. Rejects with `conflict` while turns of theirs have not ended. */
+  /**
+   * All of it, from the beginning also where an earlier one was cut off. Rejects with `conflict` while turns of theirs
+   * have not ended.
+   */
   async erase(who: MemberId, actor: Actor): Promise<ErasureView> {
     if (this.#isErasing)
       throw new AppError("conflict", "Somebody else is being forgotten at this moment.", {

@@ -7,8 +7,8 @@ const blank = 0x20;
 export type IsGone = (text: string, key: string, line: Readonly<Record<string, unknown>>) => boolean;
 
 /**
- * Overwrites texts in a log of JSON lines where they stand, so that whoever goes on writing at its end loses nothing, and the old bytes are gone.
- * Gives how many lines that were.
+ * Overwrites texts in a log of JSON lines where they stand, so that whoever goes on writing at its end loses nothing,
+ * and the old bytes are gone. Gives how many lines that were.
  */
 export async function overwriteLines(path: string, isGone: IsGone): Promise<number> {
   await using file = await open(path, "r+");

@@ -14,7 +14,8 @@ export interface FolderSearch {
 }
 
 /**
- * Files of a folder that belongs to an agent in which `isSuspicious` finds something, by their paths in it. No link is followed.
+ * Files of a folder that belongs to an agent in which `isSuspicious` finds something, by their paths in it. No link is
+ * followed.
  */
 export async function searchGroupFolder(path: string, { isSuspicious, templates }: FolderSearch): Promise<string[]> {
   const found: string[] = [];

@@ -19,8 +19,9 @@ export interface EventBusOptions {
 }
 
 /**
- * Where everything that happens is told, once. The durable subscribers, the store of events and the audit log, have an event
- * before `publish` resolves; the passing ones get it a moment later. Secrets are taken out before anybody gets it.
+ * Where everything that happens is told, once. The durable subscribers, the store of events and the audit log, have an
+ * event before `publish` resolves; the passing ones get it a moment later. Secrets are taken out before anybody gets
+ * it.
  */
 export class EventBus implements Disposable {
   readonly #options: EventBusOptions;

@@ -26,8 +26,8 @@ type Reader = Pick<Store["events"], "after" | "before">;
 type Filter = Parameters<Reader["after"]>[1];
 
 /**
- * Stored events in order, then (with `source`) further ones as they come. One page is in memory, however slow the reader is:
- * it catches up from the store. Throws AppError `bad_input` at once for a type that does not exist.
+ * Stored events in order, then (with `source`) further ones as they come. One page is in memory, however slow the
+ * reader is: it catches up from the store. Throws AppError `bad_input` at once for a type that does not exist.
  */
 export function readEvents(store: Reader, query: EventQuery, source?: EventSource): AsyncGenerator<HostEvent> {
   const filter = { types: query.type === undefined ? undefined : matchTypes(query.type), group: query.group };

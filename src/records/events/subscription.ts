@@ -15,8 +15,9 @@ export interface SubscriptionOptions {
 }
 
 /**
- * A passing subscriber: it gets events a moment after they were stored, in order, and can neither delay nor fail what they tell
- * of. What does not fit into its buffer it misses; that is counted, and can be read again from the store by `seq`.
+ * A passing subscriber: it gets events a moment after they were stored, in order, and can neither delay nor fail what
+ * they tell of. What does not fit into its buffer it misses; that is counted, and can be read again from the store by
+ * `seq`.
  */
 export class Subscription implements Disposable {
   readonly #options: SubscriptionOptions;

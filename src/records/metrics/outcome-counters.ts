@@ -13,7 +13,10 @@ const counted = {
   taskRun: ["crabpot_task_runs_total", "Runs of tasks, by outcome: claimed, missed, retried, or how they ended"],
   /** What became of a background job: `started`, or how it ended. */
   job: ["crabpot_jobs_total", "Background jobs of agents: started, and how they ended"],
-  /** What became of a skill: `loaded`, `refused`, `changed`, `outdated` (its source has another version), `not compared` (its source cannot be asked). */
+  /**
+   * What became of a skill: `loaded`, `refused`, `changed`, `outdated` (its source has another version), `not compared`
+   * (its source cannot be asked).
+   */
   skill: [
     "crabpot_skills_total",
     "Skills of groups: loaded by an agent, refused, changed because people allowed it, outdated, not compared with their source",
@@ -33,12 +36,17 @@ const counted = {
   mcp: ["crabpot_mcp_total", "MCP servers: opened, closed, failed, with changed tools"],
   /** Somebody follows events over HTTP: `opened`, and why it ended, such as `left` or `slow`. */
   watch: ["crabpot_watches_total", "Subscribers of events over HTTP: opened, and why they ended"],
-  /** What became of the older part of a conversation: `compacted`, `evicted`; `refused`: an answer that was no summary. */
+  /**
+   * What became of the older part of a conversation: `compacted`, `evicted`; `refused`: an answer that was no summary.
+   */
   context: [
     "crabpot_context_total",
     "Compactions of conversations: compacted, evicted, and answers of models that were refused as summaries",
   ],
-  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one cannot be used. */
+  /**
+   * What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one
+   * cannot be used.
+   */
   memory: [
     "crabpot_memories_total",
     "Memories of groups: kept of what was said, extracted from it, noted of a day or refused, stored by an agent, forgotten, cleaned away as too old",

@@ -36,9 +36,9 @@ interface Kept extends Owner {
 }
 
 /**
- * Full logs of sessions: each is put on record by its digest, so that a change of it is found later; then the oldest ones of its
- * group are removed, as far as all together take too much. A log that was closed and is not on record yet bears that in its
- * name, so that a crash loses none.
+ * Full logs of sessions: each is put on record by its digest, so that a change of it is found later; then the oldest
+ * ones of its group are removed, as far as all together take too much. A log that was closed and is not on record yet
+ * bears that in its name, so that a crash loses none.
  */
 export class ClosedLogs implements AsyncDisposable {
   readonly #options: ClosedLogsOptions;

@@ -7,8 +7,8 @@ import type { FloodListener } from "./session-log.ts";
 const quietMs = 5_000;
 
 /**
- * Publishes that output of a session is cut off: at once the first time, then at most every five seconds for each session,
- * with the number of times in between.
+ * Publishes that output of a session is cut off: at once the first time, then at most every five seconds for each
+ * session, with the number of times in between.
  */
 export function createFloodReport(options: {
   readonly publish: Publish<"limit.reached">;

@@ -49,9 +49,9 @@ export interface SessionLogSettings {
 }
 
 /**
- * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source. What an
- * agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with a line
- * that says so, and how many lines it cost is told when the flood is over.
+ * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source.
+ * What an agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with
+ * a line that says so, and how many lines it cost is told when the flood is over.
  */
 export class SessionLog {
   readonly #file: CappedFile;
@@ -90,7 +90,9 @@ export class SessionLog {
     this.#append(source, level, text, at);
   }
 
-  /** Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break. */
+  /**
+   * Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break.
+   */
   outputOf(source: SessionLogSource): { push(bytes: Uint8Array): void; end(): void } {
     const decoder = new TextDecoder();
     let rest = "";

@@ -26,8 +26,9 @@ export interface AnswerByReactionOptions {
 }
 
 /**
- * What comes of a reaction in a group to a message of the host's: a thumb on a card that is open there answers it, once; a person who may
- * not is told so, once for each card. Nothing comes of all others. `trigger`: from which role on people are heard in the group.
+ * What comes of a reaction in a group to a message of the host's: a thumb on a card that is open there answers it,
+ * once; a person who may not is told so, once for each card. Nothing comes of all others. `trigger`: from which role on
+ * people are heard in the group.
  */
 export type AnswerByReaction = (
   group: Group,

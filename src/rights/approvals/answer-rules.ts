@@ -29,7 +29,9 @@ export function deciderOf({ channel, sender, role, person, keys }: Answering): D
   };
 }
 
-/** Why somebody may not answer; undefined: they may. What a server asks may also be answered by whom it is asked for. */
+/**
+ * Why somebody may not answer; undefined: they may. What a server asks may also be answered by whom it is asked for.
+ */
 export function roleFault(
   { code, about, asker }: Pick<Approval, "code" | "about" | "asker">,
   { role, keys }: Pick<Answering, "role" | "keys">,

@@ -39,8 +39,8 @@ export interface ApprovalDeskOptions {
 }
 
 /**
- * Sees what becomes of what people were asked: takes answers, ends what nobody answers in time, puts each end on record once and
- * wakes its turn. One timer for all, none while nothing is open.
+ * Sees what becomes of what people were asked: takes answers, ends what nobody answers in time, puts each end on record
+ * once and wakes its turn. One timer for all, none while nothing is open.
  */
 export class ApprovalDesk implements Disposable {
   readonly #options: ApprovalDeskOptions;
@@ -60,8 +60,9 @@ export class ApprovalDesk implements Disposable {
   }
 
   /**
-   * Takes an answer that is not a command of a chat; the chat is told. AppErrors: `not_found` for an unknown code, `conflict` for one
-   * that was answered before or whose turn has ended, `expired` for one whose time is over, `bad_input` for values that do not fit.
+   * Takes an answer that is not a command of a chat; the chat is told. AppErrors: `not_found` for an unknown code,
+   * `conflict` for one that was answered before or whose turn has ended, `expired` for one whose time is over,
+   * `bad_input` for values that do not fit.
    */
   async answer(
     answer: Omit<ApprovalAnswer, "at">,
@@ -120,7 +121,10 @@ export class ApprovalDesk implements Disposable {
     await this.#options.publish({ type: "approval.answered", group, session, turn, actor: by.actor, data });
   }
 
-  /** Ends it if its time is over, which the store alone cannot know when the clock was set back, or if a rule denies it by now. */
+  /**
+   * Ends it if its time is over, which the store alone cannot know when the clock was set back, or if a rule denies it
+   * by now.
+   */
   async endIfOver(code: string): Promise<void> {
     const approval = await this.#options.store.get(code);
     if (approval?.state === "open") await this.#endIfOver(approval);
@@ -194,7 +198,10 @@ export class ApprovalDesk implements Disposable {
     return "over";
   }
 
-  /** Until its time is over, by a clock that is not set back. One that was asked in its future was asked by a clock that was wrong. */
+  /**
+   * Until its time is over, by a clock that is not set back. One that was asked in its future was asked by a clock that
+   * was wrong.
+   */
   #leftMs({ askedAt, expiresAt }: Approval): number {
     const now = this.#options.forwardClock.now();
     return askedAt > now + clockSlackMs ? 0 : expiresAt - now;

@@ -55,7 +55,10 @@ export function askedInput({ input }: ToolCall, { command }: Pick<Verdict, "comm
   return command ? { command: command.command, arguments: input } : input;
 }
 
-/** What the model has called it with, of what people were asked about. `isCommand`: the tool is one whose calls are commands. */
+/**
+ * What the model has called it with, of what people were asked about. `isCommand`: the tool is one whose calls are
+ * commands.
+ */
 export function calledInput(asked: unknown, isCommand: boolean): unknown {
   return isCommand ? (asked as { readonly arguments?: unknown }).arguments : asked;
 }

@@ -17,8 +17,8 @@ interface ShownInput {
 }
 
 /**
- * The exact input: a command as it is, anything else as JSON. What cannot be seen is written out, and so are marks that would end
- * the block of code in which it stands.
+ * The exact input: a command as it is, anything else as JSON. What cannot be seen is written out, and so are marks that
+ * would end the block of code in which it stands.
  */
 export function wholeInput(input: string): string {
   const value: unknown = JSON.parse(input);

@@ -72,7 +72,10 @@ interface About {
   readonly cut?: true;
 }
 
-/** Asks people about tools of servers that describe themselves anew: once for each change, in no turn. What they allow is what they were shown. */
+/**
+ * Asks people about tools of servers that describe themselves anew: once for each change, in no turn. What they allow
+ * is what they were shown.
+ */
 export class ChangedDescriptions {
   readonly #options: ChangedDescriptionsOptions;
 

@@ -33,7 +33,10 @@ export interface AllowedChange {
 
 export interface ProposedChangesOptions {
   readonly store: Pick<Store["approvals"], "get" | "ofTurn" | "noteOutcome">;
-  /** Writes all of it, once, also when it is called again after a crash; `changed`: the file is not what it was a change of. */
+  /**
+   * Writes all of it, once, also when it is called again after a crash; `changed`: the file is not what it was a change
+   * of.
+   */
   readonly write: (change: AllowedChange) => Promise<"written" | "changed">;
   readonly deliver: () => void;
   readonly clock: Pick<Clock, "now">;

@@ -5,10 +5,15 @@ import type { ChannelStateStore } from "../../stores/contract/store.ts";
 /** What is known beforehand of a channel's ids. */
 export type IdForms = Pick<ChannelDefinition, "name" | "canonicalId" | "writtenId">;
 
-/** Far more than the people of one home; the one that was learned first goes first, and a channel asks again for those that are named. */
+/**
+ * Far more than the people of one home; the one that was learned first goes first, and a channel asks again for those
+ * that are named.
+ */
 const mostPairs = 20_000;
 
-/** Which ids of a channel are one person's: kept in the store, looked up in memory. A pair is never part of another one. */
+/**
+ * Which ids of a channel are one person's: kept in the store, looked up in memory. A pair is never part of another one.
+ */
 export class Aliases {
   readonly #forms: ReadonlyMap<string, IdForms>;
   /** First id and the other one of each pair, by channel, in the order in which they were learned. */
@@ -52,7 +57,9 @@ export class Aliases {
     return [...all].map((one) => memberKey({ channel, id: one }));
   }
 
-  /** May these be one person's, as far as anybody knows? Ids of one kind, such as two phone numbers, are two people's. */
+  /**
+   * May these be one person's, as far as anybody knows? Ids of one kind, such as two phone numbers, are two people's.
+   */
   mayBeSame(one: MemberId, other: MemberId): boolean {
     if (one.channel !== other.channel || !this.#pairs.has(one.channel)) return false;
     return this.#isOpen(one) && this.#isOpen(other) && this.#isWritten(one) !== this.#isWritten(other);

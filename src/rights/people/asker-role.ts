@@ -17,7 +17,8 @@ interface Sender {
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role of whoever made it, now and when it was made. Where nobody is known, `member`.
+ * others. Of work that no message caused, the role of whoever made it, now and when it was made. Where nobody is known,
+ * `member`.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { senders, work }: Asked): Role {
   const asking = senders.map((sender) => roleOf(group, sender));

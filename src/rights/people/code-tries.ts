@@ -5,8 +5,8 @@ const mostWrong = 5;
 const forgottenMs = 24 * 3_600_000;
 
 /**
- * Wrong codes that somebody typed, or that were typed in a chat: after five of them none is taken from there for five minutes, also over restarts
- * and whatever becomes of the clock.
+ * Wrong codes that somebody typed, or that were typed in a chat: after five of them none is taken from there for five
+ * minutes, also over restarts and whatever becomes of the clock.
  */
 export class CodeTries {
   readonly #store: Pick<Store["requests"], "tries" | "noteTry" | "forgetTries">;

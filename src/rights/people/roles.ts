@@ -29,7 +29,10 @@ type Question<Answer> = (group: Pick<Group, "name" | "main">, who: MemberId) => 
 
 export type RoleOf = Question<Role>;
 
-/** Who may do what. Nothing counts but the channel and the id, exactly as the channel says it, and what it says is the same person's. */
+/**
+ * Who may do what. Nothing counts but the channel and the id, exactly as the channel says it, and what it says is the
+ * same person's.
+ */
 export interface Roles {
   readonly roleOf: RoleOf;
   readonly standingOf: Question<Standing>;
@@ -110,7 +113,9 @@ function withoutMembers(people: readonly Person[], { main }: Pick<Group, "main">
     : { role: "admin", why: "it is a main group, and nobody has a role" };
 }
 
-/** Whose id it is, and all keys of theirs, this one first. An id that is named itself counts before what is known of it. */
+/**
+ * Whose id it is, and all keys of theirs, this one first. An id that is named itself counts before what is known of it.
+ */
 function whois(
   { people, aliasesOf = () => [] }: RolesOptions,
   who: MemberId,

@@ -1,8 +1,8 @@
 import type { Rule, ToolPolicy } from "../../domain/rights/policy.ts";
 
 /**
- * The policy for a tool whose calls people decide about in any case: what rules allow is asked, what they deny is denied. What
- * holds for tools that no rule names does not count for it.
+ * The policy for a tool whose calls people decide about in any case: what rules allow is asked, what they deny is
+ * denied. What holds for tools that no rule names does not count for it.
  */
 export function asAlwaysAsked(tool: string, { rules }: ToolPolicy): ToolPolicy {
   const named = rules.filter(({ isFallback }) => isFallback !== true);

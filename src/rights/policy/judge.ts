@@ -16,7 +16,10 @@ export interface LookedAt {
   readonly misfit: string | undefined;
 }
 
-/** Judges a call by the first rule that fits it, and tells which rules were looked at for that. Where none fits, it is denied. */
+/**
+ * Judges a call by the first rule that fits it, and tells which rules were looked at for that. Where none fits, it is
+ * denied.
+ */
 export function judgeCall(
   call: JudgedCall,
   { rules }: ToolPolicy,
@@ -30,7 +33,10 @@ export function judgeCall(
   return { verdict: { action: "deny", risk: call.risk, rule: "no rule fits", reason: refusal(call.tool) }, looked };
 }
 
-/** Is there nothing that this tool could be called with, by whomever and whatever was read before, that would not be denied? */
+/**
+ * Is there nothing that this tool could be called with, by whomever and whatever was read before, that would not be
+ * denied?
+ */
 export function isAlwaysDenied(tool: string, possible: readonly Risk[], { rules }: ToolPolicy): boolean {
   let open = possible;
   for (const { tools, exceptTools, risk = "low", role, origins, match, action } of rules) {

@@ -109,7 +109,8 @@ const noCapabilities = /^0+$/;
 
 /**
  * Compares what runs with what was meant, by three witnesses: the engine, the probe inside, the kernel outside. Each
- * difference is one sentence; an empty list means that the container may be used. Anything else means it must be removed.
+ * difference is one sentence; an empty list means that the container may be used. Anything else means it must be
+ * removed.
  */
 export function attest({ inspection, body, probe, hostView, folders }: Evidence): string[] {
   const inside = probe === undefined ? [] : compareProbe(probe, body);

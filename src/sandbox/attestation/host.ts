@@ -21,8 +21,8 @@ export interface HostView {
 const namespaces = ["cgroup", "ipc", "mnt", "net", "pid", "uts"] as const;
 
 /**
- * Looks at a running container from outside, through `/proc`. Undefined where that is not possible: the host process may
- * not (it is not root), or the engine runs in another machine, so that the number means nothing here.
+ * Looks at a running container from outside, through `/proc`. Undefined where that is not possible: the host process
+ * may not (it is not root), or the engine runs in another machine, so that the number means nothing here.
  */
 export async function readHostView(place: {
   readonly pid: number;

@@ -46,7 +46,9 @@ interface IntendedBind {
   readonly readOnly: boolean;
 }
 
-/** The mounts that are really there against those of the body: each must be explained, and each asked for must be there. */
+/**
+ * The mounts that are really there against those of the body: each must be explained, and each asked for must be there.
+ */
 export function compareSeenMounts(seen: readonly SeenMount[], body: CreateBody): string[] {
   const hostConfig = body["HostConfig"] as { Mounts: readonly { Target: string; ReadOnly: boolean }[] };
   const binds = hostConfig.Mounts.map(({ Target, ReadOnly }) => ({ target: Target, readOnly: ReadOnly }));
@@ -63,7 +65,9 @@ export function compareSeenMounts(seen: readonly SeenMount[], body: CreateBody):
   ];
 }
 
-/** What can be reached: the engine's own terminals lie below their mask. Of mounts at one place the last is the topmost. */
+/**
+ * What can be reached: the engine's own terminals lie below their mask. Of mounts at one place the last is the topmost.
+ */
 function uncovered(seen: readonly SeenMount[]): SeenMount[] {
   const last = seen.findLastIndex((mount) => mount.target === "/dev/pts");
   return seen.filter((mount, index) => mount.target !== "/dev/pts" || index === last);

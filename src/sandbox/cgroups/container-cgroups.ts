@@ -10,8 +10,8 @@ interface Cgroup {
 }
 
 /**
- * The files in which the host's kernel keeps the limits and counters of a container. Where they are is found once: neither
- * the container nor the cgroup file systems move while it runs.
+ * The files in which the host's kernel keeps the limits and counters of a container. Where they are is found once:
+ * neither the container nor the cgroup file systems move while it runs.
  */
 export class ContainerCgroups {
   readonly #cgroups: readonly Cgroup[];
@@ -39,8 +39,8 @@ export class ContainerCgroups {
   }
 
   /**
-   * A file of a controller: version 2 has one tree for all controllers, version 1 one for each. The first of the names that
-   * can be read; undefined when none can.
+   * A file of a controller: version 2 has one tree for all controllers, version 1 one for each. The first of the names
+   * that can be read; undefined when none can.
    */
   async read(controller: string, names: readonly string[]): Promise<string | undefined> {
     const own = this.#cgroups.filter(({ controllers }) => controllers.length === 0 || controllers.includes(controller));
@@ -59,7 +59,9 @@ function shows({ type, superOptions }: MountPoint, controllers: readonly string[
   return type === "cgroup" && controllers.every((name) => superOptions.includes(name));
 }
 
-/** Asks the host's kernel what it has enforced on a container. Undefined where the host may not look, and after its end. */
+/**
+ * Asks the host's kernel what it has enforced on a container. Undefined where the host may not look, and after its end.
+ */
 export async function readLimitCounters(cgroups: ContainerCgroups): Promise<LimitCounters | undefined> {
   const [memory, processes] = await Promise.all([
     cgroups.read("memory", ["memory.events", "memory.oom_control"]),

@@ -2,8 +2,8 @@ import { proportionalMb } from "../../lib/process/proportional-memory.ts";
 import type { ContainerCgroups } from "./container-cgroups.ts";
 
 /**
- * Megabytes that a container holds: those of its processes, and what lies in its file systems in memory. Undefined where the
- * host may not look.
+ * Megabytes that a container holds: those of its processes, and what lies in its file systems in memory. Undefined
+ * where the host may not look.
  */
 export async function readHeldMemoryMb(cgroups: ContainerCgroups): Promise<number | undefined> {
   const [processes, statistics] = await Promise.all([

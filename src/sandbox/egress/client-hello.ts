@@ -39,12 +39,14 @@ function moreOrTooMuch(bytes: Buffer): HelloVerdict {
   return bytes.length >= maxHelloBytes ? notTls("the ClientHello does not end") : { kind: "incomplete" };
 }
 
-/** Honest clients need one or two; with thousands of them, each byte of the handshake would cost the reader a record. */
+/**
+ * Honest clients need one or two; with thousands of them, each byte of the handshake would cost the reader a record.
+ */
 const maxRecords = 16;
 
 /**
- * What the handshake records at the front hold as far as it is there, and how many bytes they announce: no record behind
- * the one in which the first message ends. Undefined when it is not TLS.
+ * What the handshake records at the front hold as far as it is there, and how many bytes they announce: no record
+ * behind the one in which the first message ends. Undefined when it is not TLS.
  */
 function joinRecords(bytes: Buffer): { handshake: Buffer; announced: number } | undefined {
   let handshake = Buffer.alloc(0);

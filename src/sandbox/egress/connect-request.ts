@@ -17,9 +17,9 @@ const requestLine = /^([A-Za-z]{1,32}) ([\x21-\x7e]{1,2048}) HTTP\/1\.[01]$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}):[ \t]*([\x20-\x7e\t]*)$/;
 
 /**
- * Reads a whole `CONNECT host:port HTTP/1.1` request, up to and including its empty line, given as latin1. Lines end with
- * CR LF and nothing else; a target that is not exactly `host:port`, headers that announce a body, and a `Host` that
- * names another place are refused: nothing is repaired.
+ * Reads a whole `CONNECT host:port HTTP/1.1` request, up to and including its empty line, given as latin1. Lines end
+ * with CR LF and nothing else; a target that is not exactly `host:port`, headers that announce a body, and a `Host`
+ * that names another place are refused: nothing is repaired.
  */
 export function parseConnectRequest(text: string): ConnectRequest {
   if (!text.endsWith("\r\n\r\n")) return malformed("the request does not end with an empty line");

@@ -20,7 +20,10 @@ import { Reflections } from "./secrets/reflections.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
-/** What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not public. */
+/**
+ * What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not
+ * public.
+ */
 export interface EgressOverrides {
   readonly addresses?: Partial<AddressRules>;
   readonly trusted?: readonly string[];
@@ -55,8 +58,9 @@ interface OpenProxy extends AsyncDisposable {
 }
 
 /**
- * The proxies of all groups that have one. Each is opened when the first container needs it, and stays until the end, or until
- * a container is started after the group's network has changed: then another one takes its place, for all of its containers.
+ * The proxies of all groups that have one. Each is opened when the first container needs it, and stays until the end,
+ * or until a container is started after the group's network has changed: then another one takes its place, for all of
+ * its containers.
  */
 export class EgressProxies implements AsyncDisposable {
   readonly #options: EgressProxiesOptions;

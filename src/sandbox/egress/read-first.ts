@@ -5,8 +5,8 @@ export type FirstBytes<T> =
   | { readonly kind: "closed" | "too-long" | "too-slow" };
 
 /**
- * Reads from a connection until `judge` has an opinion of all bytes so far. The stream is paused then, and what was read
- * is in `bytes`. Never rejects.
+ * Reads from a connection until `judge` has an opinion of all bytes so far. The stream is paused then, and what was
+ * read is in `bytes`. Never rejects.
  */
 export async function readFirst<T>(
   stream: Duplex,

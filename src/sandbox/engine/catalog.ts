@@ -21,14 +21,16 @@ const docker = defineEngine({
 });
 
 /**
- * The container engine of this machine. Throws `engine_unavailable`, naming every place that was tried, and `setup_required`
- * when the environment names an engine that is not reached by a socket of this machine.
+ * The container engine of this machine. Throws `engine_unavailable`, naming every place that was tried, and
+ * `setup_required` when the environment names an engine that is not reached by a socket of this machine.
  */
 export async function openEngine(surroundings: Surroundings): Promise<ContainerEngine> {
   return docker.open(surroundings);
 }
 
-/** Kind and version of the same engine, such as `docker 29.1.0`, for who asks it nothing else. Throws like `openEngine`. */
+/**
+ * Kind and version of the same engine, such as `docker 29.1.0`, for who asks it nothing else. Throws like `openEngine`.
+ */
 export async function readEngineVersion(surroundings: Surroundings): Promise<string> {
   return docker.readVersion(surroundings);
 }

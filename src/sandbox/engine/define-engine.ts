@@ -6,8 +6,8 @@ import type { Surroundings } from "./surroundings.ts";
 export interface EngineDefinition {
   readonly kind: string;
   /**
-   * Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named does not;
-   * with `setup_required` when the one that is named can never be used.
+   * Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named
+   * does not; with `setup_required` when the one that is named can never be used.
    */
   open(surroundings: Surroundings): Promise<ContainerEngine>;
   /** Kind and version of the same engine. Rejects like `open`. */

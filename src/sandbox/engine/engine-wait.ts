@@ -24,7 +24,9 @@ export class EngineWait implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Resolves when the engine is ready, or when it is known that it must be waited for; rejects with all other failures. */
+  /**
+   * Resolves when the engine is ready, or when it is known that it must be waited for; rejects with all other failures.
+   */
   static async begin(options: EngineWaitOptions): Promise<EngineWait> {
     const wait = new EngineWait(options);
     try {

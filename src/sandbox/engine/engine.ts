@@ -1,6 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 
-/** The body of the Engine API's `POST /containers/create`, as far as we use it. Kept as plain JSON: it is hashed and compared. */
+/**
+ * The body of the Engine API's `POST /containers/create`, as far as we use it. Kept as plain JSON: it is hashed and
+ * compared.
+ */
 export type CreateBody = { readonly [key: string]: unknown };
 
 export interface EngineFacts {
@@ -38,7 +41,10 @@ export interface ContainerExit {
   readonly oomKilled: boolean;
 }
 
-/** The streams of a container that reads what we write. Both end when it does, or the engine goes away; destroy one to detach. */
+/**
+ * The streams of a container that reads what we write. Both end when it does, or the engine goes away; destroy one to
+ * detach.
+ */
 export interface Conversation {
   /** Ending it ends what the container can read, not what it says. Nobody has to listen to its errors. */
   readonly input: Writable;

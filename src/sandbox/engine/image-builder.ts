@@ -26,7 +26,10 @@ export interface ListedImage {
 
 /** Makes images: for set-up, and for groups that want packages. Errors are those of `ContainerEngine`. */
 export interface ImageBuilder {
-  /** Pulls an image by `name:tag@digest` or `name:tag`. Gives up with `engine_unavailable` after that long without any progress. */
+  /**
+   * Pulls an image by `name:tag@digest` or `name:tag`. Gives up with `engine_unavailable` after that long without any
+   * progress.
+   */
   pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void>;
   /** Makes an image of one layer from a tar archive of a root file system. */
   importRoot(archive: Readable, tag: string): Promise<void>;
@@ -37,10 +40,13 @@ export interface ImageBuilder {
   /** Images with that label, each with all its names. */
   list(label: string): Promise<ListedImage[]>;
   /**
-   * Hands over the whole file system of an image as a tar archive. It is read in a container that never runs, and that is removed, as are
-   * those that earlier looks at this image have left behind.
+   * Hands over the whole file system of an image as a tar archive. It is read in a container that never runs, and that
+   * is removed, as are those that earlier looks at this image have left behind.
    */
   read<Answer>(id: string, look: (archive: Readable) => Promise<Answer>, signal: AbortSignal): Promise<Answer>;
-  /** Takes a name off an image, and removes the image if that was its last. False when a container needs it, or it is gone. */
+  /**
+   * Takes a name off an image, and removes the image if that was its last. False when a container needs it, or it is
+   * gone.
+   */
   remove(tag: string): Promise<boolean>;
 }

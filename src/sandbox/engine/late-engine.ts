@@ -12,8 +12,8 @@ import type {
 } from "./engine.ts";
 
 /**
- * An engine that is looked for at the first call, and at each further one until it is found: the host may be there before
- * it. Calls reject with what looking for it rejects with.
+ * An engine that is looked for at the first call, and at each further one until it is found: the host may be there
+ * before it. Calls reject with what looking for it rejects with.
  */
 export class LateEngine implements ContainerEngine {
   readonly #engine: () => Promise<ContainerEngine>;

@@ -1,4 +1,7 @@
-/** What decides which container engine is used: the environment (DOCKER_HOST, DOCKER_CONTEXT …) and the user's home folder. */
+/**
+ * What decides which container engine is used: the environment (DOCKER_HOST, DOCKER_CONTEXT …) and the user's home
+ * folder.
+ */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeFolder: string;

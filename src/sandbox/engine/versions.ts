@@ -8,12 +8,17 @@ export interface EngineFinding {
   readonly fix: string;
 }
 
-/** Faults that were mended in some release of a part, by the releases that have the repair, one for each maintained branch. */
+/**
+ * Faults that were mended in some release of a part, by the releases that have the repair, one for each maintained
+ * branch.
+ */
 interface Floor {
   readonly part: string;
   readonly faults: string;
   readonly repairedIn: readonly string[];
-  /** `refuse` where a program in a container can use the fault; `warn` where it takes a call that crabpot never makes. */
+  /**
+   * `refuse` where a program in a container can use the fault; `warn` where it takes a call that crabpot never makes.
+   */
   readonly level: "warn" | "refuse";
   readonly effect: string;
 }
@@ -76,8 +81,8 @@ const floors: readonly Floor[] = [
 const distributionBuild = /[+~](ds|dfsg)|ubuntu|debian|[-+~.](deb|el|fc|amzn|azl|suse|lp)\d|-r\d+$|\.alpine/i;
 
 /**
- * What is known against an engine of these versions and settings. Versions only tell what is known to be bad: what holds
- * in a container is told by attestation. At least one finding; `ok` when there is nothing to say.
+ * What is known against an engine of these versions and settings. Versions only tell what is known to be bad: what
+ * holds in a container is told by attestation. At least one finding; `ok` when there is nothing to say.
  */
 export function judgeEngine(facts: EngineFacts): EngineFinding[] {
   const found = [...judgeSettings(facts), ...floors.flatMap((floor) => judgePart(floor, facts))];
@@ -130,7 +135,9 @@ function podmanFinding(facts: EngineFacts): EngineFinding {
   };
 }
 
-/** A runtime of the configuration that the engine does not offer; nothing when it does. What it can do, the probe tells. */
+/**
+ * A runtime of the configuration that the engine does not offer; nothing when it does. What it can do, the probe tells.
+ */
 export function judgeRuntime(facts: EngineFacts, runtime: string): EngineFinding[] {
   if (facts.runtimes.includes(runtime)) return [];
   const detail = `${facts.kind} at ${facts.address} has no runtime ${runtime}; it has: ${facts.runtimes.join(", ") || "none"}.`;

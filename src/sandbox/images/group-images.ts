@@ -46,8 +46,9 @@ interface Entry {
 const retryMs = 10 * 60_000;
 
 /**
- * Which image each group's containers are made from. Those with packages are built one after the other, beside the turns: a group goes on
- * with the image that it had, and only one that never had any waits. What fails leaves the group with what it had.
+ * Which image each group's containers are made from. Those with packages are built one after the other, beside the
+ * turns: a group goes on with the image that it had, and only one that never had any waits. What fails leaves the group
+ * with what it had.
  */
 export class GroupImages implements AsyncDisposable {
   readonly #options: GroupImagesOptions;
@@ -62,7 +63,10 @@ export class GroupImages implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The image that a container of the group is made from now. Asks nobody for a group without packages, and once for others. */
+  /**
+   * The image that a container of the group is made from now. Asks nobody for a group without packages, and once for
+   * others.
+   */
   async imageOf(group: string): Promise<EngineImage> {
     const base = await this.#options.base();
     const wanted = this.#wantedBy(group);
@@ -76,8 +80,8 @@ export class GroupImages implements AsyncDisposable {
   }
 
   /**
-   * Resolves when a turn of the group may begin, or the signal aborts. `wait` is called first if it has to wait, which is only so while the
-   * first image of a group is built; then it is true in the end.
+   * Resolves when a turn of the group may begin, or the signal aborts. `wait` is called first if it has to wait, which
+   * is only so while the first image of a group is built; then it is true in the end.
    */
   async ready(group: string, signal: AbortSignal, wait: () => Promise<void>): Promise<boolean> {
     const wanted = this.#wantedBy(group);
@@ -213,7 +217,10 @@ export class GroupImages implements AsyncDisposable {
     return wanted !== undefined && nameOfPackages(name.base, wanted).hash === name.hash;
   }
 
-  /** So that it is not pruned, and is known after a restart. A name that cannot be given is no reason not to use the image. */
+  /**
+   * So that it is not pruned, and is known after a restart. A name that cannot be given is no reason not to use the
+   * image.
+   */
   async #noteUse(group: string, image: EngineImage): Promise<void> {
     const { tag, instance, logger } = this.#options;
     await tag(image.id, tagOfUser(instance, group)).catch((error: unknown) =>

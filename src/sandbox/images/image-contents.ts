@@ -27,7 +27,10 @@ interface Entry {
 /** The folder of the agent's program. */
 const programFolder = "opt/crabpot/";
 
-/** What runs it, and what would be run in its place because it is found first; and what would be loaded into every program. */
+/**
+ * What runs it, and what would be run in its place because it is found first; and what would be loaded into every
+ * program.
+ */
 const startedFrom: ReadonlySet<string> = new Set([
   ...["node", "python3", "sh", "bash"].flatMap((name) => [`usr/local/sbin/${name}`, `usr/local/bin/${name}`]),
   "etc/ld.so.preload",
@@ -72,7 +75,8 @@ export async function readContents(archive: Readable): Promise<ImageContents> {
 }
 
 /**
- * What packages have done to the image that they may not, as the end of a sentence that begins with "the packages". Undefined: nothing.
+ * What packages have done to the image that they may not, as the end of a sentence that begins with "the packages".
+ * Undefined: nothing.
  */
 export function contentsFault(base: ImageContents, made: ImageContents): string | undefined {
   const paths = [...new Set([...base.program.keys(), ...made.program.keys()])].toSorted();

@@ -52,8 +52,9 @@ export async function listPackageImages(builder: Pick<ImageBuilder, "list">, hom
 }
 
 /**
- * Takes the names off images that nobody asks for, and with the last name the image goes: what a group of this home wants stays, what it
- * has until that is built, what another home on this machine uses, and what a container needs. Calls `about` before each.
+ * Takes the names off images that nobody asks for, and with the last name the image goes: what a group of this home
+ * wants stays, what it has until that is built, what another home on this machine uses, and what a container needs.
+ * Calls `about` before each.
  */
 export async function prunePackageImages(
   builder: Pick<ImageBuilder, "list" | "remove">,

@@ -22,8 +22,8 @@ const certificateNames = ["NODE_EXTRA_CA_CERTS", "PIP_CERT", "SSL_CERT_FILE", "R
 const mostCertificateChars = 1_000_000;
 
 /**
- * The mirrors that this user's own pip and npm use: by the environment, or else by their files. What holds a password is not handed to
- * the scripts of packages: throws `bad_input` with what to do.
+ * The mirrors that this user's own pip and npm use: by the environment, or else by their files. What holds a password
+ * is not handed to the scripts of packages: throws `bad_input` with what to do.
  */
 export async function findMirrors({ env, homeFolder }: Surroundings): Promise<Mirrors> {
   const npm = await readSettings([join(homeFolder, ".npmrc")]);

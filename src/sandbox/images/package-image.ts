@@ -41,8 +41,9 @@ export async function findPackageImage(
 }
 
 /**
- * Installs the packages on top of the agent image. What comes of it gets its name only after a look at it from outside: a package that
- * has changed the agent's program, or brings special rights, is refused. Throws an AppError with the line that says why.
+ * Installs the packages on top of the agent image. What comes of it gets its name only after a look at it from outside:
+ * a package that has changed the agent's program, or brings special rights, is refused. Throws an AppError with the
+ * line that says why.
  */
 export async function buildPackageImage(
   name: PackageImageName,

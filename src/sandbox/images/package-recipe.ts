@@ -65,14 +65,16 @@ const scripts: { readonly [Manager in PackageManager]: string } = {
   npm: installNode,
 };
 
-/** What distributions give setuid to is of no use to an agent; what is left with it is found by the look at the result. */
+/**
+ * What distributions give setuid to is of no use to an agent; what is left with it is found by the look at the result.
+ */
 const tidy = `rm -rf ${buildFolder} /tmp/node-compile-cache /root/.cache
 find / -xdev '(' -type f -o -type d ')' -perm /6000 -exec chmod ug-s '{}' +
 find / -xdev -type f -exec python3 -c 'import os, sys; [os.removexattr(p, "security.capability") for p in sys.argv[1:] if "security.capability" in os.listxattr(p)]' '{}' +`;
 
 /**
- * The Dockerfile of such an image. Each step is a list of words that no shell reads: the script is always the same, and the names, which
- * are valid ones, are its arguments.
+ * The Dockerfile of such an image. Each step is a list of words that no shell reads: the script is always the same, and
+ * the names, which are valid ones, are its arguments.
  */
 export function packageDockerfile({ base, lists }: PackageImageName, mirrors: Mirrors): string {
   const steps = (["apt", "pip", "npm"] as const).flatMap((manager) =>

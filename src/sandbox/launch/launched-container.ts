@@ -69,8 +69,8 @@ export class LaunchedContainer {
   }
 
   /**
-   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost` when
-   * it does not run any more: that says nothing about what it was.
+   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost`
+   * when it does not run any more: that says nothing about what it was.
    */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
     const { body } = this.#options;
@@ -82,7 +82,10 @@ export class LaunchedContainer {
     return surprises;
   }
 
-  /** Begins to look at what the attestation needs from outside, which does not change any more: its agent is still loading. */
+  /**
+   * Begins to look at what the attestation needs from outside, which does not change any more: its agent is still
+   * loading.
+   */
   lookFromOutside(): Promise<OutsideView> {
     const looking = (this.#outside ??= this.#look());
     // Whoever attests hears of a failure; until then nobody does.

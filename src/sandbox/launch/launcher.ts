@@ -140,7 +140,10 @@ export class ContainerLauncher {
     return settled;
   }
 
-  /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
+  /**
+   * Changes with anything that a container of this group is made from, without looking at the folders themselves, but
+   * for its protected files.
+   */
   async fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string> {
     const { mountContext, sandbox, egressOf } = this.#options;
     const image = await this.#options.image(group.name);

@@ -5,7 +5,9 @@ import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 /** Bytes that are taken; what a container prints beyond that waits, and with it the container. */
 const byteLimit = { count: 256 * 1024, periodMs: 100 };
 
-/** Gives what a container prints to its log, never faster than the host can do without being kept from everything else. */
+/**
+ * Gives what a container prints to its log, never faster than the host can do without being kept from everything else.
+ */
 export function pourOutput(output: Readable, sink: { push(bytes: Uint8Array): void; end(): void }): void {
   const limiter = new RateLimiter(byteLimit);
   let rest: NodeJS.Timeout | undefined;

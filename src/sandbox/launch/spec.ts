@@ -75,9 +75,9 @@ export const containerLabels = {
 } as const;
 
 /**
- * Everything the engine is told to make a session's container: the hardened profile, the mounts, the constant environment
- * and the labels. Throws `engine_refused` when the image brings something that the profile cannot take away, or when the
- * result is not within the profile.
+ * Everything the engine is told to make a session's container: the hardened profile, the mounts, the constant
+ * environment and the labels. Throws `engine_refused` when the image brings something that the profile cannot take
+ * away, or when the result is not within the profile.
  */
 export function containerSpec(wish: ContainerWish): ContainerSpec {
   refuseUnsafeImage(wish.image);
@@ -89,8 +89,8 @@ export function containerSpec(wish: ContainerWish): ContainerSpec {
 
 /**
  * Identifies what a container is, apart from which life of the session it is: the same for two generations, another one
- * as soon as the image, a limit, the user, a mount, the folder behind a mount or a protected file differs. A hot container whose label
- * carries another hash must not be used again.
+ * as soon as the image, a limit, the user, a mount, the folder behind a mount or a protected file differs. A hot
+ * container whose label carries another hash must not be used again.
  */
 export function specHash(wish: ContainerWish): string {
   const timeless = { ...wish, generation: 0, folders: { ...wish.folders, toAgent: "", toHost: "" } };
@@ -144,7 +144,9 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
   };
 }
 
-/** Runtimes whose containers hear of files that the host writes. A sandboxed one (gVisor, Kata) has a kernel of its own. */
+/**
+ * Runtimes whose containers hear of files that the host writes. A sandboxed one (gVisor, Kata) has a kernel of its own.
+ */
 const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.containerd.runc.v2"]);
 const rescanMs = 200;
 

@@ -39,10 +39,10 @@ export async function makeMailboxFolders(folder: string, containerUid: number, h
 const batch = 512;
 
 /**
- * Removes a mailbox whose container has ended. What the agent made is never walked by name: entries are unlinked through
- * the descriptor of their folder, and a folder with something in it is first moved up into a folder of the host's own, so
- * that any depth needs two descriptors and no link is ever followed. False when something is left, which only a host
- * without root meets: a folder of the container's uid, to be removed by a container of that uid.
+ * Removes a mailbox whose container has ended. What the agent made is never walked by name: entries are unlinked
+ * through the descriptor of their folder, and a folder with something in it is first moved up into a folder of the
+ * host's own, so that any depth needs two descriptors and no link is ever followed. False when something is left, which
+ * only a host without root meets: a folder of the container's uid, to be removed by a container of that uid.
  */
 export async function removeMailboxFolders(folder: string): Promise<boolean> {
   const paths = mailboxPaths(folder);
@@ -122,8 +122,8 @@ async function openIfThere(path: string): Promise<HostileFolder | undefined> {
 }
 
 /**
- * Removes the mailboxes of containers that are gone, such as those of a host that was killed. `isHot` names the ones that
- * are in use. To be called while no container is being started. Returns the folders that could not be removed.
+ * Removes the mailboxes of containers that are gone, such as those of a host that was killed. `isHot` names the ones
+ * that are in use. To be called while no container is being started. Returns the folders that could not be removed.
  */
 export async function removeStaleMailboxes(
   sessionsFolder: string,

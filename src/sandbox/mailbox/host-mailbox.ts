@@ -20,22 +20,26 @@ export interface HostMailboxOptions {
   readonly containerUid: number;
   readonly hostUid: number;
   /**
-   * One message of the agent, in order; the next one waits until the promise settles, so long work is only begun here. A
-   * rejection is logged and the message counts as handled.
+   * One message of the agent, in order; the next one waits until the promise settles, so long work is only begun here.
+   * A rejection is logged and the message counts as handled.
    */
   onMessage(message: AgentMessage): void | Promise<void>;
   /** Each breach of the rules, for the audit; printable. */
   onRejected?(reason: string): void;
   /** A message of the agent was refused and will not come again. */
   onDropped?(reason: string): void;
-  /** The container must be ended: too many breaches, or a mailbox that cannot be read any more. At most once; nothing is read after it. */
+  /**
+   * The container must be ended: too many breaches, or a mailbox that cannot be read any more. At most once; nothing is
+   * read after it.
+   */
   onViolation(reason: string): void;
   readonly logger: Logger;
 }
 
 /**
  * The host's end of one generation's mailbox: the only writer of `to-agent`, the only reader of `to-host`. Open until
- * disposed; the files stay until `removeFiles`, so that a restarted host can open the mailbox of a container that lives.
+ * disposed; the files stay until `removeFiles`, so that a restarted host can open the mailbox of a container that
+ * lives.
  */
 export class HostMailbox implements AsyncDisposable {
   readonly #folder: string;

@@ -31,7 +31,10 @@ export interface MailboxReaderOptions {
 
 /** Bytes on disk that unread and half-written messages may take together. */
 const quotaBytes = 64 * 1024 * 1024;
-/** A look that finds nothing is free this often in a row; after that, a flood of events cannot buy more than 200 a second. */
+/**
+ * A look that finds nothing is free this often in a row; after that, a flood of events cannot buy more than 200 a
+ * second.
+ */
 const freeLooks = 8;
 const restMs = 5;
 /** So many messages are taken one after the other before anything else of the host's is done. */

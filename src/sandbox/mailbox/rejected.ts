@@ -3,11 +3,16 @@ import { join } from "node:path";
 
 import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
-/** What the operator can look at after a violation, and no more, so that a hostile agent cannot fill the disk with it. */
+/**
+ * What the operator can look at after a violation, and no more, so that a hostile agent cannot fill the disk with it.
+ */
 const keptFiles = 32;
 const keptBytes = 4_096;
 
-/** Keeps refused messages aside for the operator: reason, name, and the beginning of the content, as one JSON object each. */
+/**
+ * Keeps refused messages aside for the operator: reason, name, and the beginning of the content, as one JSON object
+ * each.
+ */
 export class RejectedMessages {
   readonly #path: string;
   #kept: number;

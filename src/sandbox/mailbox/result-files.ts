@@ -22,7 +22,10 @@ export class ResultFiles {
     return copied;
   }
 
-  /** What they take on the disk; not in order are other things than files, which could hold any amount, and too many entries. */
+  /**
+   * What they take on the disk; not in order are other things than files, which could hold any amount, and too many
+   * entries.
+   */
   async usage(): Promise<{ readonly bytes: number; readonly inOrder: boolean }> {
     await using folder = await this.#toHost.openFolder(filesFolder);
     if (!folder) return { bytes: 0, inOrder: true };

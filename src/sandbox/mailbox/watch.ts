@@ -15,7 +15,9 @@ export interface MailboxWatchOptions {
   flood(): void;
 }
 
-/** A message makes about six events; a hundred tool calls in a second are work, not an attack. An attack makes 200,000. */
+/**
+ * A message makes about six events; a hundred tool calls in a second are work, not an attack. An attack makes 200,000.
+ */
 const eventsPerSecond = 20_000;
 const restMs = 1_000;
 const rescanMs = 10_000;

@@ -18,7 +18,10 @@ export interface MailboxWriterOptions {
   handled(): number;
 }
 
-/** The only writer of `to-agent`: messages appear one after another in the order of `send`, each under a name of its own. */
+/**
+ * The only writer of `to-agent`: messages appear one after another in the order of `send`, each under a name of its
+ * own.
+ */
 export class MailboxWriter {
   readonly #options: MailboxWriterOptions;
   readonly #unacknowledged: Set<number>;
@@ -44,7 +47,10 @@ export class MailboxWriter {
     return this.#nextId;
   }
 
-  /** Resolves with the id once the agent can see the message. Throws `too_large` or `bad_input` for what it would refuse. */
+  /**
+   * Resolves with the id once the agent can see the message. Throws `too_large` or `bad_input` for what it would
+   * refuse.
+   */
   async send(payload: HostPayload): Promise<number> {
     const id = this.#nextId;
     const encoded = encodeMessage(this.#envelope(id, payload));

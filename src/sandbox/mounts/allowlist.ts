@@ -33,7 +33,10 @@ export interface MountRoot {
   readonly access: Access;
 }
 
-/** What the file says now. `unusable` grants nothing and carries the reason, a whole sentence, and a command that mends it if there is one. */
+/**
+ * What the file says now. `unusable` grants nothing and carries the reason, a whole sentence, and a command that mends
+ * it if there is one.
+ */
 export type Allowlist =
   | { readonly state: "ready"; readonly roots: readonly MountRoot[]; readonly blocked: readonly string[] }
   | { readonly state: "unusable"; readonly reason: string; readonly fix?: string | undefined };
@@ -46,8 +49,9 @@ export interface AllowlistPlace {
 }
 
 /**
- * Reads the mount allowlist. It counts only when nobody but root and the host's user can have written it: a regular file
- * of one of them, not writable by others, in a folder of the same kind, outside of all its own roots. Never rejects.
+ * Reads the mount allowlist. It counts only when nobody but root and the host's user can have written it: a regular
+ * file of one of them, not writable by others, in a folder of the same kind, outside of all its own roots. Never
+ * rejects.
  */
 export async function readAllowlist(place: AllowlistPlace): Promise<Allowlist> {
   try {

@@ -25,9 +25,9 @@ export interface ContainerUserWish {
 export type ContainerUserChoice = { readonly user: ContainerUser } | { readonly refused: string; readonly fix: string };
 
 /**
- * The user that a group's container runs as. Normally one of the group's own, because the kernel budgets inotify watches
- * and more per user, not per container, and because its files are then told apart. With read-write mounts it must be
- * their owner, or the agent could not write there; files of root or of several owners are refused.
+ * The user that a group's container runs as. Normally one of the group's own, because the kernel budgets inotify
+ * watches and more per user, not per container, and because its files are then told apart. With read-write mounts it
+ * must be their owner, or the agent could not write there; files of root or of several owners are refused.
  */
 export function containerUser({ ordinal, instance, grantedMounts, hostUid }: ContainerUserWish): ContainerUserChoice {
   const writable = grantedMounts.filter((mount) => mount.verdict === "rw");

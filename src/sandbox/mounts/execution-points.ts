@@ -36,9 +36,9 @@ export const executionPointTests: readonly (readonly string[])[] = [
 ];
 
 /**
- * What an entry of a mount is run or read by without being asked to: Git, editors, package managers. Undefined for all else.
- * Build files (Makefile, package.json …) are ordinary work: who builds runs what is there. So is what packages bring along in
- * `node_modules`.
+ * What an entry of a mount is run or read by without being asked to: Git, editors, package managers. Undefined for all
+ * else. Build files (Makefile, package.json …) are ordinary work: who builds runs what is there. So is what packages
+ * bring along in `node_modules`.
  */
 export function executionPointKind(path: string): string | undefined {
   const names = path.split("/");

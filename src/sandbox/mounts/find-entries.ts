@@ -28,10 +28,10 @@ const mostBytes = 64 * 1024 * 1024;
 const format = "%y %m %U %i %s %C@ %P\\0";
 
 /**
- * The entries below a folder that pass one of the tests of the program `find`, each a list of its arguments. Runs at low
- * priority in a process of its own: it opens each folder relative to the one above, so nobody who moves things about
- * meanwhile can lead it elsewhere, and it keeps the host's loop free however much there is. Links are not followed, other
- * file systems not entered. Throws when something cannot be looked into, or it takes too long.
+ * The entries below a folder that pass one of the tests of the program `find`, each a list of its arguments. Runs at
+ * low priority in a process of its own: it opens each folder relative to the one above, so nobody who moves things
+ * about meanwhile can lead it elsewhere, and it keeps the host's loop free however much there is. Links are not
+ * followed, other file systems not entered. Throws when something cannot be looked into, or it takes too long.
  */
 export async function findEntries(
   folder: FileHandle,

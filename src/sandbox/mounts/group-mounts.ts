@@ -18,8 +18,8 @@ export interface GroupMounts {
 type Asking = Pick<Group, "name" | "mounts">;
 
 /**
- * Judges what a group asks for: each mount by itself, then against what all other groups of the configuration could get at
- * best, then the owners of writable ones. Whatever starts a container or tells of one asks here.
+ * Judges what a group asks for: each mount by itself, then against what all other groups of the configuration could get
+ * at best, then the owners of writable ones. Whatever starts a container or tells of one asks here.
  */
 export async function judgeGroupMounts(
   group: Asking,

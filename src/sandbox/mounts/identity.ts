@@ -49,8 +49,9 @@ function kindOf(facts: BigIntStats): string {
 }
 
 /**
- * Whether a granted folder is still the one that was judged: undefined, or a sentence that says what changed. To be asked
- * right before the container is created and again after it has started, because the engine resolves the path by itself.
+ * Whether a granted folder is still the one that was judged: undefined, or a sentence that says what changed. To be
+ * asked right before the container is created and again after it has started, because the engine resolves the path by
+ * itself.
  */
 export async function recheckMount(
   granted: FolderIdentity & { readonly protect?: readonly ProtectedPath[] },

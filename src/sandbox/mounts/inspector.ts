@@ -53,8 +53,8 @@ const mostHashed = 64 * 1024;
 const most = 10_000;
 
 /**
- * Looks at what lies in the mounts of a running container: whether they may still be mounted, what looks like secrets, what
- * the host's user may run without knowing. Takes setuid and setgid away from files of the container's user.
+ * Looks at what lies in the mounts of a running container: whether they may still be mounted, what looks like secrets,
+ * what the host's user may run without knowing. Takes setuid and setgid away from files of the container's user.
  */
 export class MountInspector {
   readonly #options: MountInspectorOptions;
@@ -146,7 +146,10 @@ export class MountInspector {
     found.executionPoints.set(key, { target, path: shown(entry.path), kind, state });
   }
 
-  /** What it is, what it holds and whether it can be run. Of a folder only which one it is: its entries speak for themselves. */
+  /**
+   * What it is, what it holds and whether it can be run. Of a folder only which one it is: its entries speak for
+   * themselves.
+   */
   async #stateOf(folder: FileHandle, key: string, entry: FoundEntry): Promise<string> {
     const { path, type, mode, inode, size, changedAt } = entry;
     if (type === "d") return `d ${inode}`;
@@ -159,7 +162,10 @@ export class MountInspector {
   }
 }
 
-/** What the walk before the start refuses. Names beyond plain characters are all looked at: only folding tells what they mean. */
+/**
+ * What the walk before the start refuses. Names beyond plain characters are all looked at: only folding tells what they
+ * mean.
+ */
 function refusalTests(names: readonly string[]): string[][] {
   const plain = names.map(foldName).filter((name) => /^[\x21-\x7e]+$/.test(name));
   return [

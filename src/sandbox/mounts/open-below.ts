@@ -2,7 +2,10 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 
-/** Opens a place without reading it, without waking a device or FIFO, and never through a link. Linux; Node has no name for it. */
+/**
+ * Opens a place without reading it, without waking a device or FIFO, and never through a link. Linux; Node has no name
+ * for it.
+ */
 export const pathOnly = 0o10000000 | constants.O_NOFOLLOW;
 
 /** Opens a folder as what it is now, for what is asked of it afterwards. */
@@ -20,7 +23,10 @@ export async function openEntry(folder: FileHandle, name: string | Buffer): Prom
   }
 }
 
-/** An entry anywhere below a folder, each name relative to the folder above it; undefined when there is none or a link leads to it. */
+/**
+ * An entry anywhere below a folder, each name relative to the folder above it; undefined when there is none or a link
+ * leads to it.
+ */
 export async function openBelow(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
   let above: FileHandle | undefined;
   for (const name of path.toString("latin1").split("/")) {

@@ -92,7 +92,10 @@ function tree(why: string): (path: string) => Place {
   return (path) => ({ path, why, extent: "tree" });
 }
 
-/** The fixed list of what is never mounted, with the `blocked` names of the allowlist added. Built anew for each judgement. */
+/**
+ * The fixed list of what is never mounted, with the `blocked` names of the allowlist added. Built anew for each
+ * judgement.
+ */
 export class Refusals {
   readonly #places: readonly Place[];
   readonly #names: ReadonlyMap<string, string>;
@@ -130,7 +133,10 @@ export class Refusals {
     return new Refusals(places, names, home);
   }
 
-  /** Why a folder with this real path may not be mounted, as the end of a sentence; undefined when the list does not name it. */
+  /**
+   * Why a folder with this real path may not be mounted, as the end of a sentence; undefined when the list does not
+   * name it.
+   */
   ofPath(path: string): string | undefined {
     for (const place of this.#places) {
       if (isWithin(place.path, path)) {

@@ -45,10 +45,10 @@ const mountRequest = z.strictObject({
 export type MountVerdict = MountGrant | MountDenial;
 
 /**
- * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not a folder
- * that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of mounts.json is above it,
- * or (granted) this one decides. `contents`: something in it is never mounted. `shared`: another group gets it, too. `owner`: no
- * container user fits.
+ * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not
+ * a folder that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of
+ * mounts.json is above it, or (granted) this one decides. `contents`: something in it is never mounted. `shared`:
+ * another group gets it, too. `owner`: no container user fits.
  */
 export type MountRule =
   | "request"
@@ -111,9 +111,9 @@ type Judgement =
   | { readonly denied: string; readonly rule: MountRule };
 
 /**
- * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and the
- * folders at each call, caches nothing, and never rejects: a bad request is a denial with a reason. A grant is for the
- * folder found now; `recheckMount` tells whether it is still the same one.
+ * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and
+ * the folders at each call, caches nothing, and never rejects: a bad request is a denial with a reason. A grant is for
+ * the folder found now; `recheckMount` tells whether it is still the same one.
  */
 export async function judgeMounts(requests: readonly unknown[], context: MountContext): Promise<MountVerdict[]> {
   if (requests.length === 0) return [];

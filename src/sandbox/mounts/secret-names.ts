@@ -23,7 +23,10 @@ export const secretPatterns = [
 /** How many are named where they are told of. */
 const mostNamed = 5;
 
-/** A sentence about such files in a mount; empty when there are none. `count`: all that were found, of which `paths` are the first. */
+/**
+ * A sentence about such files in a mount; empty when there are none. `count`: all that were found, of which `paths` are
+ * the first.
+ */
 export function secretsRemark({ paths, count }: { readonly paths: readonly string[]; readonly count: number }): string {
   if (count === 0) return "";
   const named = paths.slice(0, mostNamed).join(", ");

@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * Denies what another group gets as well, or lies in or around what it gets, when either of them may write there: the groups
- * would share a user and could plant files for each other. Both mounts can say that this is meant (`shared`).
+ * Denies what another group gets as well, or lies in or around what it gets, when either of them may write there: the
+ * groups would share a user and could plant files for each other. Both mounts can say that this is meant (`shared`).
  */
 export async function refuseShared(
   verdicts: readonly MountVerdict[],

@@ -31,8 +31,8 @@ const mostSecrets = 20;
 
 /**
  * Looks through everything below `folder`, links not followed, for what may not be mounted along with it: names that
- * `refuseName` refuses, sockets (a way to a program of the host, even when mounted read-only) and device files. What cannot
- * be read or takes too long is refused.
+ * `refuseName` refuses, sockets (a way to a program of the host, even when mounted read-only) and device files. What
+ * cannot be read or takes too long is refused.
  */
 export async function lookThrough(
   folder: string,

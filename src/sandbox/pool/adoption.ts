@@ -8,7 +8,9 @@ export function isOutdated(hot: Pick<HotContainer, "view">, { generation }: Pick
   return hot.view().generation < generation;
 }
 
-/** Why a container of an earlier start of the host is not taken over, as far as that can be said without looking at it. */
+/**
+ * Why a container of an earlier start of the host is not taken over, as far as that can be said without looking at it.
+ */
 export function adoptionFault(
   { running, generation }: Pick<FoundContainer, "running" | "generation">,
   owner: Owner | undefined,

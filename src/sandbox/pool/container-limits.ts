@@ -18,8 +18,8 @@ export function hitsBetween(before: LimitCounters, now: LimitCounters): LimitHit
 }
 
 /**
- * Why a container that nobody ended came to its end. A limit was hit only where the engine says so: it misses some ends for
- * lack of memory, but not every kill is one, and people should not be told what is only a guess.
+ * Why a container that nobody ended came to its end. A limit was hit only where the engine says so: it misses some ends
+ * for lack of memory, but not every kill is one, and people should not be told what is only a guess.
  */
 export function describeExit(exit: ContainerExit): { readonly reason: string; readonly hit: LimitHit | undefined } {
   if (exit.oomKilled) {

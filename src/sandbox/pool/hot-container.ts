@@ -58,8 +58,9 @@ export interface HotContainerOptions {
 }
 
 /**
- * One life of a session's container with its mailbox: `starting → idle ⇄ busy → closing`; an idle one may be frozen. `closing` from the first close
- * on, whatever the reason (its end, a violation of the protocol, eviction); never used again after that.
+ * One life of a session's container with its mailbox: `starting → idle ⇄ busy → closing`; an idle one may be frozen.
+ * `closing` from the first close on, whatever the reason (its end, a violation of the protocol, eviction); never used
+ * again after that.
  */
 export class HotContainer {
   readonly fingerprint: string;
@@ -163,7 +164,10 @@ export class HotContainer {
     this.#listener = listener;
   }
 
-  /** Takes its processor time, if it is idle. Resolves with whether it is frozen then; rejects with what the engine says. */
+  /**
+   * Takes its processor time, if it is idle. Resolves with whether it is frozen then; rejects with what the engine
+   * says.
+   */
   async freeze(): Promise<boolean> {
     if (this.#state !== "idle" || this.#freezing || !this.#running) return false;
     const work = this.#running.freeze();
@@ -180,8 +184,8 @@ export class HotContainer {
   }
 
   /**
-   * Gives it its processor time back; at once when it was not frozen. Rejects with `engine_unavailable` while the engine is
-   * away; one that cannot be thawed is closed.
+   * Gives it its processor time back; at once when it was not frozen. Rejects with `engine_unavailable` while the
+   * engine is away; one that cannot be thawed is closed.
    */
   async thaw(): Promise<boolean> {
     if (!(await this.#freezing)) return false;
@@ -204,7 +208,10 @@ export class HotContainer {
     if (this.#state === "busy") this.#state = "idle";
   }
 
-  /** Limits but the one that ended it, which has been told, that it has reached since this was last asked; each is reported to `onLimit`, too. Never rejects. */
+  /**
+   * Limits but the one that ended it, which has been told, that it has reached since this was last asked; each is
+   * reported to `onLimit`, too. Never rejects.
+   */
   async limitHits(): Promise<readonly LimitHit[]> {
     const now = await this.#running?.limitCounters().catch(() => undefined);
     if (now === undefined) return [];

@@ -52,7 +52,10 @@ export interface FoundContainer {
 /** A container that could be started for a session now. */
 export interface LaunchPlan {
   readonly uid: number;
-  /** What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like secrets. */
+  /**
+   * What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like
+   * secrets.
+   */
   readonly warnings: readonly string[];
   /** Creates and starts it. Nothing is left behind when it fails. */
   start(generation: number, mailFolder: string): Promise<RunningContainer>;
@@ -60,7 +63,10 @@ export interface LaunchPlan {
 
 /** Makes containers for sessions; the only way to get one. */
 export interface Launcher {
-  /** Changes when anything changes that a container of this group is made from for this session: mounts, allowlist, limits, image. Cheap. */
+  /**
+   * Changes when anything changes that a container of this group is made from for this session: mounts, allowlist,
+   * limits, image. Cheap.
+   */
   fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string>;
   plan(group: Group, session: Session): Promise<LaunchPlan>;
   /** Containers of this home that exist already. */

@@ -14,8 +14,8 @@ export interface LeftoversOptions {
 const retryMs = 5_000;
 
 /**
- * Removes containers that nobody uses any more and that could not be removed when they ended, or were made by a call whose
- * answer never came: the engine was away.
+ * Removes containers that nobody uses any more and that could not be removed when they ended, or were made by a call
+ * whose answer never came: the engine was away.
  */
 export class Leftovers implements AsyncDisposable {
   readonly #options: LeftoversOptions;

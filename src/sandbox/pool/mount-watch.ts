@@ -35,7 +35,9 @@ const mostTold = 100;
 /** How many stand in the count. */
 const mostNamed = 5;
 
-/** A look that took longer than this is not repeated before the next turn if it is not older than that; in milliseconds. */
+/**
+ * A look that took longer than this is not repeated before the next turn if it is not older than that; in milliseconds.
+ */
 const slow = { tookMs: 500, freshMs: 3_000 };
 
 interface Watched {
@@ -56,9 +58,9 @@ interface Watched {
 }
 
 /**
- * Looks into the mounts of hot containers: when they start, after each turn, before they are used again and when they have
- * ended. A group without mounts costs nothing. What may not be mounted any more ends the container, so that the next one is
- * judged anew; what could harm the host's user is told.
+ * Looks into the mounts of hot containers: when they start, after each turn, before they are used again and when they
+ * have ended. A group without mounts costs nothing. What may not be mounted any more ends the container, so that the
+ * next one is judged anew; what could harm the host's user is told.
  */
 export class MountWatch implements AsyncDisposable {
   readonly #options: MountWatchOptions;
@@ -73,8 +75,8 @@ export class MountWatch implements AsyncDisposable {
   }
 
   /**
-   * A container has been started or taken over: what lies in its mounts now is what changes are measured by. It is watched
-   * until it has ended.
+   * A container has been started or taken over: what lies in its mounts now is what changes are measured by. It is
+   * watched until it has ended.
    */
   begin(owner: MountOwner, container: MountedContainer, end: (reason: string) => void): void {
     if (!container.hasMounts) return;
@@ -106,7 +108,10 @@ export class MountWatch implements AsyncDisposable {
     void this.#look(watched);
   }
 
-  /** Why the session's container may not be used (any more), by a look that is at most a moment old; undefined when it may. */
+  /**
+   * Why the session's container may not be used (any more), by a look that is at most a moment old; undefined when it
+   * may.
+   */
   async refusalOf(session: string): Promise<string | undefined> {
     const watched = this.#watched.get(session);
     if (!watched) return undefined;

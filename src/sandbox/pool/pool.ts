@@ -24,9 +24,9 @@ const memoryCheckMs = 10_000;
 const stopping = "the host is stopping";
 
 /**
- * The hot containers, at most one per session, as many as the machine's memory or `maxHot` allows. Callers make sure that
- * no more turns than `maxHot` are at work at once, so a place can be made by ending an idle container; those of turns that
- * only wait for their tools come on top.
+ * The hot containers, at most one per session, as many as the machine's memory or `maxHot` allows. Callers make sure
+ * that no more turns than `maxHot` are at work at once, so a place can be made by ending an idle container; those of
+ * turns that only wait for their tools come on top.
  */
 export class SessionPool implements AsyncDisposable {
   readonly #options: PoolOptions;
@@ -149,9 +149,9 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /**
-   * Ends the idle containers that their groups would not get any more as things are now, and those of groups that are gone; a
-   * busy one is looked at again when its turn has ended. For a configuration that has changed: what it takes away from a
-   * group must not be had until the group's next turn.
+   * Ends the idle containers that their groups would not get any more as things are now, and those of groups that are
+   * gone; a busy one is looked at again when its turn has ended. For a configuration that has changed: what it takes
+   * away from a group must not be had until the group's next turn.
    */
   endOutdated(groupOf: (name: string) => Group | undefined): void {
     this.#groupOf = groupOf;
@@ -162,8 +162,8 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /**
-   * Looks at the containers that carry this home's label. One that is what its session would get now, and that no turn was
-   * using when the host ended, is taken over; all others are removed.
+   * Looks at the containers that carry this home's label. One that is what its session would get now, and that no turn
+   * was using when the host ended, is taken over; all others are removed.
    */
   async reconcile(find: FindOwner): Promise<void> {
     const found = await this.#options.launcher.found();
@@ -318,7 +318,10 @@ export class SessionPool implements AsyncDisposable {
     await this.#memory.relieve(this.#starting.size);
   }
 
-  /** Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be more. */
+  /**
+   * Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be
+   * more.
+   */
   async #endExcess(): Promise<void> {
     const { maxHot = Infinity } = this.#options.limits;
     // One that has just started may be in both.

@@ -23,9 +23,10 @@ export const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 export const hostName = "crabpot";
 
 /**
- * Files and folders of the kernel that read as empty: the engine's own list, what tells one machine from another or leads to
- * devices, and pseudo-terminals: how many there may be (`kernel.pty.max`) counts for the whole machine, so that one container
- * could leave none for anybody. Node, git and Python work without them. What a kernel does not have is skipped by the runtime.
+ * Files and folders of the kernel that read as empty: the engine's own list, what tells one machine from another or
+ * leads to devices, and pseudo-terminals: how many there may be (`kernel.pty.max`) counts for the whole machine, so
+ * that one container could leave none for anybody. Node, git and Python work without them. What a kernel does not have
+ * is skipped by the runtime.
  */
 export const maskedPaths = [
   "/dev/pts",

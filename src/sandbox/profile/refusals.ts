@@ -39,7 +39,10 @@ const bodyRules: Readonly<Record<string, Rule>> = {
   HostConfig: anything,
 };
 
-/** Every key that a `HostConfig` may and must have: so no `Privileged`, `Binds`, `Devices`, `CapAdd`, `PidMode`, `VolumesFrom` … */
+/**
+ * Every key that a `HostConfig` may and must have: so no `Privileged`, `Binds`, `Devices`, `CapAdd`, `PidMode`,
+ * `VolumesFrom` …
+ */
 const hostConfigRules: Readonly<Record<string, Rule>> = {
   CapDrop: { must: "ALL", holds: (value) => isDeepStrictEqual(value, ["ALL"]) },
   SecurityOpt: {
@@ -71,14 +74,16 @@ const hostConfigRules: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * The last check before a body is sent: throws `engine_refused` unless every field is one of the profile and within it. A
- * fault in the code that builds bodies, or a body from elsewhere, ends here.
+ * The last check before a body is sent: throws `engine_refused` unless every field is one of the profile and within it.
+ * A fault in the code that builds bodies, or a body from elsewhere, ends here.
  */
 export function refuseUnsafeBody(body: CreateBody): void {
   refuseBody(body, bodyRules, hostConfigRules);
 }
 
-/** The same for the container of an MCP server, which is spoken to over its standard input and has folders of its own. */
+/**
+ * The same for the container of an MCP server, which is spoken to over its standard input and has folders of its own.
+ */
 export function refuseUnsafeServerBody(body: CreateBody): void {
   const streams = { AttachStdin: exactly(true), OpenStdin: exactly(true), StdinOnce: exactly(true) };
   const mounts: Rule = { must: "private bind mounts in their places", holds: (value) => allOf(value, isServerBind) };
@@ -92,7 +97,10 @@ function refuseBody(body: CreateBody, rules: Readonly<Record<string, Rule>>, hos
   if (hostConfig["Memory"] !== hostConfig["MemorySwap"]) refuse("HostConfig.MemorySwap must be the same as Memory");
 }
 
-/** Throws `engine_refused` for an image of an MCP server that brings volumes. Its user and its health check are not used. */
+/**
+ * Throws `engine_refused` for an image of an MCP server that brings volumes. Its user and its health check are not
+ * used.
+ */
 export function refuseUnsafeServerImage(reference: string, config: Fields): void {
   if (isEmpty(config["Volumes"])) return;
   throw new AppError(
@@ -104,7 +112,10 @@ export function refuseUnsafeServerImage(reference: string, config: Fields): void
   );
 }
 
-/** Throws `engine_refused` for an image that brings volumes, an entry point, a health check, triggers or root as its user. */
+/**
+ * Throws `engine_refused` for an image that brings volumes, an entry point, a health check, triggers or root as its
+ * user.
+ */
 export function refuseUnsafeImage(image: { readonly id: string; readonly config: Fields }): void {
   const { config, id } = image;
   for (const key of ["Volumes", "OnBuild", "Entrypoint"]) {

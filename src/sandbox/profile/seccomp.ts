@@ -20,7 +20,9 @@ interface SeccompCondition {
   readonly valueTwo?: number;
 }
 
-/** ENOSYS, which C libraries and others take as "not there, use the older call". EPERM would be reported to the program. */
+/**
+ * ENOSYS, which C libraries and others take as "not there, use the older call". EPERM would be reported to the program.
+ */
 const notImplemented = 38;
 
 const files = `
@@ -68,7 +70,9 @@ const newNamespaces = 0x7e02_0000;
 
 const fileType = { mask: 0o170000, regular: 0o100000, fifo: 0o010000 } as const;
 
-/** S_ISUID and S_ISGID. The nosuid of a mount keeps them from working in the container, not from staying on the host. */
+/**
+ * S_ISUID and S_ISGID. The nosuid of a mount keeps them from working in the container, not from staying on the host.
+ */
 const setIdBits = 0o6000;
 
 /** O_CREAT and __O_TMPFILE, without which an open call has no mode: callers leave anything in its register then. */
@@ -76,8 +80,8 @@ const creating = 0o20000100;
 
 /**
  * The system calls of the agent's container: what Node, workers, git, Python, curl and compilers need, and no more. All
- * else fails with EPERM, among it io_uring, bpf, perf, userfaultfd, ptrace, key rings, System V and POSIX message queues,
- * namespaces, mounts, file handles, modules and clocks. Only the native instruction set is listed, so that a
+ * else fails with EPERM, among it io_uring, bpf, perf, userfaultfd, ptrace, key rings, System V and POSIX message
+ * queues, namespaces, mounts, file handles, modules and clocks. Only the native instruction set is listed, so that a
  * 32-bit call (whose multiplexed socket call no filter can look into) ends the thread that makes it.
  */
 export const seccompProfile: SeccompProfile = {
@@ -102,8 +106,8 @@ export const seccompProfile: SeccompProfile = {
 };
 
 /**
- * Unix sockets, TCP, UDP, and netlink for the list of interfaces. A protocol that is not named would make the kernel load its
- * module for anybody who asks; families such as VSOCK and ALG do not even stop at the network namespace.
+ * Unix sockets, TCP, UDP, and netlink for the list of interfaces. A protocol that is not named would make the kernel
+ * load its module for anybody who asks; families such as VSOCK and ALG do not even stop at the network namespace.
  */
 function socketRules(): SeccompRule[] {
   const internet = [family.inet, family.inet6].flatMap((version) => [
@@ -122,8 +126,8 @@ function socketRules(): SeccompRule[] {
 }
 
 /**
- * Everything that sets the mode of a file, without setuid and setgid: in a writable mount such a file would be a program of
- * the folder's owner for everybody on the host. FIFOs and empty files are made with mknod; devices are not.
+ * Everything that sets the mode of a file, without setuid and setgid: in a writable mount such a file would be a
+ * program of the folder's owner for everybody on the host. FIFOs and empty files are made with mknod; devices are not.
  */
 function modeRules(): SeccompRule[] {
   return [

@@ -13,7 +13,9 @@ const lineLimit = { count: 10, periodMs: 1_000, burst: 50, reopenAt: 10 };
 
 /** What is known of a server's standard error. */
 export interface ErrorLines {
-  /** The last line that says something: the last error, if there was one just now, as it stands in the log, and shorter. */
+  /**
+   * The last line that says something: the last error, if there was one just now, as it stands in the log, and shorter.
+   */
   readonly last: () => string | undefined;
   /** Nothing comes any more. */
   readonly closed: Promise<void>;
@@ -33,7 +35,9 @@ function saysMore(line: string, before: string | undefined): boolean {
   return before === undefined || (!errorLine.test(before) && !aroundError.test(line));
 }
 
-/** Puts what a server writes to its standard error into the host's log: hostile lines, escaped and cut, few at a time. */
+/**
+ * Puts what a server writes to its standard error into the host's log: hostile lines, escaped and cut, few at a time.
+ */
 export function logErrorLines(stream: Readable, logger: Pick<Logger, "info">): ErrorLines {
   let last: string | undefined;
   let sinceError = 0;

@@ -6,7 +6,10 @@ import { type ProbeReport, probeReport } from "../../protocol/messages.ts";
 
 const maxBytes = 256 * 1024;
 
-/** The first line that a container with our own starter writes: what it is, seen from inside. What follows stays in the stream. */
+/**
+ * The first line that a container with our own starter writes: what it is, seen from inside. What follows stays in the
+ * stream.
+ */
 export async function readReport(output: Readable, signal: AbortSignal): Promise<ProbeReport> {
   const line = await readLine(output, signal);
   try {

@@ -55,7 +55,10 @@ export class ServerContainer implements ServerStreams {
     this.output.destroy();
   }
 
-  /** Whoever reads hears of the end first, and disposes us before the engine has said how it came: what it says then counts. */
+  /**
+   * Whoever reads hears of the end first, and disposes us before the engine has said how it came: what it says then
+   * counts.
+   */
   async #watch(): Promise<ServerEnd> {
     const { code, oomKilled } = await this.#options.launched.exited;
     const isOurs = this.#reason !== undefined || this.#isKilled || (this.#isEnding && code === 0);

@@ -49,8 +49,8 @@ export interface ServerSpec extends Pick<ServerWish, "hasStarter"> {
 }
 
 /**
- * Everything the engine is told to make the container of an MCP server: the profile of agents, with an open standard input instead of a
- * mailbox. Throws `engine_refused` when the result is not within the profile.
+ * Everything the engine is told to make the container of an MCP server: the profile of agents, with an open standard
+ * input instead of a mailbox. Throws `engine_refused` when the result is not within the profile.
  */
 export function serverSpec(wish: ServerWish): ServerSpec {
   const hash = createHash("sha256")

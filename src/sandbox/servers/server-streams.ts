@@ -13,7 +13,10 @@ export interface ServerEnd {
   readonly lastLine?: string | undefined;
 }
 
-/** The standard streams of a server in its container. All that comes out of it is hostile. Disposing it ends the container and waits for that. */
+/**
+ * The standard streams of a server in its container. All that comes out of it is hostile. Disposing it ends the
+ * container and waits for that.
+ */
 export interface ServerStreams extends AsyncDisposable {
   readonly input: Writable;
   /** Its standard output, byte for byte, with back-pressure. What it writes to standard error is in the log. */
@@ -23,7 +26,8 @@ export interface ServerStreams extends AsyncDisposable {
 }
 
 /**
- * Starts the container of a server, for a group or, where the server is shared, for all. Rejects with AppError: what is not installed, an
- * engine that is away, a container that does not pass attestation. `signal` gives up; nothing is left then.
+ * Starts the container of a server, for a group or, where the server is shared, for all. Rejects with AppError: what is
+ * not installed, an engine that is away, a container that does not pass attestation. `signal` gives up; nothing is left
+ * then.
  */
 export type OpenStdio = (server: StdioServer, group: Group | undefined, signal: AbortSignal) => Promise<ServerStreams>;

@@ -73,7 +73,10 @@ interface Opened {
 /** Until a container of ours has shown what it is. */
 const readyMs = 30_000;
 
-/** The containers of MCP servers: each is made anew, attested before anything is said to it, and removed when it has ended. */
+/**
+ * The containers of MCP servers: each is made anew, attested before anything is said to it, and removed when it has
+ * ended.
+ */
 export class Servers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly #open = new Map<string, Opened>();
@@ -244,7 +247,10 @@ export class Servers implements AsyncDisposable {
     });
   }
 
-  /** With our own starter the server's code has not begun to run by then; with another image it has, and nobody has spoken to it. */
+  /**
+   * With our own starter the server's code has not begun to run by then; with another image it has, and nobody has
+   * spoken to it.
+   */
   async #attest(
     launched: LaunchedContainer,
     { conversation, start, signal }: { conversation: Conversation; start: Start; signal: AbortSignal },

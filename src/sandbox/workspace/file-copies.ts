@@ -12,8 +12,8 @@ const stagedEnd = ".staged";
 const readableByAll = 0o644;
 
 /**
- * The host's own copies of a group's protected files, in a folder that no container can reach: what is mounted from here cannot
- * be exchanged by an agent while the engine, as root, looks for it.
+ * The host's own copies of a group's protected files, in a folder that no container can reach: what is mounted from
+ * here cannot be exchanged by an agent while the engine, as root, looks for it.
  */
 export class FileCopies {
   readonly #path: string;
@@ -23,7 +23,9 @@ export class FileCopies {
     this.#path = path;
   }
 
-  /** Removes what an earlier life of the host was in the middle of writing: it may be a second name of a file in use. */
+  /**
+   * Removes what an earlier life of the host was in the middle of writing: it may be a second name of a file in use.
+   */
   async tidy(): Promise<void> {
     const names = await readdir(this.#path).catch(() => []);
     for (const name of names) if (name.endsWith(draftEnd)) await rm(this.pathOf(name), { force: true });
@@ -33,7 +35,10 @@ export class FileCopies {
     return join(this.#path, name);
   }
 
-  /** Undefined: there is none. At once, as it is asked for each call of a model: the thread pool would take ten times as long. */
+  /**
+   * Undefined: there is none. At once, as it is asked for each call of a model: the thread pool would take ten times as
+   * long.
+   */
   read(name: string): Buffer | undefined {
     const path = this.pathOf(name);
     return existsSync(path) ? readFileSync(path) : undefined;
@@ -48,7 +53,10 @@ export class FileCopies {
     await rm(this.pathOf(name), { force: true });
   }
 
-  /** Puts a new file with this content into somebody else's folder, where it belongs to the host. Nothing is ever replaced there. */
+  /**
+   * Puts a new file with this content into somebody else's folder, where it belongs to the host. Nothing is ever
+   * replaced there.
+   */
   async putInto(folder: HostileFolder, name: string, bytes: Uint8Array): Promise<void> {
     const draft = await this.#draft(bytes);
     try {
@@ -68,7 +76,10 @@ export class FileCopies {
     await this.remove(`${key}${stagedEnd}`);
   }
 
-  /** Puts the staged file in the place of whatever has this name in somebody else's folder. False when it is there already. */
+  /**
+   * Puts the staged file in the place of whatever has this name in somebody else's folder. False when it is there
+   * already.
+   */
   async placeStaged(key: string, folder: HostileFolder, name: string): Promise<boolean> {
     const path = this.pathOf(`${key}${stagedEnd}`);
     if (!existsSync(path)) return false;

@@ -7,17 +7,19 @@ import type { FolderUsage } from "../../domain/turns/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
-/** Up to so many entries are looked at by the host itself, which takes it a millisecond; starting a process takes ten. */
+/**
+ * Up to so many entries are looked at by the host itself, which takes it a millisecond; starting a process takes ten.
+ */
 const mostEntries = 100;
 
 /** A folder that takes longer than this holds far more than any quota lets in. */
 const timeoutMs = 60_000;
 
 /**
- * Measures a folder of an agent: bytes on disk and entries, itself among them. A larger one by `du`, at low priority in a process
- * of its own: it opens each folder relative to the one above, so nobody who moves things about meanwhile can lead it
- * elsewhere, and it keeps the host's loop free however much there is. What the host may not read is left out. Undefined
- * when it takes too long.
+ * Measures a folder of an agent: bytes on disk and entries, itself among them. A larger one by `du`, at low priority in
+ * a process of its own: it opens each folder relative to the one above, so nobody who moves things about meanwhile can
+ * lead it elsewhere, and it keeps the host's loop free however much there is. What the host may not read is left out.
+ * Undefined when it takes too long.
  */
 export async function measureFolder(folder: string, signal: AbortSignal): Promise<FolderUsage | undefined> {
   const small = await measureSmall(folder);
@@ -33,7 +35,9 @@ export async function measureFolder(folder: string, signal: AbortSignal): Promis
   throw new AppError("setup_required", `The size of ${folder} is unknown, because the program du gave no answer.`);
 }
 
-/** The same, by the same rules; undefined for a folder with many entries, or anything in it that is not quite simple. */
+/**
+ * The same, by the same rules; undefined for a folder with many entries, or anything in it that is not quite simple.
+ */
 async function measureSmall(path: string): Promise<FolderUsage | undefined> {
   try {
     await using folder = await HostileFolder.open(path);

@@ -36,8 +36,9 @@ const noticeMs = 3_600_000;
 type Texts = ReadonlyMap<ProtectedFileName, string>;
 
 /**
- * The AGENTS.md of groups, and what else says who their agents are. Only the operator can change them; they outlive `/new` and restarts: a change is put on record when
- * it is first used, once, and one that is not the operator's is put on record and not used.
+ * The AGENTS.md of groups, and what else says who their agents are. Only the operator can change them; they outlive
+ * `/new` and restarts: a change is put on record when it is first used, once, and one that is not the operator's is put
+ * on record and not used.
  */
 export class Instructions {
   readonly #options: InstructionsOptions;
@@ -54,7 +55,8 @@ export class Instructions {
       ...folders,
       hostUid,
       wasInUse: async (group, bytes) => {
-        // In homes of earlier versions agents could write them: what they have written since the last turn does not count.
+        // In homes of earlier versions agents could write them: what they have written since the last turn does not
+        // count.
         const noted = (await store.folder(group))?.instructions.get(instructionsFile);
         return noted === undefined || noted.sha256 === digest(decode(bytes));
       },
@@ -86,7 +88,10 @@ export class Instructions {
     return { text: decode(file?.bytes), sha256: file?.sha256 ?? digest("") };
   }
 
-  /** Puts a new AGENTS.md in the place of the one in use, once people have allowed it; `changed`: it is not a change of that one. */
+  /**
+   * Puts a new AGENTS.md in the place of the one in use, once people have allowed it; `changed`: it is not a change of
+   * that one.
+   */
   async replace(
     group: string,
     {

@@ -31,7 +31,9 @@ export interface ProtectedFilesOptions {
   /** A folder of the host alone, on the file system of `groups`. */
   readonly copies: string;
   readonly hostUid: number;
-  /** For a group of which there is no copy yet: whether these may be its instructions although agents could write them. */
+  /**
+   * For a group of which there is no copy yet: whether these may be its instructions although agents could write them.
+   */
   readonly wasInUse: (group: string, bytes: Buffer) => Promise<boolean>;
   /** Called before anything is moved or put back. */
   readonly refused: (change: RefusedChange) => Promise<void>;
@@ -59,7 +61,10 @@ export interface InstructionsChange {
 
 const maxBytes = 256 * 1024;
 
-/** A file changed twice within the clock's resolution looks the same after both; so only files older than this are known by their times. */
+/**
+ * A file changed twice within the clock's resolution looks the same after both; so only files older than this are known
+ * by their times.
+ */
 const settledAfterNs = 1_000_000_000n;
 
 /** Those that no container can be given a mount over. */
@@ -72,10 +77,11 @@ interface Place {
 }
 
 /**
- * The protected files of groups. Containers have a copy of the host's mounted over each, read-only; but when a program of the
- * host replaces or removes the file, the kernel takes that mount away, and until the container is ended its agent owns the
- * place. So a content comes into use only from a file that the host's user (or root) owns and nobody else can write, and it
- * stays in use until there is another one: what an agent removes or replaces meanwhile is put back.
+ * The protected files of groups. Containers have a copy of the host's mounted over each, read-only; but when a program
+ * of the host replaces or removes the file, the kernel takes that mount away, and until the container is ended its
+ * agent owns the place. So a content comes into use only from a file that the host's user (or root) owns and nobody
+ * else can write, and it stays in use until there is another one: what an agent removes or replaces meanwhile is put
+ * back.
  */
 export class ProtectedFiles {
   readonly #options: Required<ProtectedFilesOptions>;
@@ -91,9 +97,9 @@ export class ProtectedFiles {
   }
 
   /**
-   * Takes over what the operator has changed, and sees that each file is there to be mounted over. Returns what is in use:
-   * always the instructions, which may be empty, and the others as far as there are any. Throws `not_found` when the group
-   * has no folder.
+   * Takes over what the operator has changed, and sees that each file is there to be mounted over. Returns what is in
+   * use: always the instructions, which may be empty, and the others as far as there are any. Throws `not_found` when
+   * the group has no folder.
    */
   async settle(group: string): Promise<readonly SettledFile[]> {
     const before = this.#looks.get(group) ?? this.#copiesOf(group).tidy();
@@ -103,8 +109,8 @@ export class ProtectedFiles {
   }
 
   /**
-   * Puts new instructions in the place of those in use; `changed`: those are not what they are a change of. With `isBegun` it
-   * finishes what was begun before: what the operator has made of the file since then stays.
+   * Puts new instructions in the place of those in use; `changed`: those are not what they are a change of. With
+   * `isBegun` it finishes what was begun before: what the operator has made of the file since then stays.
    */
   async replace(group: string, change: InstructionsChange): Promise<"written" | "changed"> {
     const before = this.#looks.get(group) ?? this.#copiesOf(group).tidy();
@@ -128,7 +134,8 @@ export class ProtectedFiles {
       await begin(inUse);
     }
     const isPlaced = await copies.placeStaged(code, folder, instructionsFile);
-    // Of a file that was put there in an earlier life of the host and that an agent has replaced since, the copy is what counts.
+    // Of a file that was put there in an earlier life of the host and that an agent has replaced since, the copy is
+    // what counts.
     const refuse = (stats: Stats): HostileRefusal | undefined => this.#distrust(stats);
     const isUsed = !isPlaced && (await folder.readFile(instructionsFile, { maxBytes, refuse })).ok;
     if (!isUsed) await copies.write(instructionsFile, bytes);
@@ -147,7 +154,10 @@ export class ProtectedFiles {
     return files;
   }
 
-  /** Changes with each change of a group's protected files and their copies. Undefined while one of them is too new to tell. */
+  /**
+   * Changes with each change of a group's protected files and their copies. Undefined while one of them is too new to
+   * tell.
+   */
   #fingerprint(group: string): string | undefined {
     const newest = BigInt(Math.floor(this.#options.now())) * 1_000_000n - settledAfterNs;
     const facts: string[] = [];
@@ -208,8 +218,9 @@ export class ProtectedFiles {
   }
 
   /**
-   * A file that agents could write, with the content that is in use (as in homes of earlier versions, where all files were the
-   * agent's): replaced by one of the host's. A new file, because whoever has the old one open can write to it for ever.
+   * A file that agents could write, with the content that is in use (as in homes of earlier versions, where all files
+   * were the agent's): replaced by one of the host's. A new file, because whoever has the old one open can write to it
+   * for ever.
    */
   async #takeOver(place: Place, name: ProtectedFileName, known: Buffer | undefined): Promise<Buffer | undefined> {
     const { group, folder, copies } = place;

@@ -43,16 +43,18 @@ const groupFolder = (group: string): MeasuredFolder => ({
   refused: "No agent is started here",
 });
 
-/** A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target. */
+/**
+ * A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target.
+ */
 const entriesPerMebibyte = 256;
 /** So often is a group that works, or has worked, measured although nothing points to it, in intervals. */
 const roundsBetweenLooks = 30;
 
 /**
- * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured.
- * That costs two processes, the free space of the file system one system call: a folder is measured again when enough is
- * gone for its group to have taken it, whoever did, and now and then when it had a turn. A group that is above the quota
- * loses its container and gets none until there is room again.
+ * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is
+ * measured. That costs two processes, the free space of the file system one system call: a folder is measured again
+ * when enough is gone for its group to have taken it, whoever did, and now and then when it had a turn. A group that is
+ * above the quota loses its container and gets none until there is room again.
  */
 export class WorkspaceWatch implements AsyncDisposable {
   readonly #options: WorkspaceWatchOptions;

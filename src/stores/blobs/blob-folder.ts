@@ -12,8 +12,9 @@ export const freshMs = 3_600_000;
 type Copied = Extract<HostileCopy, { ok: true }>;
 
 /**
- * Contents as files, each once: `<sha256[0:2]>/<sha256>`. A content is complete and on the disk before it has its name, and
- * has its name before a step refers to it; so what a host that dies leaves behind is at worst a file that nobody refers to.
+ * Contents as files, each once: `<sha256[0:2]>/<sha256>`. A content is complete and on the disk before it has its name,
+ * and has its name before a step refers to it; so what a host that dies leaves behind is at worst a file that nobody
+ * refers to.
  */
 export class BlobFolder {
   readonly #folder: string;
@@ -35,8 +36,8 @@ export class BlobFolder {
   }
 
   /**
-   * Keeps what `copy` writes to a new file, synced, if it is wanted. Gives what `copy` says of it, or undefined for what is not
-   * wanted. From here on there is an hour to refer to it.
+   * Keeps what `copy` writes to a new file, synced, if it is wanted. Gives what `copy` says of it, or undefined for
+   * what is not wanted. From here on there is an hour to refer to it.
    */
   async keep(
     copy: (target: string) => Promise<HostileCopy>,

@@ -30,8 +30,8 @@ const mostChars = 3_000;
 const mostMs = 60_000;
 
 /**
- * What pictures show, in words of a model: made once for each picture, and kept. Whatever a picture says is in its words, so they are of the
- * same origin as the picture.
+ * What pictures show, in words of a model: made once for each picture, and kept. Whatever a picture says is in its
+ * words, so they are of the same origin as the picture.
  */
 export class PictureCaptions {
   readonly #options: CaptionOptions;

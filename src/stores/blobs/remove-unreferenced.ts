@@ -7,8 +7,9 @@ import { freshMs } from "./blob-folder.ts";
 const rowsAtOnce = 200;
 
 /**
- * Removes the blobs that no step refers to any more, and those that a host left which died before a step could; younger ones
- * than an hour stay. A row goes before its file, so that a row never stands for a file that is gone. Returns how many files.
+ * Removes the blobs that no step refers to any more, and those that a host left which died before a step could; younger
+ * ones than an hour stay. A row goes before its file, so that a row never stands for a file that is gone. Returns how
+ * many files.
  */
 export async function removeUnreferenced(
   { folder, blobs, clock }: { folder: BlobFolder; blobs: BlobStore; clock: Pick<Clock, "now"> },

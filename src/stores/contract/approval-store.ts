@@ -33,8 +33,8 @@ export interface StandingAsk {
 }
 
 /**
- * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of their
- * turn. An answer and what is said about it are written together; of several at once, the first one counts.
+ * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of
+ * their turn. An answer and what is said about it are written together; of several at once, the first one counts.
  */
 export interface ApprovalStore {
   get(code: string): Promise<Approval | undefined>;
@@ -43,7 +43,7 @@ export interface ApprovalStore {
   ofStep(step: number): Promise<Approval[]>;
   /** The one that was asked with this message of the outbox. */
   ofCard(outboxSeq: number): Promise<Approval | undefined>;
-  /** Newest first. */
+  /** Rows, newest first. */
   list(filter: {
     readonly group?: string | undefined;
     readonly state?: ApprovalState | undefined;
@@ -56,22 +56,23 @@ export interface ApprovalStore {
   /** Messages of the outbox with which those were asked that are open on this channel, newest first. */
   openCards(channel: string, limit: number): Promise<number[]>;
   /**
-   * Asks about something that hangs on no turn. Of a description, `known`: exactly this was asked before; those that are open about
-   * the same tool, and about something else that it says, are cancelled. `too-many`: its asker has asked that often since then.
+   * Asks about something that hangs on no turn. Of a description, `known`: exactly this was asked before; those that
+   * are open about the same tool, and about something else that it says, are cancelled. `too-many`: its asker has asked
+   * that often since then.
    */
   ask(asked: StandingAsk): Promise<"asked" | "known" | "too-many">;
   /** Ends an open one that does not matter any more, with what is said about it. False when it is not open any more. */
   cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**
-   * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead. `tell`
-   * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.
+   * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead.
+   * `tell` runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.
    */
   decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered>;
   /** The last reaction of this person to the card of which anything came. */
   reactionOf(code: string, person: string): Promise<CardReaction | undefined>;
   /**
-   * Notes that somebody's reaction is no answer, and says so: once for each person, and to the first so many of them. False when
-   * nothing was said.
+   * Notes that somebody's reaction is no answer, and says so: once for each person, and to the first so many of them.
+   * False when nothing was said.
    */
   refuseReaction(
     reaction: Omit<CardReaction, "refused">,
@@ -80,9 +81,9 @@ export interface ApprovalStore {
   /** Ends an open one that nobody has answered, with what is said about it. False when it is not open any more. */
   expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**
-   * Notes that the decided calls of a step are given to the agent now, and returns them as they are. Undefined, and no effect,
-   * when that was done before or some are still open. AppErrors `conflict` when the turn has ended, `fenced` when another host
-   * works on it.
+   * Notes that the decided calls of a step are given to the agent now, and returns them as they are. Undefined, and no
+   * effect, when that was done before or some are still open. AppErrors `conflict` when the turn has ended, `fenced`
+   * when another host works on it.
    */
   release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined>;
   /** Says once in the life of the turn's open approvals that it waits for them. */
@@ -92,7 +93,10 @@ export interface ApprovalStore {
   /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
   unrecorded(): Promise<Approval[]>;
   recorded(code: string): Promise<void>;
-  /** One that covers this call. One that was given in the future was given before the clock was set back: it counts for no longer. */
+  /**
+   * One that covers this call. One that was given in the future was given before the clock was set back: it counts for
+   * no longer.
+   */
   grantFor(call: GrantedCall): Promise<Grant | undefined>;
   /** Those that count at that moment, newest first. */
   grants(filter: { readonly group?: string | undefined; readonly now: number }): Promise<Grant[]>;

@@ -10,20 +10,25 @@ export interface KnownBlob {
 }
 
 /**
- * Who refers to which contents. A step that is stored refers to its blobs from the same transaction on, and no more from the
- * one on that removes it.
+ * Who refers to which contents. A step that is stored refers to its blobs from the same transaction on, and no more
+ * from the one on that removes it.
  */
 export interface BlobStore {
   /** Those of these contents that are known, in no order. One that is not may be removed. */
   known(sha256s: readonly string[]): Promise<KnownBlob[]>;
   /** Bytes of all contents that steps of this group refer to, each counted once. */
   bytesOf(group: string): Promise<number>;
-  /** What pictures show in words, by their SHA-256; with `upTo`, of those that were kept by then (see `lastCaption`). */
+  /**
+   * What pictures show in words, by their SHA-256; with `upTo`, of those that were kept by then (see `lastCaption`).
+   */
   captionsOf(sha256s: readonly string[], upTo?: number): Promise<ReadonlyMap<string, string>>;
   /** Keeps what a picture shows, unless it is known. Returns what is known then. */
   keepCaption(caption: { readonly sha256: string; readonly caption: string; readonly at: number }): Promise<string>;
   /** The number of the newest caption; 0: there was never one. */
   lastCaption(): Promise<number>;
-  /** Forgets those to which no step refers and which are from before then, at most `limit`, and captions of such that are a month older. Returns how many blobs. */
+  /**
+   * Forgets those to which no step refers and which are from before then, at most `limit`, and captions of such that
+   * are a month older. Returns how many blobs.
+   */
   forget(before: number, limit: number): Promise<number>;
 }

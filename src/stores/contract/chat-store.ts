@@ -2,7 +2,10 @@ import type { Chat, ChatRequest, RequestLimits, RequestSettlement } from "../../
 import type { OutgoingDraft, Sender } from "../../domain/chats/message.ts";
 
 export interface ChatStore {
-  /** Counts a message of a chat and notes when it was seen; `group` as registered at that moment. A title that is not known stays. */
+  /**
+   * Counts a message of a chat and notes when it was seen; `group` as registered at that moment. A title that is not
+   * known stays.
+   */
   seen(message: {
     channel: string;
     chat: string;
@@ -33,8 +36,8 @@ export interface ChatStore {
 /** Chats that ask to become groups. */
 export interface RequestStore {
   /**
-   * In one transaction, notes a request and writes the rows that tell of it. False, and no effect, when the chat has one,
-   * waiting or denied, or a limit is reached.
+   * In one transaction, notes a request and writes the rows that tell of it. False, and no effect, when the chat has
+   * one, waiting or denied, or a limit is reached.
    */
   open(
     request: Omit<ChatRequest, "state">,

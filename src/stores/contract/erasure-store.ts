@@ -43,8 +43,8 @@ export interface Erased {
 }
 
 /**
- * Takes somebody's words out of a store for good. What was made of their messages goes before the messages: whoever is killed in the
- * middle can tell it again afterwards. Ids stay, so that a message that comes again is still a duplicate.
+ * Takes somebody's words out of a store for good. What was made of their messages goes before the messages: whoever is
+ * killed in the middle can tell it again afterwards. Ids stay, so that a message that comes again is still a duplicate.
  */
 export interface ErasureStore {
   outline(people: readonly MemberId[]): Promise<ErasureOutline>;
@@ -68,7 +68,10 @@ export interface ErasureStore {
   ended(digest: string, at: number): Promise<void>;
   /** Erasures that began and did not end. */
   open(): Promise<readonly { readonly digest: string; readonly begunAt: number }[]>;
-  /** Writes the files anew, so that nothing that was removed is in them or in their logs. Rejects while another process reads them. */
+  /**
+   * Writes the files anew, so that nothing that was removed is in them or in their logs. Rejects while another process
+   * reads them.
+   */
   compact(): Promise<void>;
   /** Goes up when steps were rewritten in this process: what was read before may be gone. */
   rewrites(): number;

@@ -24,7 +24,9 @@ export interface RewrittenEvents {
 
 /** Everything that happened, numbered 1, 2, 3 … in the order of the calls. No number is left out or used twice. */
 export interface EventStore {
-  /** Resolves with its number when a crash of this process cannot undo it; a loss of power may take back the last few. */
+  /**
+   * Resolves with its number when a crash of this process cannot undo it; a loss of power may take back the last few.
+   */
   append(event: NewEvent, at: number): Promise<number>;
   /** Events with `seq > after`, oldest first, at most `limit`. A page may be empty although there are more. */
   after(after: number, filter: EventFilter, limit: number): Promise<EventPage>;

@@ -1,4 +1,7 @@
-/** Whose intake of a day is counted: a group's, by its name; a member's, on a channel; groups made by themselves, of a channel. */
+/**
+ * Whose intake of a day is counted: a group's, by its name; a member's, on a channel; groups made by themselves, of a
+ * channel.
+ */
 export interface IntakeAccount {
   readonly kind: "group" | "member" | "auto-register";
   /** Names the account among those of its kind. */
@@ -20,7 +23,9 @@ export interface IntakeCharge {
   readonly amount: IntakeAmount;
 }
 
-/** What was taken in on a day (UTC). A message is charged in the transaction that stores it: see `MessageStore.insert`. */
+/**
+ * What was taken in on a day (UTC). A message is charged in the transaction that stores it: see `MessageStore.insert`.
+ */
 export interface IntakeStore {
   ofDay(day: string, account: IntakeAccount): Promise<IntakeAmount>;
   charge(charge: IntakeCharge): Promise<void>;

@@ -6,8 +6,8 @@ export interface JobStore {
   /** Stores it as running. False, and no effect, for one that is known. */
   begin(job: NewJob): Promise<boolean>;
   /**
-   * Notes how it ended, together with the work that its end makes: none where the session is in another conversation by now, or
-   * was archived. Undefined, and no effect, for a job that does not run.
+   * Notes how it ended, together with the work that its end makes: none where the session is in another conversation by
+   * now, or was archived. Undefined, and no effect, for a job that does not run.
    */
   end(
     job: Pick<Job, "session" | "id">,

@@ -1,6 +1,9 @@
 import type { Lease } from "../../domain/turns/lease.ts";
 
-/** Who may work on which session. Turn writes that name a lease are refused (AppError `fenced`) once another one was given. */
+/**
+ * Who may work on which session. Turn writes that name a lease are refused (AppError `fenced`) once another one was
+ * given.
+ */
 export interface LeaseStore {
   /** The lease, new or renewed, until `now + ttlMs`; undefined while another owner's is good. */
   claim(

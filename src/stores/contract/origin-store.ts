@@ -21,8 +21,9 @@ export interface OriginStore {
   /** In the order of `origins`. */
   ofFolder(group: string): Promise<readonly FolderOrigin[]>;
   /**
-   * Something from there has come into containers of the group: noted of its folder, and of the newest turn of each of its
-   * sessions that is not archived, also of one that has ended, because its conversation goes on in the same container.
+   * Something from there has come into containers of the group: noted of its folder, and of the newest turn of each of
+   * its sessions that is not archived, also of one that has ended, because its conversation goes on in the same
+   * container.
    */
   reach(group: string, origin: Origin, at: number): Promise<void>;
   /** Lets the folder carry this one no more, or none at all. Returns what it carried of it. Turns keep theirs. */

@@ -13,19 +13,22 @@ export interface NewSideSession {
 
 export interface SessionStore {
   /**
-   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one of
-   * another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
+   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one
+   * of another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
    */
   open(key: string, group: string, side?: NewSideSession): Promise<Session>;
   /** The session of this key, whatever its kind; undefined when there is none. */
   find(key: string): Promise<Session | undefined>;
   get(id: string): Promise<Session | undefined>;
   list(): Promise<Session[]>;
-  /** Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs. */
+  /**
+   * Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs.
+   */
   archive(id: string, at: number): Promise<void>;
   /**
-   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them: this one, or all.
-   * Returns those that it has archived, as they are now: a container of theirs belongs to an earlier generation.
+   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them:
+   * this one, or all. Returns those that it has archived, as they are now: a container of theirs belongs to an earlier
+   * generation.
    */
   archiveSettled(at: number, id?: string): Promise<Session[]>;
   /** Begins a new conversation. Rejects with `conflict` while a turn of the session runs. */
@@ -34,13 +37,16 @@ export interface SessionStore {
   nextGeneration(id: string): Promise<number>;
   /** Only moves forward, over new conversations, too: numbers of steps rise. */
   setClearedBefore(id: string, stepSeq: number): Promise<void>;
-  /** From now on only pictures of steps from this one on are shown as such; of the others, captions up to this number are told. Moves forward only. */
+  /**
+   * From now on only pictures of steps from this one on are shown as such; of the others, captions up to this number
+   * are told. Moves forward only.
+   */
   retirePictures(id: string, retired: { readonly from: number; readonly captions: number }): Promise<void>;
   /** The prompt of its last conversation that has one. */
   prompt(id: string): Promise<ConversationPrompt | undefined>;
   /**
-   * `readsFolder`: the prompt has words from the group's folder, which the turn has read then. AppError `not_found` when there is
-   * no such turn.
+   * `readsFolder`: the prompt has words from the group's folder, which the turn has read then. AppError `not_found`
+   * when there is no such turn.
    */
   setPrompt(
     id: string,
@@ -50,8 +56,8 @@ export interface SessionStore {
   /** What the conversation was offered; undefined: nothing yet. */
   offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined>;
   /**
-   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
-   * first time. Kept for the newest conversation of a session only.
+   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is
+   * the first time. Kept for the newest conversation of a session only.
    */
   offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** From now on the newest conversation was offered these tools, which begin with those that it was offered before. */
@@ -60,7 +66,10 @@ export interface SessionStore {
   nextMailboxBlock(id: string): Promise<number>;
 }
 
-/** Id of the session with this key: 64 bits of a hash. A home has tens of sessions, and two with the same id would be refused by the store, not mixed. */
+/**
+ * Id of the session with this key: 64 bits of a hash. A home has tens of sessions, and two with the same id would be
+ * refused by the store, not mixed.
+ */
 export function sessionId(key: string): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }

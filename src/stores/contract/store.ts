@@ -45,22 +45,22 @@ import type { WorkStore } from "./work-store.ts";
 
 export interface WaitingInGroup {
   readonly group: string;
-  /** The chat that it was when they came. */
+  /** The group's chat at the time these messages arrived. */
   readonly channel: string;
   readonly chat: string;
   readonly messages: number;
-  /** When the first one came in. */
+  /** Arrival time of the oldest message. */
   readonly oldestAt: number;
 }
 
 /**
- * Messages, each stored once under (channel, chat, sender id, id). Those of a group are those that came from its chat: what
- * another chat has left under the group's name is not among them.
+ * Messages, each stored once by (channel, chat, sender id, id). Messages from a chat that used the group's name earlier
+ * do not belong to the group.
  */
 export interface MessageStore {
   /**
-   * Stores a message of a registered group; one that is a command has to be carried out from then on. `duplicate`: it was
-   * there before, nothing was changed, `seq` is the old one.
+   * Stores a message of a registered group; a command is then pending. `duplicate`: already stored, nothing changed,
+   * `seq` is the existing one.
    */
   insert(
     message: IncomingMessage,
@@ -69,46 +69,48 @@ export interface MessageStore {
       state: MessageState;
       at: number;
       command?: string | undefined;
-      /** What was said behind the command. */
+      /** Text after the command. */
       argument?: string | undefined;
-      /** Ids of the agents that it is for, in a group with several: it waits for each of them. */
+      /** Ids of the addressed agents in a group with several; the message waits for each of them. */
       agents?: readonly string[] | undefined;
-      /** Too old to be answered: it waits to be given up. */
+      /** True when the message is too old to answer; it waits to be given up. */
       late?: boolean | undefined;
       attachments?: readonly StoredAttachment[] | undefined;
-      /** Made with the message, and not at all for a duplicate. */
+      /** Budget charge, written together with the message; skipped for a duplicate. */
       charge?: IntakeCharge | undefined;
     },
   ): Promise<{ seq: number; duplicate: boolean }>;
-  /** Was this message stored before? */
+  /** True when this message is already stored. */
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
-  /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
+  /** A group's messages with `seq > after` in any state but `handled`, oldest first; when over `limit`, the newest. */
   after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
-  /** The same, the oldest ones; with `copies`, one for several agents comes once for each of them. */
+  /** Like `after`, but the oldest messages; with `copies`, a message for several agents comes once for each. */
   following(
     group: GroupChat,
     after: number,
     limit: number,
     how?: { readonly copies?: boolean },
   ): Promise<StoredMessage[]>;
-  /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
+  /** Number of the group's messages with `seq > after` in any state but `handled`, counted up to 10,000. */
   countAfter(group: GroupChat, after: number): Promise<number>;
-  /** The `waiting` messages of a group that are not late, oldest first, at most `limit`; of one agent's, where it has several. */
+  /**
+   * A group's `waiting` messages that are not late, oldest first, at most `limit`; only one agent's with `addressee`.
+   */
   waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]>;
-  /** How many there are. */
+  /** Number of messages that `waiting` would return without a limit. */
   waitingCount(group: GroupChat, addressee?: Addressee): Promise<number>;
-  /** How many messages wait in all groups together, counted up to `limit`. */
+  /** Number of waiting messages in all groups together, counted up to `limit`. */
   waitingTotal(limit: number): Promise<number>;
-  /** What waits in each group, the one that has waited longest first. */
+  /** Waiting messages by group, the longest-waiting group first. */
   waitingByGroup(): Promise<WaitingInGroup[]>;
-  /** Groups that have `waiting` messages, the one that has waited longest first. */
+  /** Groups with `waiting` messages, the longest-waiting first. */
   waitingGroups(): Promise<string[]>;
-  /** The messages of these numbers that there are, in order. */
+  /** The existing messages among these numbers, in order. */
   withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
   /**
-   * The message with this id that a member said to the agent in the group's chat, if others of the chat came after it. Undefined also for
-   * one that was said only for others or is pruned, and where several members have one of this id. `setAside`: also of one that is
-   * not going to be answered any more.
+   * The message with this id that a member sent to the agent, when others in the chat came after it. Undefined when it
+   * was for others, is pruned, or the id is ambiguous. `setAside` also finds messages that no longer wait for an
+   * answer.
    */
   overtaken(
     group: GroupChat,
@@ -117,81 +119,80 @@ export interface MessageStore {
   ): Promise<StoredMessage | undefined>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
-  /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */
+  /** Puts a failed turn's messages back to `waiting` (`turns retry`), except pruned ones. Returns their number. */
   requeue(turn: string): Promise<number>;
 }
 
 export interface GroupStore {
   /** Groups added at run time (not those of the configuration), by name. */
   list(): Promise<StoredGroup[]>;
-  /** Adds one; throws `conflict` when the name or (channel, chat) is taken by another stored group. */
+  /** Adds a group; throws `conflict` when another stored group has its name or its (channel, chat). */
   add(group: StoredGroup): Promise<void>;
-  /** Replaces what a group says itself. No effect where there is no such group. */
+  /** Replaces the group's own settings. No effect when the group is missing. */
   change(name: string, settings: StoredGroup["settings"]): Promise<void>;
-  /** Removes one; false when there was none. Messages and turns are kept. */
+  /** Removes a group, keeping its messages and turns; false when it is missing. */
   remove(name: string): Promise<boolean>;
-  /** A small number of the group's own (0, 1, 2 …), the same for ever: its uid is derived from it. Works for configured groups too. */
+  /** The group's permanent number (0, 1, 2 …), from which its uid is derived. Works for configured groups too. */
   ordinal(name: string): Promise<number>;
-  /** Has there ever been a group of this name, of which something may be left? */
+  /** True when a group of this name has ever existed, so that data may remain. */
   wasUsed(name: string): Promise<boolean>;
-  /** Whose the folder of this name is; undefined when that was never noted. */
+  /** The owner of the folder with this name; undefined when none was recorded. */
   folder(name: string): Promise<GroupFolder | undefined>;
-  /** By name. */
+  /** All recorded folders, by name. */
   folders(): Promise<GroupFolder[]>;
-  /** The folder of the group's name belongs to its chat from now on. */
+  /** Assigns the folder with the group's name to the group's chat. */
   claimFolder(group: GroupChat): Promise<void>;
-  /** A chat other than the group's that has left messages under its name. */
+  /** Another chat that has messages stored under this group's name. */
   earlierChat(group: GroupChat): Promise<Pick<GroupChat, "channel" | "chat"> | undefined>;
-  /** Notes the instructions that the group uses now. No effect for a folder that nobody has claimed. */
+  /** Records the group's current instructions. No effect for a folder without an owner. */
   noteInstructions(name: string, file: ProtectedFileName, instructions: InstructionsState): Promise<void>;
 }
 
-/** A step to be written, together with the messages or the work that it shows to the model for the first time. */
+/** A step to write, with the messages or the work that it shows to the model for the first time. */
 export interface NewStep {
   readonly body: StepBody;
   readonly tokens: number;
   readonly at: number;
   /**
-   * `waiting` messages with these `seq` become `taken` by the turn; the session's cursor moves to `cursor`. AppError `conflict` when
-   * one of them does not wait any more.
+   * `waiting` messages that the turn takes; the session's cursor moves to `cursor`. AppError `conflict` when one no
+   * longer waits.
    */
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
-  /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
+  /** Due work that the turn takes, by `seq`; AppError `conflict` when it is no longer due. */
   readonly takesWork?: number | undefined;
-  /** Calls of this answer that people are asked about, each with the message that asks: they are open from then on. */
+  /** Approvals that this answer's calls open, each with the card that asks. */
   readonly asks?: readonly { readonly approval: NewApproval; readonly card: OutgoingDraft }[] | undefined;
-  /** Sub-agents that calls of this answer make: they begin in the same moment. */
+  /** Sub-agents that this answer's calls create, in the same transaction. */
   readonly spawns?: readonly NewSubAgent[] | undefined;
-  /** What the turn comes into contact with by it: noted of the turn, and of the group's folder, in the same moment. */
+  /** Contact with outside content that this step adds to the turn and the group's folder. */
   readonly exposure?: Exposure | undefined;
-  /** The model knows these facts from then on; of the turn's conversation. */
+  /** Facts that the model has been shown in this conversation from now on. */
   readonly tells?: ToldFacts | undefined;
 }
 
-/** What a turn began with, and what its models used; as far as it is kept. */
+/** Beginning of a turn and the usage of its models, as far as kept. */
 export interface TurnOutline {
-  /** Name of the member whose message was the first. */
+  /** Name of the first message's sender. */
   readonly sender: string | undefined;
-  /** Of that message, or of the work that the turn was begun for. */
+  /** Text of the first message or of the work. */
   readonly text: string | undefined;
   readonly usage: readonly (ModelUsage & { readonly model: string })[];
 }
 
-/** The last parameter of each write is the lease of who works on the session; AppError `fenced` when another one has it by now. */
+/** Turns and their steps. Each write takes the session's lease last; AppError `fenced` when another host holds it. */
 export interface TurnStore {
-  /** Writes a turn, its first step and the taking of its messages or its work in one transaction. */
+  /** Starts a turn: its row, first step and taken messages or work, in one transaction. */
   begin(
     turn: Pick<Turn, "id" | "session" | "group" | "conversation" | "cause" | "replyTo"> & { readonly at: number },
     first: NewStep,
     lease?: Lease,
   ): Promise<{ readonly turn: Turn; readonly step: Step }>;
   addStep(turn: string, step: NewStep, lease?: Lease): Promise<Step>;
-  /** Counts a further container for the turn and returns the new number of attempts. */
+  /** Counts another container for the turn and returns the new number of attempts. */
   addAttempt(turn: string, lease?: Lease): Promise<number>;
   /**
-   * Ends a turn in one transaction: last steps, state, its messages become `answered`, its work `settled`, what people are asked
-   * about it `cancelled`, the outgoing rows
-   * and the work that follows from it are written. A turn that has ended already is left as it is and `undefined` is returned.
+   * Ends a turn in one transaction: last steps, state, messages `answered`, work `settled`, approvals `cancelled`,
+   * outgoing rows and follow-up work. Returns undefined, without effect, when the turn has already ended.
    */
   finish(
     turn: string,
@@ -203,23 +204,23 @@ export interface TurnStore {
       steps: readonly NewStep[];
       outgoing: readonly OutgoingDraft[];
       work?: readonly NewWork[] | undefined;
-      /** What the agent whose turn it is answers to the one that it works for. */
+      /** The turn's answer to the agent that it works for. */
       handsBack?: string | undefined;
     },
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
   get(id: string): Promise<Turn | undefined>;
-  /** Ids that begin with this text, in order, at most `limit`. */
+  /** Turn ids with this prefix, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   running(): Promise<Turn[]>;
-  /** The turn of this session that runs; there is never more than one. */
+  /** The session's running turn; there is at most one. */
   runningIn(session: string): Promise<Turn | undefined>;
-  /** Newest first. */
+  /** Turns, newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
-  /** By turn id; those of which nothing is kept are left out. */
+  /** Outlines by turn id; turns without kept data are left out. */
   outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
   steps(turn: string): Promise<Step[]>;
-  /** Turns of a group that began since then, at most `limit`, the newest, oldest first; who began them, of the newest `detailed`. */
+  /** The newest `limit` turns of a group since then, oldest first, with senders for the newest `detailed`. */
   pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;
   /** The newest step of a turn. */
   lastStep(turn: string): Promise<Step | undefined>;
@@ -227,66 +228,68 @@ export interface TurnStore {
   history(session: string, conversation: number, from: number): Promise<Step[]>;
 }
 
-/** A command that was said as this message. */
+/** A command waiting to be carried out. */
 export interface PendingCommand {
   readonly command: string;
-  /** What was said behind it. */
+  /** Text after the command. */
   readonly argument: string | undefined;
   readonly message: StoredMessage;
 }
 
-/** What a group had to do and ends without an answer of the agent: running turns with their messages, and what no turn has. */
+/** A group's work that ends without an agent's answer: running turns with their messages, and waiting messages. */
 export interface SetAside {
   readonly turns: readonly { readonly turn: Turn; readonly messages: readonly StoredMessage[] }[];
   readonly waiting: readonly StoredMessage[];
-  /** Work other than messages that was due. */
+  /** Due work other than messages. */
   readonly work: readonly Work[];
-  /** What came of the answer that a command gave. */
+  /** Outcome of the answer that a command gave. */
   readonly answered?: Answered | undefined;
 }
 
-/** What is written about it: how the turns ended, for the operator and (as their last step) for the model, and for the chat. */
+/**
+ * Texts about the ended work: turn endings for the operator and (as last step) the model, and a notice for the chat.
+ */
 export interface SetAsideWords {
   readonly reason: string;
   readonly lastStep: NewStep;
   readonly outgoing: readonly OutgoingDraft[];
 }
 
-/** What the host does to the work of a group by itself. `tell` words it inside the transaction: it must not wait or throw. */
+/** The host's own interventions in a group's work. `tell` runs inside the transaction: it must not wait or throw. */
 export interface InterventionStore {
-  /** Commands that are not carried out yet, of one group or of all, in the order in which they were said. */
+  /** Pending commands of one group or of all, oldest first. */
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
-   * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: these sessions begin a new conversation, messages up to the
-   * command count as shown, and its container's generation is over. `settles`: this request is answered. `answers`: this approval
-   * is. Undefined, and no effect, when it was carried out before.
+   * Carries out the command stored as message `seq`, in one transaction. `stops` ends earlier turns, handles waiting
+   * messages and drops due work, narrowed by `choose`. `renews` starts a new conversation in these sessions and ends
+   * the container's generation. `settles` answers a request, `answers` an approval. Returns undefined, without effect,
+   * when carried out before.
    */
   carryOut(
     seq: number,
     change: {
       readonly at: number;
       readonly stops: boolean;
-      /** Left out: all of it. Must not wait or throw. */
+      /** Selects the work to end; all of it by default. Must not wait or throw. */
       readonly choose?: ((found: SetAside) => SetAside) | undefined;
       readonly renews?: readonly string[] | undefined;
-      /** Sessions whose conversations are to be compacted. */
+      /** Sessions whose conversations are compacted. */
       readonly compacts?: readonly string[] | undefined;
       readonly settles?: RequestSettlement | undefined;
       readonly answers?: ApprovalAnswer | undefined;
-      /** Of what was ended, and what there was. */
+      /** Words the outcome, from the ended work and all the work found. */
       readonly tell: (ended: SetAside, found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;
   /**
-   * In one transaction: what waits in the group and came before `before` becomes `context`, and running turns of which
-   * nothing was said or stored since are cancelled. `tell` is not called when there is nothing of the kind.
+   * Turns messages waiting since before `before` into `context` and cancels turns idle since then, in one transaction.
+   * `tell` is called only when something was given up.
    */
   giveUpOld(
     group: GroupChat,
     change: { readonly at: number; readonly before: number; readonly tell: (found: SetAside) => SetAsideWords },
   ): Promise<SetAside>;
-  /** The same for what was `late` when it was stored; no turn is touched. */
+  /** Like `giveUpOld` for messages stored as `late`; leaves turns alone. */
   giveUpLate(
     group: GroupChat,
     change: { readonly at: number; readonly tell: (found: SetAside) => SetAsideWords },
@@ -295,65 +298,65 @@ export interface InterventionStore {
 
 export interface OutboxStore {
   add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage>;
-  /** Rows that still have to be sent (`queued`, `sending`, `uncertain`) with `seq > after` (0 when absent), in order. */
+  /** Rows still to send (`queued`, `sending`, `uncertain`) with `seq > after` (default 0), in order. */
   unsent(limit: number, after?: number): Promise<OutgoingMessage[]>;
   setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
-  /** Rows of a channel with `seq > after`, in order, whatever their state, but for pruned ones. */
+  /** A channel's rows with `seq > after` in any state, in order, except pruned ones. */
   ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
-  /** What the agent said in a group, with `seq > after`, in order, whatever became of it, but for pruned rows. */
+  /** The agent's messages in a group with `seq > after` in any state, in order, except pruned ones. */
   saidIn(group: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]>;
   /**
-   * Is there a row of this chat whose turn id or `seq` is this text: did the agent say it? A `seq` does not count where a member's
-   * message of the chat has it as its id.
+   * True when the agent sent a message in this chat with this turn id or `seq`. A `seq` that is also the id of a
+   * member's message does not count.
    */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
-  /** Key of the session in whose turn such a message was said; undefined: there is none, or the host said it. */
+  /** Key of the session whose turn sent this message; undefined for an unknown one or one of the host. */
   sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined>;
   counts(): Promise<Record<OutboxState, number>>;
-  /** What a turn said, in order. */
+  /** A turn's messages, in order. */
   ofTurn(turn: string): Promise<OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
-  /** Newest first. */
+  /** Rows, newest first. */
   list(filter: {
     state?: OutboxState | undefined;
     group?: string | undefined;
     limit: number;
   }): Promise<OutgoingMessage[]>;
-  /** Rows with a file that still have to be sent, or were made since then. */
+  /** Rows with a file that are still to send or newer than `since`. */
   withFiles(since: number): Promise<OutgoingMessage[]>;
-  /** Those of these rows that are `dead` or `uncertain`, and not pruned, become `queued` with no attempts. Returns their numbers, in order. */
+  /**
+   * Puts `dead` or `uncertain` rows that are not pruned back to `queued` with no attempts. Returns their numbers, in
+   * order.
+   */
   requeue(seqs: readonly number[], at: number): Promise<number[]>;
 }
 
-/** The store's own witness of the audit log, and an index into it. The log itself is files. */
+/** The store's independent witness of the audit log, and an index into it. The log itself is files. */
 export interface AuditIndex {
   head(): Promise<{ seq: number; hash: string } | undefined>;
-  /** Up to which record the log may be signed; undefined before the first `willSign`. */
+  /** Highest record that may be signed; undefined before the first `willSign`. */
   signed(): Promise<number | undefined>;
-  /** Resolves when everything up to this record, and that it is going to be signed, is on the disk. */
+  /** Resolves once this record and the intention to sign it are on disk. */
   willSign(seq: number): Promise<void>;
-  /** Records of one batch, in order; the last one becomes the head. */
+  /** Adds one batch of records, in order; the last one becomes the head. */
   append(
     records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],
   ): Promise<void>;
 }
 
-/**
- * What a channel keeps for itself, such as an account's keys: small values by key, in spaces of its own naming. Values are
- * secrets and belong into no log.
- */
+/** A channel's private state, such as an account's keys: small secret values by key, in named spaces. Never logged. */
 export interface ChannelStateStore {
-  /** The values of these keys; keys without one are left out. */
+  /** The values of these keys; missing keys are left out. */
   read(space: string, keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
-  /** All of a space, in the order of the keys. */
+  /** All values of a space, in key order. */
   list(space: string): Promise<ReadonlyMap<string, Uint8Array>>;
-  /** Sets and (where the value is null) removes values, all of them or none. */
+  /** Sets values, or removes them where null, in one transaction. */
   apply(space: string, changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
-  /** Gives a space another name; what had that name before is removed. */
+  /** Renames a space, replacing any existing one of that name. */
   rename(space: string, to: string): Promise<void>;
 }
 
-/** All state of a host. Asynchronous although SQLite is not: a second adapter will be. Every method is atomic. */
+/** All state of a host. Asynchronous so that adapters over a network fit. Every method is atomic. */
 export interface Store extends AsyncDisposable {
   readonly messages: MessageStore;
   readonly intake: IntakeStore;
@@ -381,6 +384,6 @@ export interface Store extends AsyncDisposable {
   readonly events: EventStore;
   readonly settings: SettingsStore;
   readonly erasure: ErasureStore;
-  /** Writes something small to disk. Rejects as any write would while writing does not work. */
+  /** Writes a small value to disk. Rejects whenever writes fail. */
   probe(at: number): Promise<void>;
 }

@@ -16,13 +16,16 @@ export interface LiveSubAgent extends SubAgent {
 }
 
 /**
- * Sub-agents. Each begins in the transaction of the step that has its call (`NewStep.spawns`) and ends in that of its turn's
- * end; then its result is handed over, and at last what it has left behind is removed.
+ * Sub-agents. Each begins in the transaction of the step that has its call (`NewStep.spawns`) and ends in that of its
+ * turn's end; then its result is handed over, and at last what it has left behind is removed.
  */
 export interface SubAgentStore {
   /** The number for the next one, which nobody gets again. */
   nextNumber(): Promise<number>;
-  /** Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like `addStep`. */
+  /**
+   * Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like
+   * `addStep`.
+   */
   begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void>;
   get(id: string): Promise<SubAgent | undefined>;
   ofSession(session: string): Promise<SubAgent | undefined>;
@@ -30,7 +33,7 @@ export interface SubAgentStore {
   ofStep(step: number): Promise<SubAgent[]>;
   /** Those that the turn waits for. */
   awaitedBy(turn: string): Promise<SubAgent[]>;
-  /** Newest first. */
+  /** Rows, newest first. */
   list(filter: {
     readonly group?: string | undefined;
     readonly parent?: string | undefined;
@@ -39,7 +42,10 @@ export interface SubAgentStore {
   }): Promise<SubAgent[]>;
   /** Those that have not ended, or whose result or remains have to be seen to, oldest first. */
   live(): Promise<LiveSubAgent[]>;
-  /** Ends one that runs, with its turn and its work. Returns the turns that it ended; undefined, and no effect, when it has ended before. */
+  /**
+   * Ends one that runs, with its turn and its work. Returns the turns that it ended; undefined, and no effect, when it
+   * has ended before.
+   */
   end(
     id: string,
     end: {
@@ -51,22 +57,25 @@ export interface SubAgentStore {
     },
   ): Promise<Turn[] | undefined>;
   /**
-   * Hands over the result of one that has ended: its parent's turn may go on, or (`background`) gets work. What it has read stays
-   * with its files in the group's folder. False, and no effect, when that was done before.
+   * Hands over the result of one that has ended: its parent's turn may go on, or (`background`) gets work. What it has
+   * read stays with its files in the group's folder. False, and no effect, when that was done before.
    */
   deliver(
     id: string,
     result: { readonly files: readonly string[]; readonly text: string; readonly at: number },
   ): Promise<boolean>;
-  /** Notes that the other calls of a step are given to the agent now. False, and no effect, when that was done before. Rejects like `addStep`. */
+  /**
+   * Notes that the other calls of a step are given to the agent now. False, and no effect, when that was done before.
+   * Rejects like `addStep`.
+   */
   release(step: number, at: number, lease?: Lease): Promise<boolean>;
   /** Says once in the life of the turn's sub-agents that it waits for them. */
   tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
   /** Nothing is left of one but records: its session is put aside. */
   removed(id: string, at: number): Promise<void>;
   /**
-   * Forgets at most `limit` of those of which nothing has been left since before then, with their sessions. Those stay that a turn which runs has made,
-   * and those that have others below them or steps that are kept.
+   * Forgets at most `limit` of those of which nothing has been left since before then, with their sessions. Those stay
+   * that a turn which runs has made, and those that have others below them or steps that are kept.
    */
   prune(before: number, limit: number): Promise<number>;
 }

@@ -53,12 +53,17 @@ export interface RunSettlement {
   readonly outgoing: readonly OutgoingDraft[];
 }
 
-/** Tasks and their runs. A run and its work are stored in one transaction, and so are its end and what follows from it. */
+/**
+ * Tasks and their runs. A run and its work are stored in one transaction, and so are its end and what follows from it.
+ */
 export interface TaskStore {
-  /** False, and no effect, when the group has as many as `limit` that are not done. Forgets the oldest of those that are, beyond as many. */
+  /**
+   * False, and no effect, when the group has as many as `limit` that are not done. Forgets the oldest of those that
+   * are, beyond as many.
+   */
   add(task: NewTask, limit: number): Promise<boolean>;
   get(id: string): Promise<Task | undefined>;
-  /** Ids that begin with this text, in order, at most `limit`. */
+  /** Turn ids with this prefix, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   /** In the order of making. */
   list(filter: { readonly group?: string | undefined }): Promise<Task[]>;

@@ -14,17 +14,24 @@ export interface AddedWork {
   readonly duplicate: boolean;
 }
 
-/** Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see `TurnStore`. */
+/**
+ * Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see
+ * `TurnStore`.
+ */
 export interface WorkStore {
-  /** The same in a session beside the group's main one, which is opened (see `SessionStore.open`) in the same moment unless it is a duplicate. */
+  /**
+   * The same in a session beside the group's main one, which is opened (see `SessionStore.open`) in the same moment
+   * unless it is a duplicate.
+   */
   addAside(
     work: Omit<NewWork, "group" | "session">,
     side: SideSession,
     at: number,
   ): Promise<AddedWork & { readonly session: string }>;
   /**
-   * Stores it; an ephemeral session that was archived begins a new conversation for it. `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` and `id` are the old one's. With
-   * `uniqueForMs` the name may be used again when work of it is that old, and is the new one's then.
+   * Stores it; an ephemeral session that was archived begins a new conversation for it. `duplicate`: work of this
+   * `dedupe` was there before, nothing was changed, `seq` and `id` are the old one's. With `uniqueForMs` the name may
+   * be used again when work of it is that old, and is the new one's then.
    */
   add(work: NewWork, at: number, options?: { readonly uniqueForMs?: number | undefined }): Promise<AddedWork>;
   /** Is there, or was there, work of this `dedupe`? */
@@ -32,7 +39,7 @@ export interface WorkStore {
   /** How much work of this cause waits in a group. */
   dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
   get(id: string): Promise<Work | undefined>;
-  /** Ids that begin with this text, in order, at most `limit`. */
+  /** Turn ids with this prefix, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   /** The oldest work of a session that is due by now. */
   due(session: string, now: number): Promise<Work | undefined>;
@@ -40,7 +47,7 @@ export interface WorkStore {
   dueSessions(now: number): Promise<DueSession[]>;
   /** When the next work after now is due; undefined when there is none. */
   nextDueAt(now: number): Promise<number | undefined>;
-  /** Newest first. */
+  /** Rows, newest first. */
   list(filter: {
     readonly group?: string | undefined;
     readonly state?: WorkState | undefined;

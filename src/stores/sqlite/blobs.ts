@@ -7,7 +7,9 @@ import type { Row, Tables } from "./schema/tables.ts";
 
 type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;
 
-/** So long the words are kept of a picture that no step refers to: groups whose models cannot see keep the words alone. */
+/**
+ * So long the words are kept of a picture that no step refers to: groups whose models cannot see keep the words alone.
+ */
 const captionMs = 30 * 86_400_000;
 
 export class SqliteBlobs implements BlobStore {

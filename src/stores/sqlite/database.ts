@@ -22,7 +22,10 @@ import { rewriteInThread } from "./rewrite/rewrite-in-thread.ts";
 import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
 
-/** The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this behind it. */
+/**
+ * The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this
+ * behind it.
+ */
 const lastCharacter = "\u{10ffff}";
 
 export interface DatabaseOptions {
@@ -34,8 +37,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * The one connection to the file. Kysely lends it to one transaction or query at a time, so concurrent callers queue and
- * never see, or write into, each other's half-done transaction.
+ * The one connection to the file. Kysely lends it to one transaction or query at a time, so concurrent callers queue
+ * and never see, or write into, each other's half-done transaction.
  */
 export class Database implements AsyncDisposable {
   readonly #kysely: Kysely<Tables>;
@@ -80,16 +83,16 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * The same, but for a loss of power: it may take back what was written like this since the last `write`. For what may be
-   * done or found out again.
+   * The same, but for a loss of power: it may take back what was written like this since the last `write`. For what may
+   * be done or found out again.
    */
   writeSoon<T>(change: Change<T>): Promise<T> {
     return this.#guard(() => this.#writes.add(change, false));
   }
 
   /**
-   * Writes the file anew and empties its log, so that nothing that was removed is in either. What is asked of the store waits
-   * meanwhile, and nothing else does. Rejects with a passing `store_failed` while another process reads from it.
+   * Writes the file anew and empties its log, so that nothing that was removed is in either. What is asked of the store
+   * waits meanwhile, and nothing else does. Rejects with a passing `store_failed` while another process reads from it.
    */
   compact(): Promise<void> {
     return this.#guard(async () => {
@@ -167,8 +170,8 @@ class ImmediateDialect extends SqliteDialect {
 }
 
 /**
- * SQLite looks at bare parameters while it plans a statement and plans it anew whenever they are bound again, which takes many
- * times longer than running it. It does not look behind a unary plus, which changes nothing about the value.
+ * SQLite looks at bare parameters while it plans a statement and plans it anew whenever they are bound again, which
+ * takes many times longer than running it. It does not look behind a unary plus, which changes nothing about the value.
  */
 class PlanOnceCompiler extends SqliteQueryCompiler {
   protected override getCurrentParameterPlaceholder(): string {
@@ -178,7 +181,10 @@ class PlanOnceCompiler extends SqliteQueryCompiler {
 
 const busyRetryMs = 20;
 
-/** SQLite can take back changes of its schema; told so, the library makes each start's changes all at once or not at all. */
+/**
+ * SQLite can take back changes of its schema; told so, the library makes each start's changes all at once or not at
+ * all.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -198,8 +204,9 @@ class ImmediateDriver extends SqliteDriver {
   }
 
   /**
-   * Takes the write lock first: a transaction that reads, then writes, could otherwise fail in the middle with BUSY. A lock
-   * that another process holds is waited for once; until it is let go, further writes fail at once instead of lining up.
+   * Takes the write lock first: a transaction that reads, then writes, could otherwise fail in the middle with BUSY. A
+   * lock that another process holds is waited for once; until it is let go, further writes fail at once instead of
+   * lining up.
    */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     const deadline = performance.now() + (this.#isHeld ? 0 : this.#busyTimeoutMs);
@@ -259,7 +266,9 @@ const failures: readonly { code: RegExp; what: string; fix: string; passing: boo
   },
 ];
 
-/** Turns an error of SQLite into AppError `store_failed` with a sentence about its cause; other errors pass unchanged. */
+/**
+ * Turns an error of SQLite into AppError `store_failed` with a sentence about its cause; other errors pass unchanged.
+ */
 export function storeFailure(path: string, error: unknown): unknown {
   if (!(error instanceof SQLite.SqliteError)) return error;
   const known = failures.find(({ code }) => code.test(error.code));

@@ -35,9 +35,9 @@ const matching = `(:types is null or type in (select value from json_each(:types
 const schemaVersion = 1;
 
 /**
- * Events in a file of their own. An event is one small insert, synced only now and then: it outlives the process, and the
- * audit log, which is synced, is the proof that outlives a loss of power. The newest row is never removed, so that the number
- * after it is known without a counter.
+ * Events in a file of their own. An event is one small insert, synced only now and then: it outlives the process, and
+ * the audit log, which is synced, is the proof that outlives a loss of power. The newest row is never removed, so that
+ * the number after it is known without a counter.
  */
 export class SqliteEvents implements EventStore, AsyncDisposable {
   readonly #connection: SQLite.Database;

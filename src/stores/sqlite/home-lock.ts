@@ -20,7 +20,8 @@ const ownerFile = z.object({ pid: z.number().int(), startedAt: z.number() });
 
 /**
  * Makes this process the only host of the home `folder` until it disposes the result or dies, in whatever way: the lock
- * is the kernel's, taken through an empty SQLite file. Throws AppError `host_running`, at once, when there is another one.
+ * is the kernel's, taken through an empty SQLite file. Throws AppError `host_running`, at once, when there is another
+ * one.
  */
 export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
   const path = join(folder, "lock.sqlite");

@@ -105,7 +105,10 @@ function openEvents(path: string): SqliteEvents {
   }
 }
 
-/** How long one statement may hold up everything else while it waits for another process, such as one that recovers the file. */
+/**
+ * How long one statement may hold up everything else while it waits for another process, such as one that recovers the
+ * file.
+ */
 const standstillMs = 50;
 
 async function probe(database: Database, at: number): Promise<void> {

@@ -5,8 +5,8 @@ import type { Database } from "./database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 
 /*
- * Rows are looked at in the order of their numbers, which is nearly that of their times: no index is kept for it. A window
- * without an old row is the last one; a single row whose time is off does not stop the others.
+ * Rows are looked at in the order of their numbers, which is nearly that of their times: no index is kept for it. A
+ * window without an old row is the last one; a single row whose time is off does not stop the others.
  */
 export class SqliteRetention implements RetentionStore {
   readonly #database: Database;
@@ -194,7 +194,10 @@ async function unneeded(
   });
 }
 
-/** The last message of the group that no turn is going to be shown: by the cursors of its sessions, or because newer ones push it out. */
+/**
+ * The last message of the group that no turn is going to be shown: by the cursors of its sessions, or because newer
+ * ones push it out.
+ */
 async function reachOf(transaction: Transaction<Tables>, group: string, keepNewest: number): Promise<number> {
   const { cursor } = await transaction
     .selectFrom("sessions")

@@ -18,8 +18,8 @@ class Blank {
 }
 
 /**
- * A statement on the path of every message, put together when it is first run: Kysely takes longer to do so than SQLite takes
- * to run most of them. `build` is given stand-ins, which it may hand on as values and not look at.
+ * A statement on the path of every message, put together when it is first run: Kysely takes longer to do so than SQLite
+ * takes to run most of them. `build` is given stand-ins, which it may hand on as values and not look at.
  */
 export function statement<V extends Values<V>, Row>(
   build: (kysely: Kysely<Tables>, values: V) => Compilable<Row>,

@@ -16,8 +16,8 @@ interface Pending {
 type Outcome = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Writes changes in the order of the calls, those that are asked for while the disk is busy or in the same turn of the event
- * loop in one transaction with one sync. Each is a savepoint of its own: one that fails takes no other with it.
+ * Writes changes in the order of the calls, those that are asked for while the disk is busy or in the same turn of the
+ * event loop in one transaction with one sync. Each is a savepoint of its own: one that fails takes no other with it.
  */
 export class WriteBatches {
   readonly #kysely: Kysely<Tables>;

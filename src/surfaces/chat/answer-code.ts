@@ -10,8 +10,8 @@ import type { CommandOutcome, CommandServices, GivenCommand } from "./command.ts
 const reasonChars = 400;
 
 /**
- * What comes of `/approve` and `/deny`: the code is of a tool call that was asked in this very chat, or of a chat that asks to
- * become a group, which is answered in main groups. A code of another chat is none here.
+ * What comes of `/approve` and `/deny`: the code is of a tool call that was asked in this very chat, or of a chat that
+ * asks to become a group, which is answered in main groups. A code of another chat is none here.
  */
 export async function answerCode(given: GivenCommand, services: CommandServices): Promise<CommandOutcome> {
   const { group, pending, asker } = given;

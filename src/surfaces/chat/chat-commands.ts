@@ -38,8 +38,9 @@ export interface ChatCommandOptions {
 }
 
 /**
- * Carries out the commands that were said in a group and have not been carried out, in order. Each takes effect once, with
- * its notice, in one transaction; what rejects is left for the next call. May be called any number of times at once.
+ * Carries out the commands that were said in a group and have not been carried out, in order. Each takes effect once,
+ * with its notice, in one transaction; what rejects is left for the next call. May be called any number of times at
+ * once.
  */
 export type RunChatCommands = (group: Group) => Promise<void>;
 

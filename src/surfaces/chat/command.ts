@@ -32,7 +32,10 @@ export interface ChatCommand {
   readonly inMainGroups?: boolean | undefined;
   /** It is there only while groups remember things. */
   readonly needsMemory?: boolean | undefined;
-  /** What comes of it. Called again for the same message as long as that was not written, so it must not do anything twice. */
+  /**
+   * What comes of it. Called again for the same message as long as that was not written, so it must not do anything
+   * twice.
+   */
   run(given: GivenCommand, services: CommandServices): Promise<CommandOutcome>;
 }
 
@@ -57,7 +60,10 @@ export interface GivenAnswer {
 
 /** What is going to happen, all at once. */
 export interface CommandOutcome {
-  /** The host's answer, undefined where it comes later; a function where it depends on what was stopped, and what there was to stop. */
+  /**
+   * The host's answer, undefined where it comes later; a function where it depends on what was stopped, and what there
+   * was to stop.
+   */
   readonly text: string | undefined | ((ended: SetAside, found: SetAside) => string);
   /** Ends what runs in the group and drops what waits there, as far as `choose` says. */
   readonly stops?: boolean | undefined;
@@ -113,7 +119,9 @@ export interface ChatMemory {
 /** What a chat is shown of what its group remembers, and may have forgotten. */
 export interface MemoryServices {
   readonly isEnabled: () => boolean;
-  /** Facts and notes that hold, newest first. `folder`: the name of the group, or of the folder of another agent of it. */
+  /**
+   * Facts and notes that hold, newest first. `folder`: the name of the group, or of the folder of another agent of it.
+   */
   readonly newest: (folder: string, limit: number) => Promise<readonly ChatMemory[]>;
   readonly get: (folder: string, id: string) => Promise<ChatMemory | undefined>;
   readonly forget: (given: GivenCommand, item: ShownItem) => Promise<void>;
@@ -167,7 +175,10 @@ export interface CommandServices extends TaskServices {
   readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Changes a setting of a group; the value is YAML. What changed and when it holds; nothing where it was so already. Rejects with AppErrors. */
+  /**
+   * Changes a setting of a group; the value is YAML. What changed and when it holds; nothing where it was so already.
+   * Rejects with AppErrors.
+   */
   readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
   /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
   readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;

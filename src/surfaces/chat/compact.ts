@@ -1,7 +1,10 @@
 import { agentsAddressed } from "./agents-addressed.ts";
 import type { ChatCommand } from "./command.ts";
 
-/** Has the older part of the conversation with the group's agent summed up, of several that with all, or with the one that is named. */
+/**
+ * Has the older part of the conversation with the group's agent summed up, of several that with all, or with the one
+ * that is named.
+ */
 export const compact: ChatCommand = {
   name: "compact",
   help: "sums up the older part of our conversation, so that there is room for more",

@@ -8,7 +8,10 @@ import type { ChatCommand, ChatMemory, CommandServices, GivenCommand } from "./c
 const shown = 20;
 const textChars = 200;
 
-/** Shows what the group, or one of its agents, remembers besides what was said, and lets those whose words it is have it forgotten. */
+/**
+ * Shows what the group, or one of its agents, remembers besides what was said, and lets those whose words it is have it
+ * forgotten.
+ */
 export const memory: ChatCommand = {
   name: "memory",
   help: "shows what I remember as facts; /memory forget N: yours, or any if you are an admin",

@@ -2,7 +2,10 @@ import { agentsAddressed } from "./agents-addressed.ts";
 import type { ChatCommand } from "./command.ts";
 import { describeSetAside } from "./set-aside.ts";
 
-/** Begins a new conversation in the main session of the group's agent, of several in those of all, or of the one that is named. */
+/**
+ * Begins a new conversation in the main session of the group's agent, of several in those of all, or of the one that is
+ * named.
+ */
 export const newConversation: ChatCommand = {
   name: "new",
   help: "begins a new conversation; I forget what was said, files are kept",

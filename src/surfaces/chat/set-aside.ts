@@ -11,7 +11,10 @@ export function stoppedBy({ name }: Pick<Sender, "name">): string {
   return `Stopped by ${quotedName(name)}.`;
 }
 
-/** What was stopped and dropped because this member said so, and whose messages these were; empty when there was nothing. */
+/**
+ * What was stopped and dropped because this member said so, and whose messages these were; empty when there was
+ * nothing.
+ */
 export function describeSetAside(found: SetAside, by: Sender, assistantName: string): string {
   const { turns, waiting, work } = found;
   if (turns.length + waiting.length + work.length === 0) return "";

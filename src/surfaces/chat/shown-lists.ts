@@ -12,8 +12,9 @@ export interface ShownItem {
 }
 
 /**
- * What numbers in a chat mean: those of the list that somebody asked for last, or of the newest one that the chat was shown. A number
- * never means what has come into its place since. Kept in memory: after a restart the list has to be shown again.
+ * What numbers in a chat mean: those of the list that somebody asked for last, or of the newest one that the chat was
+ * shown. A number never means what has come into its place since. Kept in memory: after a restart the list has to be
+ * shown again.
  */
 export class ShownLists {
   readonly #lists = new LRUCache<string, readonly ShownItem[]>({ max: mostLists });

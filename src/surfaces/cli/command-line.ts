@@ -176,7 +176,9 @@ interface CommandLineOptions {
   readonly hostFunctions: HostFunctions;
 }
 
-/** Runs one command line and resolves with its exit code; never rejects. Faults are told on stderr in one or two lines. */
+/**
+ * Runs one command line and resolves with its exit code; never rejects. Faults are told on stderr in one or two lines.
+ */
 export async function runCommandLine(
   args: readonly string[],
   { environment, streams, hostFunctions }: CommandLineOptions,

@@ -111,8 +111,8 @@ export class CommandContext {
   }
 
   /**
-   * Has the running host carry out an operation; without one, this process does it with the parts that `open` gives, where the
-   * home has a store.
+   * Has the running host carry out an operation; without one, this process does it with the parts that `open` gives,
+   * where the home has a store.
    */
   async callOrHere<Needs, Input extends z.ZodType, Output extends z.ZodType>(
     operation: Operation<Needs, Input, Output>,

@@ -5,7 +5,10 @@ import { AppError, errorCode, isErrorCode, toError } from "../../lib/app-error.t
 import type { ErrorCode } from "../../lib/app-error.ts";
 import { withShortPath } from "../../lib/files/socket-path.ts";
 
-/** Asks a host over its control socket. Throws what it refuses with, or `no_host` and `unauthorized`. `silenceMs`: 0: however long it takes. */
+/**
+ * Asks a host over its control socket. Throws what it refuses with, or `no_host` and `unauthorized`. `silenceMs`: 0:
+ * however long it takes.
+ */
 export async function askSocket({ socketPath: whole, path, ...asked }: Exchange): Promise<IncomingMessage> {
   const answer = await withShortPath(whole, (socketPath) =>
     exchange({ ...asked, socketPath, path: `/v1/control${path}` }),

@@ -9,8 +9,8 @@ import type { PluginInstaller, PluginInstallerOptions } from "../../plugins/inst
 import type { Plugins } from "../../plugins/plugins.ts";
 
 /**
- * Functions that build a host or a part of one. They stand above the command line, so `main.ts` hands them over; each loads its
- * module at the first call, and a command that calls none loads none.
+ * Functions that build a host or a part of one. They stand above the command line, so `main.ts` hands them over; each
+ * loads its module at the first call, and a command that calls none loads none.
  */
 export interface HostFunctions {
   /** Runs a host until its end. Resolves with the exit code. */

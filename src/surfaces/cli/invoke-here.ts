@@ -3,7 +3,9 @@ import type * as z from "zod";
 import type { Operation } from "../../operations/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 
-/** Carries out an operation in this process, as the operator. The parts that it works with put on record what has to be. */
+/**
+ * Carries out an operation in this process, as the operator. The parts that it works with put on record what has to be.
+ */
 export async function invokeHere<Needs, Input extends z.ZodType, Output extends z.ZodType>(
   operation: Operation<Needs, Input, Output>,
   needs: Needs,

@@ -27,7 +27,10 @@ export async function readLogs(query: LogQuery, last: number): Promise<LogLine[]
   return newest(await new Tails(query).read(), last);
 }
 
-/** The same, then lines as they are written, none twice and none left out, until the signal. New sessions are found as they start. */
+/**
+ * The same, then lines as they are written, none twice and none left out, until the signal. New sessions are found as
+ * they start.
+ */
 export async function* followLogs(query: LogQuery, last: number, signal: AbortSignal): AsyncGenerator<LogLine> {
   const tails = new Tails(query);
   const changes = new Changes(signal);

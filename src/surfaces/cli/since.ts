@@ -3,7 +3,10 @@ import { InvalidArgumentError } from "commander";
 const dayMs = 86_400_000;
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs } as const;
 
-/** For what is recorded with its time: `10m`, `2h`, `1d` or `1w` before now, or a date or time. Gives milliseconds since 1970. */
+/**
+ * For what is recorded with its time: `10m`, `2h`, `1d` or `1w` before now, or a date or time. Gives milliseconds since
+ * 1970.
+ */
 export function parseMoment(text: string): number {
   const span = readSpan(text);
   const moment = span === undefined ? readDate(text) : Date.now() - span;
@@ -12,8 +15,8 @@ export function parseMoment(text: string): number {
 }
 
 /**
- * For what is added up by whole days in UTC. Today counts: `1d` is today, `7d` and `1w` are today and the six days before it; or a date.
- * Gives a time on the first of these days, milliseconds since 1970.
+ * For what is added up by whole days in UTC. Today counts: `1d` is today, `7d` and `1w` are today and the six days
+ * before it; or a date. Gives a time on the first of these days, milliseconds since 1970.
  */
 export function parseFirstDay(text: string): number {
   const span = readSpan(text);

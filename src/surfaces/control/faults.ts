@@ -5,7 +5,10 @@ interface Fault {
   readonly body: { readonly error: { readonly code: string; readonly message: string; readonly fix?: string } };
 }
 
-/** Describes an error to the caller. Faults of a request that the web framework found keep their status; a fault of ours is not told. */
+/**
+ * Describes an error to the caller. Faults of a request that the web framework found keep their status; a fault of ours
+ * is not told.
+ */
 export function describeFault(error: Error): Fault {
   if (error instanceof AppError) {
     const { httpStatus: status, code, message, fix } = error;

@@ -19,8 +19,8 @@ export interface OperationRouteOptions {
 const scopes = new Set(["read", "admin"] as const);
 
 /**
- * Adds `POST /v1/control/<operation>`: parameters are a JSON object, and so is the answer. A stream is one JSON value a line; where
- * it breaks, the last line is `{"error": …}`.
+ * Adds `POST /v1/control/<operation>`: parameters are a JSON object, and so is the answer. A stream is one JSON value a
+ * line; where it breaks, the last line is `{"error": …}`.
  */
 export function addOperationRoutes(server: FastifyInstance, options: OperationRouteOptions): void {
   server.post<{ Params: { operation: string } }>("/v1/control/:operation", (request, reply) =>

@@ -17,9 +17,9 @@ export interface ControlServerOptions extends OperationRouteOptions {
 }
 
 /**
- * Listens for the operator's commands on a Unix socket that only the host's own user (and root) can connect to. A socket that
- * a dead host has left behind is replaced; one that is answered is not: AppError `host_running`. Disposing ends running
- * requests and removes the socket.
+ * Listens for the operator's commands on a Unix socket that only the host's own user (and root) can connect to. A
+ * socket that a dead host has left behind is replaced; one that is answered is not: AppError `host_running`. Disposing
+ * ends running requests and removes the socket.
  */
 export async function startControlServer(options: ControlServerOptions): Promise<AsyncDisposable> {
   await requireVacant(options.socketPath);

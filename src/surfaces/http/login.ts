@@ -15,10 +15,10 @@ type Login =
 export type CheckLogin = (header: string | undefined, address: string, connection: Socket) => Login;
 
 /**
- * Compares bearer tokens in constant time, over hashes. An address (of IPv6: its /64, as whoever has one address of it has them
- * all) that failed too often, 20 times at once, is refused
- * unheard until it might fail as often again, a minute later, so that guessing is slow; connections that have shown the right token before are
- * judged all the same, so that a stranger behind the same address cannot lock their owner out.
+ * Compares bearer tokens in constant time, over hashes. An address (of IPv6: its /64, as whoever has one address of it
+ * has them all) that failed too often, 20 times at once, is refused unheard until it might fail as often again, a
+ * minute later, so that guessing is slow; connections that have shown the right token before are judged all the same,
+ * so that a stranger behind the same address cannot lock their owner out.
  */
 export function createLoginCheck(token: string, clock: Clock): CheckLogin {
   const expected = digest(token);

@@ -20,8 +20,8 @@ export interface RestOptions {
 const scopes = new Set(["read", "admin"] as const);
 
 /**
- * Adds `/v1/…` for every operation with a REST path, and their OpenAPI document at `/openapi.json`. Definitions are loaded with the
- * first request: most hosts have none.
+ * Adds `/v1/…` for every operation with a REST path, and their OpenAPI document at `/openapi.json`. Definitions are
+ * loaded with the first request: most hosts have none.
  */
 export function addRestRoutes(routes: FastifyInstance, options: RestOptions): void {
   routes.get("/openapi.json", async (_request, reply) => {

@@ -8,9 +8,10 @@ export type CheckOrigin = (
 ) => { readonly status: 400 | 403 | 421; readonly message: string } | undefined;
 
 /**
- * Judges where a request was meant for and where it comes from, before its token. A page of a foreign name that was made to
- * point here (DNS rebinding) is known by its `Host`: that has to be an address, `localhost`, the name that the gateway
- * listens on or one of `names`. Programs send neither `Origin` nor `Sec-Fetch-Site`; a browser does for a foreign page.
+ * Judges where a request was meant for and where it comes from, before its token. A page of a foreign name that was
+ * made to point here (DNS rebinding) is known by its `Host`: that has to be an address, `localhost`, the name that the
+ * gateway listens on or one of `names`. Programs send neither `Origin` nor `Sec-Fetch-Site`; a browser does for a
+ * foreign page.
  */
 export function createOriginCheck(own: { readonly host: string; readonly names: readonly string[] }): CheckOrigin {
   const known = new Set(["localhost", own.host.toLowerCase(), ...own.names]);
@@ -34,7 +35,10 @@ export function createOriginCheck(own: { readonly host: string; readonly names: 
   };
 }
 
-/** More than one Host, which readers would read differently, is refused everywhere; of health checks nothing else is asked. */
+/**
+ * More than one Host, which readers would read differently, is refused everywhere; of health checks nothing else is
+ * asked.
+ */
 export function hasSeveralHosts(request: FastifyRequest): boolean {
   return valuesOf(request, "host").length > 1;
 }

@@ -15,7 +15,10 @@ export interface HttpRefusal {
 /** Of each status and route; more would let a stranger fill the disk with our records. */
 const toldPerMinute = 30;
 
-/** Tells the first refusals of each status and route within a minute; the first one after that says how many were left out. */
+/**
+ * Tells the first refusals of each status and route within a minute; the first one after that says how many were left
+ * out.
+ */
 export function createRefusalReport(
   clock: Clock,
   tell: (refusal: HttpRefusal) => void,

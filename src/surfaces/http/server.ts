@@ -27,11 +27,17 @@ export interface GatewayOptions {
   readonly metrics: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of requests that were refused, so that they can be put on record; not of each one under a flood. Must not throw. */
+  /**
+   * Told of requests that were refused, so that they can be put on record; not of each one under a flood. Must not
+   * throw.
+   */
   readonly onRefused?: (refusal: HttpRefusal) => void;
 }
 
-/** The host's HTTP server. Routes are added before `listen`; all of them ask for the token, those of `health` and those that are signed excepted. */
+/**
+ * The host's HTTP server. Routes are added before `listen`; all of them ask for the token, those of `health` and those
+ * that are signed excepted.
+ */
 export interface GatewayServer extends AsyncDisposable {
   readonly routes: FastifyInstance;
   /** Resolves with the address in use. Throws `bad_input` when it cannot be had. */

@@ -6,7 +6,9 @@ import { defineTool } from "../define-tool.ts";
 /** OpenAI takes 4,096; it is about five minutes. */
 const mostChars = 4_000;
 
-/** The words go with the sound: for channels and readers that cannot play it, and for whoever looks for what was said. */
+/**
+ * The words go with the sound: for channels and readers that cannot play it, and for whoever looks for what was said.
+ */
 export const sendVoice = defineTool({
   name: "send_voice",
   description:

@@ -17,8 +17,8 @@ export function offerNow(registry: ToolRegistry, audience: Audience): readonly T
 }
 
 /**
- * What a conversation has been offered, and behind it what is new from sources, as much as there is room for: what stood there stays as it
- * is. Where there is no room, there are the tools to find the others.
+ * What a conversation has been offered, and behind it what is new from sources, as much as there is room for: what
+ * stood there stays as it is. Where there is no room, there are the tools to find the others.
  */
 export function extended(
   before: readonly ToolDefinition[],

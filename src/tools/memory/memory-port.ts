@@ -1,6 +1,11 @@
-/** What a tool may want of what the turn's group remembers. Everything that is rejected is a ToolError, or a fault of ours. */
+/**
+ * What a tool may want of what the turn's group remembers. Everything that is rejected is a ToolError, or a fault of
+ * ours.
+ */
 export interface MemoryPort {
-  /** Memories that fit best, as the model is shown them; undefined: none. What the turn has read then counts as read. */
+  /**
+   * Memories that fit best, as the model is shown them; undefined: none. What the turn has read then counts as read.
+   */
   readonly search: (query: string, how: MemoryQuery) => Promise<string | undefined>;
   /** Gives the id under which it is kept. */
   readonly store: (memory: {

@@ -29,7 +29,10 @@ export interface WantedSession {
   readonly group?: string | undefined;
 }
 
-/** The sessions that the turn's own may see, at one call of a tool. Each method throws ToolError for one that it may not. */
+/**
+ * The sessions that the turn's own may see, at one call of a tool. Each method throws ToolError for one that it may
+ * not.
+ */
 export interface SessionDesk {
   list(): Promise<readonly VisibleSession[]>;
   /** From then on the turn has read what that session has read. */
@@ -37,8 +40,13 @@ export interface SessionDesk {
     session: string,
     window: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<SessionHistory>;
-  /** Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work. */
+  /**
+   * Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work.
+   */
   send(session: string, text: string): Promise<void>;
-  /** Begins one with something to do, once however often this is called, and returns its id. It is put aside when it has answered. */
+  /**
+   * Begins one with something to do, once however often this is called, and returns its id. It is put aside when it has
+   * answered.
+   */
   begin(wanted: WantedSession): Promise<string>;
 }

@@ -1,4 +1,7 @@
-/** What a tool may want of the skills of the turn's group. Everything that is rejected is a ToolError, or a fault of ours. */
+/**
+ * What a tool may want of the skills of the turn's group. Everything that is rejected is a ToolError, or a fault of
+ * ours.
+ */
 export interface SkillPort {
   /** All of them, as the model is shown them. */
   readonly available: () => string;

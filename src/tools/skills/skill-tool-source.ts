@@ -6,7 +6,10 @@ import { toCommandTool } from "./command-tool.ts";
 
 const none: readonly Tool[] = [];
 
-/** The tools that skills bring. `skillsOf`: those of a group as they are in this turn; the same list while they are the same. */
+/**
+ * The tools that skills bring. `skillsOf`: those of a group as they are in this turn; the same list while they are the
+ * same.
+ */
 export class SkillToolSource implements ToolSource {
   readonly #skillsOf: (group: Group) => Promise<readonly Skill[]>;
   readonly #tools = new WeakMap<readonly Skill[], readonly Tool[]>();

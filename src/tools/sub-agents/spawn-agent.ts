@@ -28,8 +28,8 @@ export const spawnInput = z.strictObject({
 });
 
 /**
- * The host begins it in the moment in which it stores the answer that asks for it (`SpawnGate`), so that there is one for each call
- * over all crashes: such a call never gets to the agent, nor from there back to here.
+ * The host begins it in the moment in which it stores the answer that asks for it (`SpawnGate`), so that there is one
+ * for each call over all crashes: such a call never gets to the agent, nor from there back to here.
  */
 export const spawnAgent = defineTool({
   name: "spawn_agent",

@@ -56,8 +56,9 @@ interface Working {
 }
 
 /**
- * Compacts conversations while nobody waits for them: when they are large after a turn, or when somebody has asked for it. People go first: one that is
- * under way is given up as soon as the session has anything to do, and begun again later.
+ * Compacts conversations while nobody waits for them: when they are large after a turn, or when somebody has asked for
+ * it. People go first: one that is under way is given up as soon as the session has anything to do, and begun again
+ * later.
  */
 export class Compactions implements AsyncDisposable {
   readonly #options: CompactionsOptions;

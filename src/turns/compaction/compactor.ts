@@ -30,7 +30,10 @@ import {
 const attempts = 2;
 const retryMs = 60_000;
 const rememberedFailures = 512;
-/** Where no summary is to be had, old turns go until this much of the room is left free, so that many answers come before the next ones do. */
+/**
+ * Where no summary is to be had, old turns go until this much of the room is left free, so that many answers come
+ * before the next ones do.
+ */
 const evictedShare = 0.5;
 
 /** Why a conversation is compacted: nobody waits for it, somebody asked, or a turn has no room left. */
@@ -39,7 +42,10 @@ export type CompactionCause = "idle" | "asked" | "full";
 /** A conversation on which nobody else works. */
 export type CompactingScope = ConversationScope & { readonly lease: Lease };
 
-/** What came of it. `stale`: another conversation has begun meanwhile. `failed`: no model could be asked; everything is as it was. */
+/**
+ * What came of it. `stale`: another conversation has begun meanwhile. `failed`: no model could be asked; everything is
+ * as it was.
+ */
 export type CompactionOutcome =
   | { readonly kind: "compacted" | "evicted"; readonly before: number; readonly shown: ShownConversation }
   | { readonly kind: "nothing" | "stale" }
@@ -72,7 +78,10 @@ interface Written {
   readonly attempts: number;
 }
 
-/** Has a model write what stands for the older part of a conversation, and puts it there. The steps stay in the store as they are. */
+/**
+ * Has a model write what stands for the older part of a conversation, and puts it there. The steps stay in the store as
+ * they are.
+ */
 export class Compactor {
   readonly #options: CompactorOptions;
   /** When a model could not be asked last, by session: it is not asked again at each turn. */
@@ -117,7 +126,9 @@ export class Compactor {
     return this.#put(scope, shown, summary);
   }
 
-  /** Shows the oldest turns no more, with a note that says so. `nothing`: there are none besides what is always shown. */
+  /**
+   * Shows the oldest turns no more, with a note that says so. `nothing`: there are none besides what is always shown.
+   */
   async evict(scope: CompactingScope, shown: ShownConversation, { why }: Pick<How, "why">): Promise<CompactionOutcome> {
     const { steps } = shown;
     const limits = limitsFor(scope, shown);

@@ -25,8 +25,9 @@ export interface FitOptions {
 export type FittedConversation = ShownConversation & AskedPrompt;
 
 /**
- * What a turn's model is shown: everything, as long as it fits, but for long old results where they cost more than they are worth. When it does not fit, a model sums up the older part; where none can, the oldest turns are
- * shown no more; and a turn that alone is too large has its oldest tool outputs shortened.
+ * What a turn's model is shown: everything, as long as it fits, but for long old results where they cost more than they
+ * are worth. When it does not fit, a model sums up the older part; where none can, the oldest turns are shown no more;
+ * and a turn that alone is too large has its oldest tool outputs shortened.
  */
 export function createFit(
   options: FitOptions,
@@ -74,7 +75,10 @@ async function sumUp(
   return "shown" in outcome ? outcome.shown : shown;
 }
 
-/** As long as the models have room for the prompt as it is, nothing goes for want of a summary; nor where the turn alone has too much, and shorter outputs of it make room. */
+/**
+ * As long as the models have room for the prompt as it is, nothing goes for want of a summary; nor where the turn alone
+ * has too much, and shorter outputs of it make room.
+ */
 async function makeRoom(
   { compactor }: FitOptions,
   scope: CompactingScope,

@@ -14,7 +14,10 @@ import type { ShownPictures } from "../conversation/shown-pictures.ts";
 import { StepMemory } from "../conversation/step-memory.ts";
 import type { ConversationScope } from "../turn-options.ts";
 
-/** What a model is shown of a conversation: the prompt's system, the tools, what covers the beginning, and all that follows as it is. */
+/**
+ * What a model is shown of a conversation: the prompt's system, the tools, what covers the beginning, and all that
+ * follows as it is.
+ */
 export interface ShownConversation {
   readonly system: readonly string[];
   readonly tools: readonly ToolDefinition[];
@@ -95,7 +98,10 @@ export class ShownConversations {
     return (await this.#memory.history(id, conversation, windowStart)).at(-1);
   }
 
-  /** More of the conversation is covered now: the prompt changes from its beginning anyway, and says everything as it is now. */
+  /**
+   * More of the conversation is covered now: the prompt changes from its beginning anyway, and says everything as it is
+   * now.
+   */
   async moved(scope: ConversationScope, windowStart: number): Promise<ShownConversation> {
     this.#windowStarts.set(scope.session, windowStart);
     const left = await this.#memory.history(scope.session.id, scope.turn.conversation, windowStart);

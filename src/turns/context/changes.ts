@@ -10,8 +10,8 @@ import { instructionElements } from "./prompt/system-prompt.ts";
 const mostNamed = 20;
 
 /**
- * What has changed since the model was told, as a note for the newest message; undefined when nothing has. `instructions` are
- * the texts of which the facts hold the digest.
+ * What has changed since the model was told, as a note for the newest message; undefined when nothing has.
+ * `instructions` are the texts of which the facts hold the digest.
  */
 export function describeChanges(
   before: ToldFacts,

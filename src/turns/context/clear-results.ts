@@ -19,9 +19,9 @@ export interface Clearing {
 }
 
 /**
- * Takes long results out of old turns; a line is left that says how to read them again. What was cleared stays so. More is cleared only
- * when that does not spoil a prompt cache, or spoils it once for much: because it `isCold`, because all of it does not fit anyway, or
- * because very much goes at once.
+ * Takes long results out of old turns; a line is left that says how to read them again. What was cleared stays so. More
+ * is cleared only when that does not spoil a prompt cache, or spoils it once for much: because it `isCold`, because all
+ * of it does not fit anyway, or because very much goes at once.
  */
 export function clearResults(input: {
   readonly steps: readonly Step[];

@@ -6,7 +6,9 @@ import { blobsOf } from "../../domain/turns/turn.ts";
 import { formatCaption } from "./caption.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
-/** Images of one request. Anthropic takes only small ones where there are more than 20, and 32 MB for the whole request. */
+/**
+ * Images of one request. Anthropic takes only small ones where there are more than 20, and 32 MB for the whole request.
+ */
 const most = { images: 20, bytes: 20_000_000 } as const;
 /** What is left of them when there were too many. */
 const kept = { images: 10, bytes: 10_000_000 } as const;
@@ -17,9 +19,9 @@ interface Shown {
 }
 
 /**
- * The same steps with fewer images: when there are too many, the oldest become words, down to half, so that many more come
- * before it happens again and each prompt until then begins with the one before it. Goes through the steps as they grew:
- * which images are left depends on the steps from the window's start on and on nothing else. What a step itself
+ * The same steps with fewer images: when there are too many, the oldest become words, down to half, so that many more
+ * come before it happens again and each prompt until then begins with the one before it. Goes through the steps as they
+ * grew: which images are left depends on the steps from the window's start on and on nothing else. What a step itself
  * brings is left alone as long as it is not too much by itself.
  */
 export function limitImages(steps: readonly Step[]): readonly Step[] {

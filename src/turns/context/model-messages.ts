@@ -6,9 +6,9 @@ import type { Step } from "../../domain/turns/turn.ts";
 type Body<Kind extends Step["body"]["kind"]> = Extract<Step["body"], { kind: Kind }>;
 
 /**
- * The conversation that a history of steps stands for. Whatever the history, each call has exactly one result and each result
- * its call, in the order of the calls and directly after them; the first message is a user's. A call whose result never
- * came, because the turn was interrupted, gets the result "interrupted, result unknown".
+ * The conversation that a history of steps stands for. Whatever the history, each call has exactly one result and each
+ * result its call, in the order of the calls and directly after them; the first message is a user's. A call whose
+ * result never came, because the turn was interrupted, gets the result "interrupted, result unknown".
  */
 export function toModelMessages(steps: readonly Step[]): ModelMessage[] {
   const bodies = steps.map((step) => step.body);

@@ -12,17 +12,19 @@ const maxAttributeChars = 256;
 const maxRemarkChars = 8_000;
 
 /**
- * Messages as the model sees them, as one text, but that each picture which the model is shown stands behind its element:
+ * Messages as the model sees them, as one text, but that each picture which the model is shown stands behind its
+ * element:
  *
- *     <messages for="crab" timezone="America/New_York">
- *     <omitted count="3"/>
- *     <message id="12" from="Ann" sender="4917…" time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo">old text</quote>new text</message>
+ *     <messages for="crab" timezone="America/New_York"> <omitted count="3"/> <message id="12" from="Ann" sender="4917…"
+ *     time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo">old text</quote>new text</message>
  *     </messages>
  *
- * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123 kB,
- * image/jpeg, called "…")</attachment>`. `id` (see `MessageIds`) and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
- * only on messages to the agent, `thread` only where not all are of the same one. All that comes from members is escaped, so that it can neither forge an element, an
- * attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>` says so.
+ * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123
+ * kB, image/jpeg, called "…")</attachment>`. `id` (see `MessageIds`) and `time` are the host's, `from` is the name that
+ * the member chose, `sender` the channel's stable id, `for-you` stands only on messages to the agent, `thread` only
+ * where not all are of the same one. All that comes from members is escaped, so that it can neither forge an element,
+ * an attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>`
+ * says so.
  */
 export function renderMessages(input: {
   readonly messages: readonly StoredMessage[];

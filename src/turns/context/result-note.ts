@@ -13,8 +13,8 @@ const turnChars = 8;
 const ownChars = 8;
 
 /**
- * What a result is called where its words were left out. It begins as its turn's id does, so that one is found among the results of a
- * turn; the rest is a digest, as the numbers of steps would tell a group how much happens in others.
+ * What a result is called where its words were left out. It begins as its turn's id does, so that one is found among
+ * the results of a turn; the rest is a digest, as the numbers of steps would tell a group how much happens in others.
  */
 export function resultId({ step, index }: ResultPlace): string {
   const own = createHash("sha256").update(`${step.turn} ${step.seq} ${index}`).digest("hex");

@@ -7,7 +7,9 @@ const fields = {
   minute: "2-digit",
 } as const;
 
-/** The clock on the wall of one time zone. To be made once: making it takes longer than everything that is done with it. */
+/**
+ * The clock on the wall of one time zone. To be made once: making it takes longer than everything that is done with it.
+ */
 export class LocalTime {
   /** An IANA name; UTC when it was made for something that is none. */
   readonly zone: string;

@@ -10,8 +10,9 @@ const frameTokens = 8;
 const toolUseTokens = 500;
 /**
  * What an image costs. Anthropic: width × height / 750, and what is larger is scaled down to 1,600
- * (https://platform.claude.com/docs/en/build-with-claude/vision); only its newest models look at up to 4,784. OpenAI: at most
- * 1,536 (https://platform.openai.com/docs/guides/images-vision). Images are not decoded here, so each counts as a large one.
+ * (https://platform.claude.com/docs/en/build-with-claude/vision); only its newest models look at up to 4,784. OpenAI:
+ * at most 1,536 (https://platform.openai.com/docs/guides/images-vision). Images are not decoded here, so each counts as
+ * a large one.
  */
 const imageTokens = 1_600;
 

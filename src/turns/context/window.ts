@@ -8,13 +8,17 @@ import type { ResultPlace } from "./result-note.ts";
 import { tokensOf } from "./compaction/cut.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
-/** What is left of a tool's output that was shortened: a reminder of what it was, so that a turn may have a thousand of them. */
+/**
+ * What is left of a tool's output that was shortened: a reminder of what it was, so that a turn may have a thousand of
+ * them.
+ */
 const shortenedChars = 200;
 
 /**
- * Steps whose oldest tool outputs are shortened when all of them together exceed the budget, down to half of it, so that many answers come before the
- * next cut and each prompt until then begins with the bytes of the one before it. Goes through them as they grew: which ones are shortened depends on these
- * steps only. Throws `context_too_large` when that is not enough. `budgetTokens`: as `Step.tokens` counts them.
+ * Steps whose oldest tool outputs are shortened when all of them together exceed the budget, down to half of it, so
+ * that many answers come before the next cut and each prompt until then begins with the bytes of the one before it.
+ * Goes through them as they grew: which ones are shortened depends on these steps only. Throws `context_too_large` when
+ * that is not enough. `budgetTokens`: as `Step.tokens` counts them.
  */
 export function shortenOutputs(steps: readonly Step[], budgetTokens: number): readonly Step[] {
   const fitting = shortenedToFit(steps, budgetTokens);

@@ -37,7 +37,10 @@ interface Watched {
   readonly isTold: boolean;
 }
 
-/** Notices when what a vendor has just seen is not read from its cache: something at the beginning of the prompts changes then, and costs ten times as much. */
+/**
+ * Notices when what a vendor has just seen is not read from its cache: something at the beginning of the prompts
+ * changes then, and costs ten times as much.
+ */
 export class CacheWatch {
   readonly #publish: Publish<"cache.missed">;
   readonly #sessions = new LRUCache<string, Watched>({ max: sessionsSeen });

@@ -26,7 +26,10 @@ export interface AskedPrompt extends Pick<Cleared, "askedAt" | "isMore"> {
   readonly windowStart: number;
 }
 
-/** Keeps prompts as cheap as vendors' caches allow: clears long results of old turns when no cache is lost by it, and notices when caches fail. */
+/**
+ * Keeps prompts as cheap as vendors' caches allow: clears long results of old turns when no cache is lost by it, and
+ * notices when caches fail.
+ */
 export class Clearing {
   readonly #options: ClearingOptions;
   /** How far it has got, of sessions as they were when their turn began. */
@@ -41,7 +44,10 @@ export class Clearing {
     return withCleared(steps, this.#known.get(session) ?? session.clearedBefore);
   }
 
-  /** To be called before each call of a model, with the session's own steps: what is cleared is noted before the model is asked. */
+  /**
+   * To be called before each call of a model, with the session's own steps: what is cleared is noted before the model
+   * is asked.
+   */
   async clear(
     { session, group, settings: { models } }: Pick<ConversationScope, "session" | "group" | "settings">,
     { steps, budgetTokens }: { readonly steps: readonly Step[]; readonly budgetTokens: number },

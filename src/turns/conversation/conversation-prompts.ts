@@ -50,8 +50,8 @@ type OfferedTools = Pick<TurnTools, "definitions" | "ofSources">;
 const rememberedPrompts = 512;
 
 /**
- * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its own,
- * in the newest message, where it stays.
+ * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its
+ * own, in the newest message, where it stays.
  */
 export class ConversationPrompts {
   readonly #sessions: Pick<SessionStore, "prompt" | "setPrompt">;
@@ -78,7 +78,9 @@ export class ConversationPrompts {
     this.#now = options.now;
   }
 
-  /** The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`. */
+  /**
+   * The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`.
+   */
   async systemOf(scope: ConversationScope, startedAt: number): Promise<readonly string[]> {
     const known = await this.#promptOf(scope);
     return known ? known.system : this.renew(scope, startedAt);
@@ -130,7 +132,10 @@ export class ConversationPrompts {
     return { prompt: { conversation: turn.conversation, system, sections, told }, notes };
   }
 
-  /** What the model has to be told before it is asked again; undefined when nothing has changed, or nothing was said yet. */
+  /**
+   * What the model has to be told before it is asked again; undefined when nothing has changed, or nothing was said
+   * yet.
+   */
   async changeSince(scope: TurnScope): Promise<NewStep | undefined> {
     const known = await this.#promptOf(scope);
     if (!known) return undefined;

@@ -9,8 +9,8 @@ import type { TurnScope } from "../turn-options.ts";
 const likeTurns = 8;
 
 /**
- * Reads results of the turn's own conversation again. Whatever else an id names, another session's result or nothing at all, gets the same
- * refusal, so that it tells nothing.
+ * Reads results of the turn's own conversation again. Whatever else an id names, another session's result or nothing at
+ * all, gets the same refusal, so that it tells nothing.
  */
 export function earlierResults(
   turns: Pick<TurnStore, "get" | "idsBeginningWith" | "steps">,

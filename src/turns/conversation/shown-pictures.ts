@@ -10,7 +10,10 @@ export interface ShownPicturesOptions {
   /** What pictures show in words. */
   readonly captions: {
     find(sha256s: readonly string[], upTo: number): Promise<ReadonlyMap<string, string>>;
-    /** Makes those that are missing, where somebody can; rejects never because one cannot be made. Returns the number of the newest. */
+    /**
+     * Makes those that are missing, where somebody can; rejects never because one cannot be made. Returns the number of
+     * the newest.
+     */
     make(group: Group, pictures: readonly BlobPart[]): Promise<number>;
   };
 }

@@ -221,7 +221,10 @@ async function requireFew(
     );
 }
 
-/** Of those who asked, the one with the least role: the other session does nothing for the turn that it may not do itself. */
+/**
+ * Of those who asked, the one with the least role: the other session does nothing for the turn that it may not do
+ * itself.
+ */
 async function requesterOf({ store, roleOf }: SessionDeskOptions, { turn, group }: Scope): Promise<string | undefined> {
   const senders = (await store.messages.ofTurn(turn.id)).map(({ channel, sender }) => ({ channel, id: sender.id }));
   const asking = senders.map((who) => ({ ...who, role: roleOf(group, who) }));
@@ -250,8 +253,8 @@ async function requireRoom(
 }
 
 /**
- * How many sends led to this turn without a message of a person between them. Work says which turn it comes from: `sent:<turn>:…`
- * was sent by one, `agent:<turn>` is one's answer.
+ * How many sends led to this turn without a message of a person between them. Work says which turn it comes from:
+ * `sent:<turn>:…` was sent by one, `agent:<turn>` is one's answer.
  */
 async function sendsBefore(work: Pick<Store["work"], "ofTurn">, turn: string): Promise<number> {
   let sends = 0;

@@ -10,7 +10,10 @@ export interface Viewer {
   readonly visibility: SessionVisibility;
 }
 
-/** The sessions that the viewer may see, its own included: those of groups that there are, as the chats that they are now. */
+/**
+ * The sessions that the viewer may see, its own included: those of groups that there are, as the chats that they are
+ * now.
+ */
 export function visibleSessions(
   { session: own, visibility }: Viewer,
   all: readonly Session[],

@@ -4,8 +4,8 @@ import type { Exposure, Origin } from "../../domain/people/origin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
- * What a model reads when it is shown these messages: words of their senders, of those whom they quote or pass on, and pictures.
- * Whoever first said what is passed on is not known.
+ * What a model reads when it is shown these messages: words of their senders, of those whom they quote or pass on, and
+ * pictures. Whoever first said what is passed on is not known.
  */
 export function exposureToMessages(
   roleOf: RoleOf,

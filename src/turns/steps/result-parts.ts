@@ -7,8 +7,8 @@ import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { TurnOptions } from "../turn-options.ts";
 
 /**
- * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from there
- * and kept. What cannot be kept, or is beyond what one step may have, is told in words.
+ * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from
+ * there and kept. What cannot be kept, or is beyond what one step may have, is told in words.
  */
 export async function takeResultParts(
   results: readonly AgentToolResult[],

@@ -4,8 +4,8 @@ import { collectIntake, unlessGone, workStep } from "./turn-intake.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
 /**
- * What has changed and what was said to the agent since the last step goes in before the model is asked again; but nothing
- * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
+ * What has changed and what was said to the agent since the last step goes in before the model is asked again; but
+ * nothing that was said goes into a turn whose answer goes elsewhere than to those who spoke.
  */
 export async function steer(scope: TurnScope, options: TurnOptions, steps: TurnSteps): Promise<void> {
   const { group, session, settings, turn, hears } = scope;

@@ -20,8 +20,8 @@ export interface Intake {
 }
 
 /**
- * Collects what waits for the agent in a group, together with what was said since it last looked. Undefined when nothing
- * waits: chatter alone does not make a turn. The session is asked for only when something does.
+ * Collects what waits for the agent in a group, together with what was said since it last looked. Undefined when
+ * nothing waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
   options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "recall" | "roleOf" | "estimateTokens" | "clock">,

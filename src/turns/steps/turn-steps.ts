@@ -4,7 +4,10 @@ import type { NewStep } from "../../stores/contract/store.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { TurnProgress } from "../turn-progress.ts";
 
-/** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
+/**
+ * The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not
+ * known.
+ */
 export class TurnSteps {
   readonly #options: Pick<TurnOptions, "store" | "estimateTokens" | "clock">;
   readonly #turn: string;
@@ -43,7 +46,10 @@ export class TurnSteps {
     return progress;
   }
 
-  /** Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`: what people are asked with it; `spawns`: what begins with it. */
+  /**
+   * Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`:
+   * what people are asked with it; `spawns`: what begins with it.
+   */
   addNow(body: StepBody, { exposure, asks, spawns }: Pick<NewStep, "exposure" | "asks" | "spawns">): Promise<void> {
     const tokens = this.#options.estimateTokens(body);
     return this.add({ body, tokens, at: this.#options.clock.now(), exposure, asks, spawns });

@@ -18,8 +18,8 @@ import { publishToolCalls } from "./tool-events.ts";
 type Given = Pick<ModelAnswer, "text" | "toolCalls">;
 
 /**
- * Decides which calls of the model's answers reach the agent. Where people have to be asked, none of the answer does before all
- * of them are decided, and then once: that they are given out is noted before they are.
+ * Decides which calls of the model's answers reach the agent. Where people have to be asked, none of the answer does
+ * before all of them are decided, and then once: that they are given out is noted before they are.
  */
 export class CallGate {
   readonly #scope: TurnScope;
@@ -47,8 +47,8 @@ export class CallGate {
   }
 
   /**
-   * Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked, or
-   * sub-agents have to be done first.
+   * Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were
+   * asked, or sub-agents have to be done first.
    */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
     const tools = await this.#options.toolsOf(this.#scope);
@@ -90,8 +90,9 @@ export class CallGate {
   }
 
   /**
-   * What the agent is given of an answer about which people have decided since, or whose sub-agents have ended. `asked`: not yet.
-   * Undefined for any other step, and for one whose calls were given out before: nobody knows what became of those.
+   * What the agent is given of an answer about which people have decided since, or whose sub-agents have ended.
+   * `asked`: not yet. Undefined for any other step, and for one whose calls were given out before: nobody knows what
+   * became of those.
    */
   async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
     if (last?.body.kind !== "model") return undefined;
@@ -182,7 +183,10 @@ export class CallGate {
     return asks;
   }
 
-  /** What may run, exactly as it was shown, and what may not. What the rules say by now is not asked again: people have decided. */
+  /**
+   * What may run, exactly as it was shown, and what may not. What the rules say by now is not asked again: people have
+   * decided.
+   */
   async #decided(
     { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
     approvals: readonly Approval[],

@@ -52,14 +52,18 @@ interface HostToolSurroundings {
   readonly container: () => Pick<HotContainer, "giveFile"> | undefined;
 }
 
-/** A call of the model's, and what tells it from all others of the turn: models may give calls of several answers one id. */
+/**
+ * A call of the model's, and what tells it from all others of the turn: models may give calls of several answers one
+ * id.
+ */
 interface OpenCall extends ToolCall {
   readonly key: string;
 }
 
 /**
- * Runs the tools of the host. What is done is what the *model* asked for and policy allowed, taken from the store: the agent
- * only says which call it is at, and where a path leads that the model named. Each call is done once, however often it asks.
+ * Runs the tools of the host. What is done is what the *model* asked for and policy allowed, taken from the store: the
+ * agent only says which call it is at, and where a path leads that the model named. Each call is done once, however
+ * often it asks.
  */
 export class HostTools {
   readonly #scope: TurnScope;
@@ -149,7 +153,10 @@ export class HostTools {
     this.#sends += 1;
   }
 
-  /** What a tool throws in its own words is for the model; anything else is a fault of ours, of which it hears nothing more. */
+  /**
+   * What a tool throws in its own words is for the model; anything else is a fault of ours, of which it hears nothing
+   * more.
+   */
   #wordsFor({ name }: HostToolRequest, error: Error): string {
     if (error instanceof ToolError) return error.message;
     if (this.#ended.aborted) return `${name} was cancelled.`;

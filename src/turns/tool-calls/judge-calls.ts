@@ -34,8 +34,9 @@ export interface PreparedSpawns {
 }
 
 /**
- * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as they are.
- * `isGranted`: have people allowed all calls like this one before? `futility`: why people need not be asked about this one.
+ * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as
+ * they are. `isGranted`: have people allowed all calls like this one before? `futility`: why people need not be asked
+ * about this one.
  */
 export async function judgeCalls(
   calls: readonly ToolCall[],

@@ -15,8 +15,8 @@ export function isSpawn({ name }: Pick<ToolCall, "name">): boolean {
 }
 
 /**
- * The calls that make sub-agents. The host begins those itself, with the step that has the calls; where the turn has to wait for
- * them it is left, and gone on with when all of them have ended. Until then no other call of the answer runs.
+ * The calls that make sub-agents. The host begins those itself, with the step that has the calls; where the turn has to
+ * wait for them it is left, and gone on with when all of them have ended. Until then no other call of the answer runs.
  */
 export class SpawnGate {
   readonly #scope: TurnScope;

@@ -25,7 +25,10 @@ export async function publishToolCalls(
   }
 }
 
-/** Tells what came of them by length and digest (of all parts, where there is more than text), before they are stored and the model sees them. */
+/**
+ * Tells what came of them by length and digest (of all parts, where there is more than text), before they are stored
+ * and the model sees them.
+ */
 export async function publishToolResults(
   scope: TurnScope,
   { publish }: Pick<Parts, "publish">,

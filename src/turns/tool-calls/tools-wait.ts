@@ -3,7 +3,10 @@ import type { Place } from "../../domain/sandbox/place.ts";
 /** Tools that are done sooner cost no wait in line. */
 const leaveMs = 2_000;
 
-/** What a turn does with its place while only its tools are at work: it leaves it, and after `holdMs` it may have to end. */
+/**
+ * What a turn does with its place while only its tools are at work: it leaves it, and after `holdMs` it may have to
+ * end.
+ */
 export class ToolsWait implements Disposable {
   readonly #place: Place;
   readonly #holdMs: number;

@@ -18,11 +18,12 @@ interface Seat {
 }
 
 /**
- * The places in which sessions work. A free place goes to work that people wait for, but each ninth one to other work. Of such work it goes to
- * the group that holds the fewest, among those to the one that was given one the longest ago, and in a group to who has stood in line for
- * longest: none waits for all that another one has to do. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
- * when it goes on. As many may be away as there are places: so at most twice as many are under way, and nobody has to wait for
- * a sleeper until there are that many of them. Then the one that has been overdue for longest is told to end.
+ * The places in which sessions work. A free place goes to work that people wait for, but each ninth one to other work.
+ * Of such work it goes to the group that holds the fewest, among those to the one that was given one the longest ago,
+ * and in a group to who has stood in line for longest: none waits for all that another one has to do. Work that only
+ * waits, for its tools say, leaves its place to the next in line and stands in line again when it goes on. As many may
+ * be away as there are places: so at most twice as many are under way, and nobody has to wait for a sleeper until there
+ * are that many of them. Then the one that has been overdue for longest is told to end.
  */
 export class Places {
   readonly #count: number;

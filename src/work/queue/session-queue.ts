@@ -34,8 +34,8 @@ interface Known extends QueuedSession {
 }
 
 /**
- * A session that was woken so often within one run is flooded: it rests before its next one. The next message of a quick
- * conversation and the run's own word that more is due are fewer.
+ * A session that was woken so often within one run is flooded: it rests before its next one. The next message of a
+ * quick conversation and the run's own word that more is due are fewer.
  */
 const floodingWakes = 3;
 /** What comes meanwhile is answered together; the others have the host's one thread to themselves. */
@@ -47,8 +47,8 @@ export interface SessionQueueOptions {
   /** How many sessions may be at work at once. */
   readonly concurrency: number;
   /**
-   * Does what is due for the session: at most one turn. It may leave its place for a while. Should not reject; a rejection is
-   * reported and the queue goes on.
+   * Does what is due for the session: at most one turn. It may leave its place for a while. Should not reject; a
+   * rejection is reported and the queue goes on.
    */
   readonly run: (queued: QueuedSession, signal: AbortSignal, place: Place) => Promise<void>;
   readonly onError: (queued: QueuedSession, error: unknown) => void;
@@ -57,9 +57,10 @@ export interface SessionQueueOptions {
 }
 
 /**
- * Runs one thing at a time per session, several sessions at once. Places go to those that people wait for, then to the group that has the
- * fewest: so a group with many sessions gets no more than one with a single one while others wait. It holds
- * names only, never work: what is due is in the store, so a wake-up that is lost with the process loses nothing.
+ * Runs one thing at a time per session, several sessions at once. Places go to those that people wait for, then to the
+ * group that has the fewest: so a group with many sessions gets no more than one with a single one while others wait.
+ * It holds names only, never work: what is due is in the store, so a wake-up that is lost with the process loses
+ * nothing.
  */
 export class SessionQueue implements AsyncDisposable {
   readonly #sessions = new Map<string, Known>();
@@ -109,8 +110,8 @@ export class SessionQueue implements AsyncDisposable {
   }
 
   /**
-   * Nothing of these groups begins until the result is disposed, and nothing of them runs when this resolves. Rejects with the
-   * signal's reason when that takes too long.
+   * Nothing of these groups begins until the result is disposed, and nothing of them runs when this resolves. Rejects
+   * with the signal's reason when that takes too long.
    */
   async hold(groups: readonly string[], signal: AbortSignal): Promise<Disposable> {
     for (const group of groups) this.#held.set(group, (this.#held.get(group) ?? 0) + 1);

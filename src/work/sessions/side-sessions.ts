@@ -20,8 +20,9 @@ export interface SideSessionsOptions {
 }
 
 /**
- * The sessions beside the main ones of groups: opens them with work for them, and puts ephemeral ones aside when nothing is left to be
- * done in them. Whether a session is ephemeral, and whether it is settled, the store knows: nothing is lost with the process.
+ * The sessions beside the main ones of groups: opens them with work for them, and puts ephemeral ones aside when
+ * nothing is left to be done in them. Whether a session is ephemeral, and whether it is settled, the store knows:
+ * nothing is lost with the process.
  */
 export class SideSessions implements AsyncDisposable {
   readonly #options: SideSessionsOptions;
@@ -48,7 +49,10 @@ export class SideSessions implements AsyncDisposable {
     return given;
   }
 
-  /** A new conversation; its container is ended with the old one. Rejects with `conflict` while a turn of the session runs. */
+  /**
+   * A new conversation; its container is ended with the old one. Rejects with `conflict` while a turn of the session
+   * runs.
+   */
   async renew(side: SideSession): Promise<Session> {
     const { id } = await this.open(side);
     await this.#options.store.sessions.renew(id);
@@ -62,7 +66,10 @@ export class SideSessions implements AsyncDisposable {
     if (ephemeral === true) this.#pending.add(this.#archive(id));
   }
 
-  /** Archives what an earlier life of the host has left settled, those that worked for others first; the containers and mailboxes of those are removed with all that are left over. */
+  /**
+   * Archives what an earlier life of the host has left settled, those that worked for others first; the containers and
+   * mailboxes of those are removed with all that are left over.
+   */
   async resume(): Promise<void> {
     const { store, clock } = this.#options;
     while ((await store.sessions.archiveSettled(clock.now())).length > 0);

@@ -28,7 +28,10 @@ export interface ScriptedAnswer {
 
 /** Something else than an answer. */
 type ScriptedFault =
-  /** An HTTP answer of its own, such as 429 with `retry-after`. The body of an error has the vendor's form where none is given. */
+  /**
+   * An HTTP answer of its own, such as 429 with `retry-after`. The body of an error has the vendor's form where none is
+   * given.
+   */
   | {
       readonly fault: "status";
       readonly status: number;

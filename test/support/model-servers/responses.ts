@@ -35,7 +35,9 @@ export function startResponsesServer(script: ModelScript): Promise<ModelServer> 
   return startModelServer(responsesFormat, script);
 }
 
-/** A call is an item of its own there, and an answer with calls alone has no message: it is shown as one without words. */
+/**
+ * A call is an item of its own there, and an answer with calls alone has no message: it is shown as one without words.
+ */
 function toMessage(item: WireItem, index: number, all: readonly WireItem[]): ModelServerRequest["messages"][number][] {
   if (item.type === "function_call_output") return [{ role: "tool", text: textOf(item.output) }];
   if (item.type === "message") return [{ role: item.role ?? "user", text: textOf(item.content) }];

@@ -22,7 +22,9 @@ export interface Speech {
 
 const acknowledged = new Set(["message", "notification", "receipt"]);
 
-/** Brings stanzas to the clients: what phones say, receipts, changes. Whoever is away gets them after the next login. */
+/**
+ * Brings stanzas to the clients: what phones say, receipts, changes. Whoever is away gets them after the next login.
+ */
 export class Delivery {
   readonly #world: World;
 
@@ -143,7 +145,9 @@ export class Delivery {
     for (const [companion, node] of spoken.stanzas) this.push(companion, node);
   }
 
-  /** A client could not decrypt: the phone starts a new session with it and sends the message and its sender key again. */
+  /**
+   * A client could not decrypt: the phone starts a new session with it and sends the message and its sender key again.
+   */
   async answerRetry(connection: Connection, receipt: BinaryNode): Promise<void> {
     const companion = connection.companion;
     const spoken = this.#world.spoken.get(attribute(receipt, "id"));

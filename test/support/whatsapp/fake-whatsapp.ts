@@ -64,7 +64,10 @@ async function startProcess(): Promise<ServerProcess> {
 
 let shared: ServerProcess | undefined;
 
-/** For a test file: its servers, which stay one for each test, run in one process, which takes most of a second to start. */
+/**
+ * For a test file: its servers, which stay one for each test, run in one process, which takes most of a second to
+ * start.
+ */
 export function shareServerProcess(): void {
   beforeAll(async () => {
     shared = await startProcess();

@@ -92,7 +92,9 @@ export class LibraryClient implements AsyncDisposable {
     return this.#opened.promise;
   }
 
-  /** Resolves when a client that was linked just now has the phone's history; until then it keeps back what it hears. */
+  /**
+   * Resolves when a client that was linked just now has the phone's history; until then it keeps back what it hears.
+   */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }

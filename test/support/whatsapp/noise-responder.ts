@@ -33,8 +33,8 @@ export interface ClientIdentity {
 }
 
 /**
- * The server's side of Noise_XX_25519_AESGCM_SHA256 in WhatsApp's framing. `hello` → `finish` → `open`: one frame of the
- * client for each of the first two, stanzas after that.
+ * The server's side of Noise_XX_25519_AESGCM_SHA256 in WhatsApp's framing. `hello` → `finish` → `open`: one frame of
+ * the client for each of the first two, stanzas after that.
  */
 export class NoiseResponder {
   readonly #staticKey: KeyPair;

@@ -21,7 +21,9 @@ export interface SharedAppRig {
   readonly running: AppRig;
 }
 
-/** Starts it all before the first test of a file, with a group for each test that names one, and ends it after the last. */
+/**
+ * Starts it all before the first test of a file, with a group for each test that names one, and ends it after the last.
+ */
 export function shareAppRig(options: AppRigOptions): SharedAppRig {
   const scripts = new Map<string, ModelScript>();
   let running: AppRig | undefined;

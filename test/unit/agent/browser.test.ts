@@ -16,7 +16,10 @@ interface Opened {
   readonly profile: string;
 }
 
-/** A browser of a group that may go out, with a program that answers with the numbers of itself and of its browser, and its folder. */
+/**
+ * A browser of a group that may go out, with a program that answers with the numbers of itself and of its browser, and
+ * its folder.
+ */
 async function open(idleMs: number) {
   const folder = await temporaryFolder();
   const environment = { https_proxy: "http://127.0.0.1:3128", PATH: process.env["PATH"] ?? "" };

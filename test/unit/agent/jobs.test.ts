@@ -23,7 +23,10 @@ async function begin(agent: AgentProcess, command: string): Promise<string> {
 
 type Ended = Extract<AgentPayload, { type: "job-ended" }>;
 
-/** What the agent said last of the end of a job, once it has said so `count` times. It comes whenever it comes, between the messages of turns. */
+/**
+ * What the agent said last of the end of a job, once it has said so `count` times. It comes whenever it comes, between
+ * the messages of turns.
+ */
 async function endOf(agent: AgentProcess, count = 1): Promise<Ended | undefined> {
   const ends = () => agent.received.filter((payload): payload is Ended => payload.type === "job-ended");
   await expect.poll(() => ends().length).toBe(count);

@@ -44,7 +44,9 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   fc.constant<Event>(({ time }) => time.settle()),
 );
 
-/** A wait between two tries is one of these, a quarter shorter or longer; or the ten minutes after a conflict; or none. */
+/**
+ * A wait between two tries is one of these, a quarter shorter or longer; or the ten minutes after a conflict; or none.
+ */
 const backoffsS = [1, 2, 4, 8, 16, 32, 60, 300];
 
 /** What must be true whenever everything has settled. */

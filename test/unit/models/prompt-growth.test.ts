@@ -11,7 +11,10 @@ import type { ProviderRequest } from "../../../src/models/provider.ts";
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
 const text = fc.string({ minLength: 1, maxLength: 12, unit: "binary" }).filter((said) => said.trim() !== "");
 
-/** One exchange: what is said, and calls (whose ids vendors may give several times) with what came of them, or an answer. */
+/**
+ * One exchange: what is said, and calls (whose ids vendors may give several times) with what came of them, or an
+ * answer.
+ */
 const exchange = fc
   .record({
     said: fc.array(text, { maxLength: 2 }),

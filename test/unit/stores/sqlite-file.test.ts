@@ -278,8 +278,8 @@ test("no question to the store reads a whole table that grows with time", async 
     });
 
   expect(plans.length).toBeGreaterThan(25);
-  // Walks that end at a limit, and walks along an index or a table that holds only the few rows in question ("counted" and
-  // "waiting" are such walks). Counting the outbox is the one that grows, along a small index.
+  // Walks that end at a limit, and walks along an index or a table that holds only the few rows in question ("counted"
+  // and "waiting" are such walks). Counting the outbox is the one that grows, along a small index.
   expect(plans.flatMap(({ steps }) => steps.filter((line) => line.startsWith("SCAN")))).toEqual([
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
     "SCAN counted",

@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 import { findViolations } from "../../support/checker.ts";
 import type { History, ListedTurn, ReceivedReply } from "../../support/checker.ts";
 
-/** Histories in which nothing went wrong: messages of some groups, answered in order, some together, by replies and notices. */
+/**
+ * Histories in which nothing went wrong: messages of some groups, answered in order, some together, by replies and
+ * notices.
+ */
 const goodHistory: fc.Arbitrary<History> = fc
   .record({
     counts: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),

@@ -3,8 +3,8 @@ import type { FileHandle } from "node:fs/promises";
 import { pictureType, pictureTypeBytes } from "../picture-type.ts";
 
 /**
- * How documents begin, as Latin-1 text, as no text file does: PDF; archives, as Word, Excel and EPUB files are; and what Office wrote
- * before.
+ * How documents begin, as Latin-1 text, as no text file does: PDF; archives, as Word, Excel and EPUB files are; and
+ * what Office wrote before.
  */
 const documents: readonly string[] = ["%PDF-", "PK\x03\x04", "PK\x05\x06", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"];
 

@@ -31,7 +31,10 @@ const found = z.object({
 
 type Found = z.infer<typeof found>;
 
-/** The text of a document from a page and line on, as far as a result has room; each part says which it is, and the end where to go on. */
+/**
+ * The text of a document from a page and line on, as far as a result has room; each part says which it is, and the end
+ * where to go on.
+ */
 export async function readDocument(
   path: string,
   { page, firstLine, lines }: DocumentSpan,

@@ -18,8 +18,8 @@ interface RunOptions {
 }
 
 /**
- * Lets a process of its own look at a document: it parses what strangers wrote, with little memory and time. Gives what it printed. Throws
- * ToolError with its words, or with what became of it. It ends with everything that it has started.
+ * Lets a process of its own look at a document: it parses what strangers wrote, with little memory and time. Gives what
+ * it printed. Throws ToolError with its words, or with what became of it. It ends with everything that it has started.
  */
 export async function runReader(parameters: readonly string[], { env, signal }: RunOptions): Promise<Buffer> {
   const path = parameters[1] ?? "";

@@ -52,7 +52,10 @@ export interface Listed {
   readonly isCut: boolean;
 }
 
-/** One life of a connection with a server. What comes from there is checked for its form by the SDK and for what it says by nobody yet. */
+/**
+ * One life of a connection with a server. What comes from there is checked for its form by the SDK and for what it says
+ * by nobody yet.
+ */
 export class Connection implements AsyncDisposable {
   /** Resolves when it is over, whoever ended it. */
   readonly closed: Promise<void>;

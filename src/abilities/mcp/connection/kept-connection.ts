@@ -46,8 +46,8 @@ export interface KeptConnectionOptions {
 }
 
 /**
- * Keeps a connection with one server at hand: opened when it is needed, closed when nobody has used it for a while, and opened again,
- * later each time, when it is lost. Losing it fails only the calls that run.
+ * Keeps a connection with one server at hand: opened when it is needed, closed when nobody has used it for a while, and
+ * opened again, later each time, when it is lost. Losing it fails only the calls that run.
  */
 export class KeptConnection implements AsyncDisposable {
   readonly server: McpServer;
@@ -132,8 +132,8 @@ export class KeptConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks the people of the turn whose call runs. A server does not say for which call it asks, so with calls of several turns nobody
-   * knows whom: then nobody is asked.
+   * Asks the people of the turn whose call runs. A server does not say for which call it asks, so with calls of several
+   * turns nobody knows whom: then nobody is asked.
    */
   async elicit(request: Pick<FormRequest, "message" | "wants">, signal: AbortSignal): Promise<FilledForm> {
     const calls = [...this.#calls];

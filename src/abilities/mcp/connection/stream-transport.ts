@@ -19,7 +19,10 @@ export interface StreamTransportOptions {
   readonly onNoise: (line: string) => void;
 }
 
-/** Messages as lines of JSON over the streams of a server. Its output is hostile: it is bounded in size and in pace, and never trusted to end. */
+/**
+ * Messages as lines of JSON over the streams of a server. Its output is hostile: it is bounded in size and in pace, and
+ * never trusted to end.
+ */
 export class StreamTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;

@@ -1,8 +1,9 @@
 import type { AuthOptions, AuthResult, OAuthClientProvider } from "@modelcontextprotocol/client";
 
 /**
- * Gets tokens, or sends somebody to log in. Who gives tokens must call itself as it was found, or one server could pass its logins off as another's;
- * by the first edition of the protocol, which servers still speak, it is the server itself and calls itself as it likes within its own origin.
+ * Gets tokens, or sends somebody to log in. Who gives tokens must call itself as it was found, or one server could pass
+ * its logins off as another's; by the first edition of the protocol, which servers still speak, it is the server itself
+ * and calls itself as it likes within its own origin.
  */
 export async function authorize(provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> {
   const { auth } = await import("@modelcontextprotocol/client");

@@ -36,7 +36,10 @@ export interface LogInOptions {
 /** A server that is never content is not for people. */
 const mostRounds = 3;
 
-/** Gets and keeps what a server wants to see. `not-needed`: it asks for nothing. Nothing is kept of a login that did not succeed. */
+/**
+ * Gets and keeps what a server wants to see. `not-needed`: it asks for nothing. Nothing is kept of a login that did not
+ * succeed.
+ */
 export async function logIn(options: LogInOptions): Promise<"done" | "not-needed"> {
   const attempt: { login?: ServerLogin } = {};
   await using listener = await RedirectListener.open(

@@ -26,8 +26,8 @@ export interface OpenHttpPorts {
 type UnauthorizedContext = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
 
 /**
- * A connection with a server at an address, for the SDK's client. It asks only what `guardedFetch` lets it ask. Sending rejects with
- * `unauthorized` where somebody has to log in first.
+ * A connection with a server at an address, for the SDK's client. It asks only what `guardedFetch` lets it ask. Sending
+ * rejects with `unauthorized` where somebody has to log in first.
  */
 export async function openHttp(server: RemoteServer, ports: OpenHttpPorts): Promise<RemoteTransport> {
   const { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } =

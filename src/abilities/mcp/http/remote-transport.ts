@@ -59,7 +59,8 @@ export class RemoteTransport implements Transport {
       this.#isSettled = true;
     } catch (error) {
       if (this.#isSettled || !notHere.has(this.#options.statusOf(error) ?? 0)) throw error;
-      // The newest servers are asked in a way of their own first; whether one speaks in events shows with the greeting that all know.
+      // The newest servers are asked in a way of their own first; whether one speaks in events shows with the greeting
+      // that all know.
       if (!("method" in message) || message.method !== "initialize") throw error;
       await this.#fallBack(error);
       await this.#send(message);

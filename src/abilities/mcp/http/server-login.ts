@@ -27,7 +27,10 @@ export interface ServerLoginOptions {
   readonly authenticate?: AddClientAuthentication | undefined;
 }
 
-/** OAuth 2.1 of one server, as the SDK drives it: PKCE, registration, refreshing. What has to last is in the place of the login. */
+/**
+ * OAuth 2.1 of one server, as the SDK drives it: PKCE, registration, refreshing. What has to last is in the place of
+ * the login.
+ */
 export class ServerLogin implements OAuthClientProvider {
   readonly clientMetadataUrl?: string;
   readonly addClientAuthentication?: AddClientAuthentication;

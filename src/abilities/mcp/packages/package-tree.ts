@@ -9,7 +9,10 @@ import { visible } from "../../../lib/text/visible.ts";
 /** Of one package, with all that it needs. */
 const most = { entries: 60_000, bytes: 512 * mebibyte, depth: 40 } as const;
 
-/** Identifies all files of a package, as `hashTree`. Throws `server_refused` for a link, a device or more than a package may hold. */
+/**
+ * Identifies all files of a package, as `hashTree`. Throws `server_refused` for a link, a device or more than a package
+ * may hold.
+ */
 export function hashOfPackage(folder: string): Promise<string> {
   return hashTree(
     folder,

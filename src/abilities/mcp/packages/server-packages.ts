@@ -23,8 +23,8 @@ export interface PackagePlaces {
 }
 
 /**
- * `none`: the server needs no package. `missing`: it is installed when it is first needed. `changed`: its files are not what was installed,
- * so it is not started.
+ * `none`: the server needs no package. `missing`: it is installed when it is first needed. `changed`: its files are not
+ * what was installed, so it is not started.
  */
 export type PackageState =
   | { readonly state: "none" }
@@ -48,8 +48,8 @@ export async function checkServer(server: StdioServer, places: PackagePlaces): P
 }
 
 /**
- * Installs the package of a server anew, in the version that config.yaml names or, without one, the newest; undefined where it needs none.
- * Killed at any point, it leaves the one before or the new one.
+ * Installs the package of a server anew, in the version that config.yaml names or, without one, the newest; undefined
+ * where it needs none. Killed at any point, it leaves the one before or the new one.
  */
 export async function installServer(
   server: StdioServer,
@@ -137,7 +137,10 @@ async function putInPlace(draft: string, place: string, sha256: string): Promise
   await rename(draft, place);
 }
 
-/** What no server has any more, and what was begun so long ago that nobody is at it. A container that runs from it keeps what it has opened. */
+/**
+ * What no server has any more, and what was begun so long ago that nobody is at it. A container that runs from it keeps
+ * what it has opened.
+ */
 async function removeUnused(folder: string, { servers }: McpLock): Promise<void> {
   const used = new Set(Object.values(servers).map((server) => server.package?.sha256));
   const names = await readdir(folder).catch((error: unknown) => {

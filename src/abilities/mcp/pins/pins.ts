@@ -38,8 +38,9 @@ export interface PinnedTools {
 }
 
 /**
- * What tools of servers say of themselves, as it was when each was first seen, in `mcp.lock`: a server that is harmless when it is added
- * and says something else later is found out. What has changed is used again when somebody has allowed it.
+ * What tools of servers say of themselves, as it was when each was first seen, in `mcp.lock`: a server that is harmless
+ * when it is added and says something else later is found out. What has changed is used again when somebody has allowed
+ * it.
  */
 export class Pins {
   readonly #file: string;

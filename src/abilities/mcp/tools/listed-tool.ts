@@ -51,7 +51,10 @@ export interface CheckedTools {
   readonly refused: readonly RefusedTool[];
 }
 
-/** What of a server's list can be offered: only what the operator lets through, with bounded texts in which nothing hides. */
+/**
+ * What of a server's list can be offered: only what the operator lets through, with bounded texts in which nothing
+ * hides.
+ */
 export function checkTools(
   server: Pick<McpServer, "name" | "tools" | "risk">,
   items: readonly unknown[],

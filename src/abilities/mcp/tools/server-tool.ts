@@ -16,8 +16,8 @@ const askedSeconds = 3_600;
 const timeoutMs = (callSeconds + askedSeconds) * 1_000;
 
 /**
- * A tool of a server as one of ours: it is judged, recorded and bounded like any other, and its words are not ours. `isCurrent`: it still
- * says of itself what it did when it was offered.
+ * A tool of a server as one of ours: it is judged, recorded and bounded like any other, and its words are not ours.
+ * `isCurrent`: it still says of itself what it did when it was offered.
  */
 export function serverTool(
   tool: ListedTool,

@@ -1,4 +1,7 @@
-/** Light of Display P3 as light of sRGB, both with the white of D65: the product of the matrices that their primaries give. */
+/**
+ * Light of Display P3 as light of sRGB, both with the white of D65: the product of the matrices that their primaries
+ * give.
+ */
 const toSrgb = [
   [1.224_94, -0.224_94, 0],
   [-0.042_057, 1.042_057, 0],
@@ -15,7 +18,10 @@ const values = Uint8Array.from({ length: steps + 1 }, (_, step) => {
   return Math.round(255 * (share <= 0.003_130_8 ? share * 12.92 : 1.055 * share ** (1 / 2.4) - 0.055));
 });
 
-/** Turns colours of Display P3 into those of sRGB, in place; what sRGB has not is as near as one channel after the other gets. */
+/**
+ * Turns colours of Display P3 into those of sRGB, in place; what sRGB has not is as near as one channel after the other
+ * gets.
+ */
 export function displayP3ToSrgb(data: Uint8Array, channels: 3 | 4): void {
   for (let at = 0; at + 2 < data.length; at += channels) {
     const [red, green, blue] = [lightOf(data[at]), lightOf(data[at + 1]), lightOf(data[at + 2])];

@@ -27,7 +27,10 @@ interface Item {
 }
 
 const sequences: ReadonlySet<string> = new Set(["avis", "msf1", "hevc", "hevx", "hevm", "hevs"]);
-/** Items that are coded or put together from others; `tmap`, which says how to brighten a picture, is no picture of its own. */
+/**
+ * Items that are coded or put together from others; `tmap`, which says how to brighten a picture, is no picture of its
+ * own.
+ */
 const pictureTypes: ReadonlySet<string> = new Set([
   "hvc1",
   "av01",

@@ -3,8 +3,8 @@ const [brightest, colour] = [200, 40];
 const share = 0.5;
 
 /**
- * Is most of it as white or grey as paper or the background of a page? Then it is a scan or a screenshot, with text that gets lost when it
- * is made small.
+ * Is most of it as white or grey as paper or the background of a page? Then it is a scan or a screenshot, with text
+ * that gets lost when it is made small.
  */
 export function isMostlyPaper({
   data,

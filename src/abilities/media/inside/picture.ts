@@ -87,7 +87,10 @@ function requireStill(contents: HeifContents): HeifContents {
   return contents;
 }
 
-/** Its decoder turns it itself. It begins with what stands first; with the others hidden, that is the picture that the file is about. */
+/**
+ * Its decoder turns it itself. It begins with what stands first; with the others hidden, that is the picture that the
+ * file is about.
+ */
 async function decodeHeic(sharp: Tool, file: Buffer, request: Request): Promise<Decoded> {
   const { frames, flagsOfOthers, isDisplayP3 } = requireStill(heifContents(file));
   const whole = named(file, "mif1");

@@ -8,7 +8,10 @@ const [silkMs, hybridMs, celtMs] = [
 ] as const;
 /** Nothing in an Ogg page stands before this. */
 const headBytes = 27;
-/** Where moments differ by less than this share of the largest, their sizes tell nothing: an encoder of constant bit rate has made them. */
+/**
+ * Where moments differ by less than this share of the largest, their sizes tell nothing: an encoder of constant bit
+ * rate has made them.
+ */
 const leastDifference = 0.2;
 
 interface Packet {
@@ -17,8 +20,8 @@ interface Packet {
 }
 
 /**
- * How loud an Ogg Opus sound is over its length, 0 to 100 in as many steps as phones draw, without decoding it: encoders give a loud moment more bytes than a quiet one.
- * Undefined where its packets tell nothing.
+ * How loud an Ogg Opus sound is over its length, 0 to 100 in as many steps as phones draw, without decoding it:
+ * encoders give a loud moment more bytes than a quiet one. Undefined where its packets tell nothing.
  */
 export function waveformOf(bytes: Buffer): number[] | undefined {
   // The first two are its head and its tags.

@@ -29,10 +29,10 @@ const blockBytes = 512;
 const [unshare, setpriv] = ["/usr/bin/unshare", "/usr/bin/setpriv"];
 
 /**
- * The command line of the process that reads files of strangers: Node with its permissions on, with no environment. It reads crabpot's own
- * code and what lies in one folder, and writes to another. Where the system lets it, it has no network, no capabilities and cannot gain any,
- * and it ends with the host in any case. Its decoders are machine code, for which Node's permissions do not count: what the kernel keeps
- * from it counts for those too.
+ * The command line of the process that reads files of strangers: Node with its permissions on, with no environment. It
+ * reads crabpot's own code and what lies in one folder, and writes to another. Where the system lets it, it has no
+ * network, no capabilities and cannot gain any, and it ends with the host in any case. Its decoders are machine code,
+ * for which Node's permissions do not count: what the kernel keeps from it counts for those too.
  */
 export function mediaLaunch(options: MediaLaunchOptions): MediaLaunch {
   const { inFolder, outFolder, memoryMb, outputBytes, models = [] } = options;

@@ -8,8 +8,9 @@ import { readLines } from "../../../lib/process/read-lines.ts";
 import { type AnswerLine, lineLimits, requestLine, shortReason } from "./lines.ts";
 
 /*
- * The process that reads files of strangers. It has no environment, no keys and no way to the network or to files but for those of its two
- * folders; whatever a file makes it do, the host sees only a line and the file that was written. It ends with the host.
+ * The process that reads files of strangers. It has no environment, no keys and no way to the network or to files but
+ * for those of its two folders; whatever a file makes it do, the host sees only a line and the file that was written.
+ * It ends with the host.
  */
 
 const [, , inFolder = "", outFolder = ""] = process.argv;

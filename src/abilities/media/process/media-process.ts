@@ -20,8 +20,9 @@ export interface MediaProcessLimits {
 const weighingMs = 100;
 
 /**
- * One life of the media process, in a process group of its own. It answers one request after another; it is killed when it takes too long,
- * holds too much or does not keep to the rules, and when this is disposed. What it prints goes nowhere.
+ * One life of the media process, in a process group of its own. It answers one request after another; it is killed when
+ * it takes too long, holds too much or does not keep to the rules, and when this is disposed. What it prints goes
+ * nowhere.
  */
 export class MediaProcess implements AsyncDisposable {
   /** Resolves when it has ended, with the reason. */

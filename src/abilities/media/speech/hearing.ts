@@ -18,7 +18,10 @@ export interface HearingOptions {
   readonly media: Pick<Media, "open">;
   /** What hears, as it is configured now. */
   readonly place: () => TranscriberPlace;
-  /** Pays a provider (`provider/model`) for so many seconds of a group's. Rejects with a MediaError where there is no money for it. */
+  /**
+   * Pays a provider (`provider/model`) for so many seconds of a group's. Rejects with a MediaError where there is no
+   * money for it.
+   */
   readonly pay: (model: string, seconds: number, group: string) => Promise<SoundPayment>;
   readonly logger: Pick<Logger, "warn">;
 }

@@ -16,8 +16,9 @@ export interface SpeakOptions {
 }
 
 /**
- * A text as a provider says it aloud, by its `/audio/speech`, as OpenAI and those who speak like it have it. Rejects with a MediaError, whose
- * words are the end of a sentence for the model, with the provider's own as its cause; or with the signal's reason.
+ * A text as a provider says it aloud, by its `/audio/speech`, as OpenAI and those who speak like it have it. Rejects
+ * with a MediaError, whose words are the end of a sentence for the model, with the provider's own as its cause; or with
+ * the signal's reason.
  */
 export async function speakByProvider(place: ProviderPlace, text: string, options: SpeakOptions): Promise<Buffer> {
   const { model, voice } = place;

@@ -20,8 +20,8 @@ const timeoutMs = 90_000;
 const answerSchema = z.object({ text: z.string() });
 
 /**
- * What is said in a recording, by a provider's `/audio/transcriptions`, as OpenAI and those who speak like it have it. Rejects with a MediaError, whose words are the
- * end of a sentence, or with the signal's reason.
+ * What is said in a recording, by a provider's `/audio/transcriptions`, as OpenAI and those who speak like it have it.
+ * Rejects with a MediaError, whose words are the end of a sentence, or with the signal's reason.
  */
 export async function transcribeByProvider(
   place: ProviderPlace,

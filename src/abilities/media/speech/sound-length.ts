@@ -1,7 +1,10 @@
 import type { MediaWork } from "../media.ts";
 import { MediaError, type MediaResult } from "../operations.ts";
 
-/** Seconds of the sound that this work is about, to a tenth; undefined where nobody can tell. Rejects with the signal's reason. */
+/**
+ * Seconds of the sound that this work is about, to a tenth; undefined where nobody can tell. Rejects with the signal's
+ * reason.
+ */
 export async function soundLength(work: MediaWork, signal: AbortSignal): Promise<number | undefined> {
   return (await measureSound(work, { waveform: false }, signal)).seconds;
 }

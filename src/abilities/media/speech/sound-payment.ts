@@ -8,7 +8,10 @@ export interface SoundPayment {
   giveBack(): Promise<void>;
 }
 
-/** Settles what `ask` is paid with, however it ends: what a provider has begun may be paid for, whatever comes of it. `secondsOf`: of what it gives. */
+/**
+ * Settles what `ask` is paid with, however it ends: what a provider has begun may be paid for, whatever comes of it.
+ * `secondsOf`: of what it gives.
+ */
 export async function paidBy<Result>(
   payment: SoundPayment | undefined,
   ask: () => Promise<Result>,

@@ -28,7 +28,10 @@ export interface SpokenWords {
   readonly text: string;
 }
 
-/** Has a program in a container of the group's image say this, as espeak-ng does in that voice. Rejects like `Speaking.say`. */
+/**
+ * Has a program in a container of the group's image say this, as espeak-ng does in that voice. Rejects like
+ * `Speaking.say`.
+ */
 export type SpeakInContainer = (
   words: SpokenWords & { readonly voice: string },
   signal: AbortSignal,
@@ -42,7 +45,10 @@ export interface SpeakingOptions {
   /** Characters that the agents of a group have said since then, newest events first, over all lives of the host. */
   readonly charsSince: (group: string, since: number) => Promise<number>;
   readonly speakInContainer: SpeakInContainer;
-  /** Pays a provider (`provider/model`) for so many characters. Rejects with a MediaError where there is no money for it. */
+  /**
+   * Pays a provider (`provider/model`) for so many characters. Rejects with a MediaError where there is no money for
+   * it.
+   */
   readonly pay: (model: string, chars: number, whose: SpeakingTurn) => Promise<SoundPayment>;
   readonly publish: Publish<"voice.asked" | "voice.made" | "voice.refused">;
   readonly now: () => number;
@@ -102,7 +108,10 @@ export class Speaking {
     return speakInContainer({ ...words, voice: place.voice }, signal);
   }
 
-  /** Throws where too many are being made; disposing what it gives ends the call. `chars`: of the group's calls under way, with this one. */
+  /**
+   * Throws where too many are being made; disposing what it gives ends the call. `chars`: of the group's calls under
+   * way, with this one.
+   */
   #take(group: string, chars: number): Disposable & { readonly chars: number } {
     const open = this.#open.get(group) ?? [];
     const all = [...this.#open.values()].reduce((sum, calls) => sum + calls.length, 0);

@@ -54,7 +54,10 @@ const decoder: readonly ModelPackage[] = [
   },
 ];
 
-/** Of moonshine-js only the weights, of llama-tokenizer-js only the words: what they depend on is neither loaded nor fetched. */
+/**
+ * Of moonshine-js only the weights, of llama-tokenizer-js only the words: what they depend on is neither loaded nor
+ * fetched.
+ */
 export const speechPackages: readonly ModelPackage[] = [
   {
     name: "@moonshine-ai/moonshine-js",

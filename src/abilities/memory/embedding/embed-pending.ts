@@ -15,8 +15,9 @@ export interface PendingOptions {
 const attempts = 3;
 
 /**
- * Gives every memory that has no vector of this model one, oldest first, and keeps them a batch at a time: what is interrupted goes on
- * there. A memory whose text cannot be embedded is left with its words. Rejects when nothing can be embedded.
+ * Gives every memory that has no vector of this model one, oldest first, and keeps them a batch at a time: what is
+ * interrupted goes on there. A memory whose text cannot be embedded is left with its words. Rejects when nothing can be
+ * embedded.
  */
 export async function embedPending(options: PendingOptions): Promise<void> {
   const { file, embedder, signal } = options;

@@ -7,8 +7,8 @@ import { MiniLm } from "./minilm.ts";
 import { weightsFile, weightsSha256 } from "./model-files.ts";
 
 /*
- * The process in which the local model runs: its arithmetic would hold the host up, and its memory is given back when it ends. It is
- * told a folder and texts, answers with vectors, and ends with the host. What it prints goes nowhere.
+ * The process in which the local model runs: its arithmetic would hold the host up, and its memory is given back when
+ * it ends. It is told a folder and texts, answers with vectors, and ends with the host. What it prints goes nowhere.
  */
 
 /** One question; the answer has the same id. */

@@ -17,7 +17,10 @@ export interface WorkerTimes {
 
 const usualTimes: WorkerTimes = { idleMs: 60_000, answerMs: 60_000 };
 
-/** Large pages for its weights: a turn waits a sixth less for the model, which reads all of them for each text. Where it is not glibc, or the kernel gives none, nothing changes. */
+/**
+ * Large pages for its weights: a turn waits a sixth less for the model, which reads all of them for each text. Where it
+ * is not glibc, or the kernel gives none, nothing changes.
+ */
 const environment = { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" };
 
 interface Asked {

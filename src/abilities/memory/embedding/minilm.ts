@@ -27,7 +27,10 @@ const mostChars = 2_000;
 const longestWord = 100;
 const separatorId = 102;
 
-/** all-MiniLM-L6-v2 in a folder where `install-model` has put it. Texts get unit vectors, each by itself: none depends on another. */
+/**
+ * all-MiniLM-L6-v2 in a folder where `install-model` has put it. Texts get unit vectors, each by itself: none depends
+ * on another.
+ */
 export class MiniLm {
   readonly #runtime: Runtime;
   readonly #session: Session;

@@ -7,7 +7,9 @@ import type { Embedder } from "./embedder.ts";
 
 const mostVectors = 10_000;
 
-/** The vectors that were made last, by the digest of what they were made from: what is said again is not embedded again. */
+/**
+ * The vectors that were made last, by the digest of what they were made from: what is said again is not embedded again.
+ */
 export class VectorCache {
   readonly #vectors: LRUCache<string, Float32Array>;
 

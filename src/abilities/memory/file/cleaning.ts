@@ -22,9 +22,10 @@ const removedAtOnce = 200;
 const indexedAtOnce = 5_000;
 
 /*
- * What was said stays while a fact stands on it, however old it is: a fact must be traceable to the words that it was drawn from, and go
- * with them when their author is forgotten; and a fact that goes with its words would make the group forget what lasts. The note of a day
- * keeps no words: it is what is left of a day when they go. A memory of any other category is nobody's source and goes by its age.
+ * What was said stays while a fact stands on it, however old it is: a fact must be traceable to the words that it was
+ * drawn from, and go with them when their author is forgotten; and a fact that goes with its words would make the group
+ * forget what lasts. The note of a day keeps no words: it is what is left of a day when they go. A memory of any other
+ * category is nobody's source and goes by its age.
  */
 const livingSources = `
   select source.value from items fact, json_each(fact.sources) source
@@ -74,8 +75,8 @@ export function cleanSome(file: MemoryFile, cutoffs: Cutoffs): number {
 }
 
 /**
- * Compares a piece of the index of words with what there is, and writes it anew where it holds rows that are gone or lacks some. Gives
- * where to go on; undefined: that was all.
+ * Compares a piece of the index of words with what there is, and writes it anew where it holds rows that are gone or
+ * lacks some. Gives where to go on; undefined: that was all.
  */
 export function checkIndex(
   file: MemoryFile,

@@ -16,7 +16,9 @@ export interface MemoryErasing extends Erasing {
   readonly messageIds: ReadonlySet<string>;
 }
 
-/** Adds what a memory knows that they have said: it goes back further than the store. False: nothing of theirs is in it. */
+/**
+ * Adds what a memory knows that they have said: it goes back further than the store. False: nothing of theirs is in it.
+ */
 export async function noteSaid(
   path: string,
   { people }: Pick<Erasing, "people">,
@@ -53,8 +55,8 @@ function isSaid({ category, origin }: Memory): boolean {
 }
 
 /**
- * Removes what holds words of theirs. What holds words of others too stays without their name, as far as its text has none of theirs:
- * a fact that somebody else has said as well is that one's.
+ * Removes what holds words of theirs. What holds words of others too stays without their name, as far as its text has
+ * none of theirs: a fact that somebody else has said as well is that one's.
  */
 export async function erasePerson(path: string, erasing: MemoryErasing): Promise<number> {
   using file = MemoryFile.open(path);

@@ -41,8 +41,8 @@ export interface OpenRows {
 const indexColumns = "seq, id, time, sender, terms, han, superseded_by, model, vector";
 
 /**
- * The file of one group's memory. Several processes may have it open. Each change is one transaction, synced to the disk, and what is
- * removed is overwritten: no page, index or log of the file holds it any more.
+ * The file of one group's memory. Several processes may have it open. Each change is one transaction, synced to the
+ * disk, and what is removed is overwritten: no page, index or log of the file holds it any more.
  */
 export class MemoryFile implements Disposable {
   readonly #connection: SQLite.Database;
@@ -58,7 +58,8 @@ export class MemoryFile implements Disposable {
   static open(path: string): MemoryFile {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      // Only SQLite opens the file: a process that closes one loses all its locks on it, also those of other connections.
+      // Only SQLite opens the file: a process that closes one loses all its locks on it, also those of other
+      // connections.
       const connection = new SQLite(path, { timeout: busyTimeoutMs });
       try {
         // SQLite gives its log the mode of the main file, so the mode is right before it opens it.
@@ -122,7 +123,7 @@ export class MemoryFile implements Disposable {
     return work((text) => this.#prepare(text));
   }
 
-  /** One change of what has a file of its own in this folder; all of it or nothing. What it removed is overwritten then. */
+  /** Changes another part of this folder in one transaction, then overwrites the removed bytes. */
   change<T>(work: (rows: OpenRows) => T): T {
     const result = this.#write(() =>
       work({
@@ -145,7 +146,7 @@ export class MemoryFile implements Disposable {
     });
   }
 
-  /** Gives how many were there. Their words are in none of the files any more, unless somebody is reading them at this moment. */
+  /** Removes memories and returns how many existed; their words leave all files once nobody reads them. */
   remove(ids: readonly string[]): number {
     const removed = this.#write(() => {
       const count = ids.filter((id) => this.#removeOne(id)).length;
@@ -244,7 +245,7 @@ export class MemoryFile implements Disposable {
     return rows as { category: string; items: number }[];
   }
 
-  /** The number of the row that lies `count` rows before this one, or before the end. Undefined where there are not so many. */
+  /** Number of the row `count` rows before this one or the end; undefined when there are fewer rows. */
   walkBack(seq: number | undefined, count: number): number | undefined {
     const text = "select seq from items where seq < ? order by seq desc limit 1 offset ?";
     return this.#prepare(text)
@@ -260,7 +261,7 @@ export class MemoryFile implements Disposable {
     return rows as StoredIndexRow[];
   }
 
-  /** The newest rows before `seq` that hold this term, without their vectors. Looks at no more than it gives, however common the term is. */
+  /** The newest rows before `seq` with this term, without vectors; reads only the rows it returns. */
   matchBefore(seq: number, term: string, limit: number): StoredIndexRow[] {
     const columns = indexColumns.replace(", vector", ", null as vector");
     return this.#prepare(
@@ -277,7 +278,7 @@ export class MemoryFile implements Disposable {
     return (rows as ItemRow[]).map((row) => ({ ...toMemory(row), seq: row.seq }));
   }
 
-  /** A row that was replaced or removed meanwhile stays as it is. A vector that could not be made is undefined, and not asked for again. */
+  /** Stores vectors, skipping rows replaced or removed meanwhile; undefined marks one that cannot be made. */
   setVectors(model: string, vectors: readonly (readonly [Unembedded, Float32Array | undefined])[]): void {
     this.#write(() => {
       const statement = this.#prepare(
@@ -345,7 +346,7 @@ export class MemoryFile implements Disposable {
     this.#prepare("update facts set value = 1 where name = 'unerased'").run();
   }
 
-  /** Empties the log of the file. While another process reads what is in it, this is left to the next one that opens the file. */
+  /** Empties the file's log; while another process reads it, the next one to open the file does so. */
   #finishErasing(): void {
     if (this.#prepare("select value from facts where name = 'unerased'").pluck().get() === 0) return;
     const emptied = (): boolean =>

@@ -4,8 +4,8 @@ import { AppError } from "../../../lib/app-error.ts";
 import { joinedTerms } from "./rows.ts";
 
 /*
- * Terms are made by us and kept with their item, so that FTS5 can take exactly these out of its index again. Numbers are never
- * given twice: what has forgotten a row knows by its number that another one is new.
+ * Terms are made by us and kept with their item, so that FTS5 can take exactly these out of its index again. Numbers
+ * are never given twice: what has forgotten a row knows by its number that another one is new.
  */
 const initial = `
   create table items (
@@ -32,7 +32,10 @@ const initial = `
   insert into facts (name, value) values ('erasures', 0), ('unerased', 0);
 `;
 
-/** Whose words a memory holds, all origins that it carries, and how far the host has taken in what is said and drawn facts from it. */
+/**
+ * Whose words a memory holds, all origins that it carries, and how far the host has taken in what is said and drawn
+ * facts from it.
+ */
 const keeping = `
   alter table items add column people text not null default '[]';
   alter table items add column origins text not null default '[]';
@@ -46,7 +49,9 @@ const hygiene = `
   insert into facts (name, value) values ('cleaned', 0), ('cleaning', 0), ('announced', 0), ('noted', 0);
 `;
 
-/** Terms of simplified characters and of more scripts by pairs: made anew for what may have such, which is not ASCII. */
+/**
+ * Terms of simplified characters and of more scripts by pairs: made anew for what may have such, which is not ASCII.
+ */
 const termsAnew = `
   update items set terms = terms_of(time, sender, text, photo) where terms glob '*[^ -~]*';
   insert into keywords (keywords) values ('rebuild');
@@ -58,7 +63,10 @@ const migrations: readonly string[] = [initial, keeping, hygiene, termsAnew];
 /** What says of a SQLite file that it is a group's memory. */
 const applicationId = 0x63726d65;
 
-/** Brings a file up to date, all at once or not at all. Throws AppError `store_failed` for one that is not ours or newer. */
+/**
+ * Brings a file up to date, all at once or not at all. Throws AppError `store_failed` for one that is not ours or
+ * newer.
+ */
 export function migrate(connection: SQLite.Database, path: string): void {
   const version = (): number => connection.pragma("user_version", { simple: true }) as number;
   if (version() === migrations.length && isOurs(connection)) return;

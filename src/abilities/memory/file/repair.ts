@@ -35,8 +35,8 @@ export interface Salvaged {
 const mostLost = 10_000;
 
 /**
- * Puts a damaged file aside and makes a new one of what can be read of it. Nobody may have it open. What was said comes again from the
- * host's own messages, as far as they are kept; facts and notes that cannot be read are lost.
+ * Puts a damaged file aside and makes a new one of what can be read of it. Nobody may have it open. What was said comes
+ * again from the host's own messages, as far as they are kept; facts and notes that cannot be read are lost.
  */
 export function repairFile(path: string): Salvaged {
   const aside = freeName(path);

@@ -56,7 +56,10 @@ export function joinedTerms(memory: Spoken): string {
   return [...termsOf(indexedText(memory))].map(([term, count]) => Array<string>(count).fill(term).join(" ")).join(" ");
 }
 
-/** Each term that `joinedTerms` has joined, where the same ones stand side by side. A map of a hundred thousand texts would take longer. */
+/**
+ * Each term that `joinedTerms` has joined, where the same ones stand side by side. A map of a hundred thousand texts
+ * would take longer.
+ */
 export function eachTerm(joined: string, visit: (term: string, often: number) => void): void {
   if (joined === "") return;
   let last = "";
@@ -77,7 +80,10 @@ export function toBlob(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** The bytes themselves where they lie so that they can be read as numbers, otherwise a copy. Undefined for a vector of another length. */
+/**
+ * The bytes themselves where they lie so that they can be read as numbers, otherwise a copy. Undefined for a vector of
+ * another length.
+ */
 export function fromBlob(blob: Buffer | null, dimensions: number): Float32Array | undefined {
   if (blob === null || blob.length !== dimensions * 4) return undefined;
   if (blob.byteOffset % 4 === 0) return new Float32Array(blob.buffer, blob.byteOffset, dimensions);

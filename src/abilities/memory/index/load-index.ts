@@ -35,7 +35,10 @@ export function hotRows(model: IndexModel | undefined): number {
     : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * mostBytesPerNumber)));
 }
 
-/** What of a file is in memory, and what the file was like then. It takes a file in a piece at a time, so that a large one is in nobody's way. */
+/**
+ * What of a file is in memory, and what the file was like then. It takes a file in a piece at a time, so that a large
+ * one is in nobody's way.
+ */
 export class LoadedIndex {
   readonly index: HotIndex;
   readonly #file: MemoryFile;

@@ -17,7 +17,10 @@ export interface WarmIndexOptions {
 /** Others have the thread after so long. */
 const sliceMs = 5;
 
-/** The index of one group, made when it is first needed and whenever it does not fit the file any more, in slices that let other work go on. */
+/**
+ * The index of one group, made when it is first needed and whenever it does not fit the file any more, in slices that
+ * let other work go on.
+ */
 export class WarmIndex implements AsyncDisposable {
   readonly #options: WarmIndexOptions;
   #loaded: LoadedIndex | undefined;
@@ -67,7 +70,9 @@ export class WarmIndex implements AsyncDisposable {
     await this.#warming?.catch(() => undefined);
   }
 
-  /** Undefined where it cannot be made whole within so many milliseconds; then it goes on behind the back of who asked. */
+  /**
+   * Undefined where it cannot be made whole within so many milliseconds; then it goes on behind the back of who asked.
+   */
   async whole(milliseconds: number): Promise<LoadedIndex | undefined> {
     if (this.catchUp()) return this.#loaded;
     const isOver = new AbortController();

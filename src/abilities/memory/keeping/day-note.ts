@@ -40,8 +40,8 @@ export interface NoNote {
 }
 
 /**
- * What of a model's answer is kept. A note tells of everything that was shown, so it has all of that as its origins, and the words of
- * everybody who had a part in it; its own origin is that of whom is trusted least.
+ * What of a model's answer is kept. A note tells of everything that was shown, so it has all of that as its origins,
+ * and the words of everybody who had a part in it; its own origin is that of whom is trusted least.
  */
 export function toDayNote(text: string, day: string, { messages }: DayNotePrompt): NewMemory | NoNote {
   const parsed = parse(text);

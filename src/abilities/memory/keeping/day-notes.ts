@@ -27,8 +27,9 @@ const mostDays = 7;
 const dayMs = 86_400_000;
 
 /**
- * Has a model write one note of each day on which enough was said, when the day is over and the group is quiet. Up to when days have
- * their notes moves in the file of the memory together with the note, whose id is its day: there is never more than one.
+ * Has a model write one note of each day on which enough was said, when the day is over and the group is quiet. Up to
+ * when days have their notes moves in the file of the memory together with the note, whose id is its day: there is
+ * never more than one.
  */
 export class DayNotes implements AsyncDisposable {
   readonly #options: DayNotesOptions;

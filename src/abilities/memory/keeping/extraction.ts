@@ -36,8 +36,9 @@ const mostFacts = 60;
 const longestNowMs = 60_000;
 
 /**
- * Has a model draw facts from what was said, when so much was said and the group is quiet. How far that has come moves in the file of the
- * memory together with the facts, so that they are kept once, whatever dies when; an answer that nobody kept is asked for again.
+ * Has a model draw facts from what was said, when so much was said and the group is quiet. How far that has come moves
+ * in the file of the memory together with the facts, so that they are kept once, whatever dies when; an answer that
+ * nobody kept is asked for again.
  */
 export class Extraction implements AsyncDisposable {
   readonly #options: ExtractionOptions;
@@ -65,8 +66,8 @@ export class Extraction implements AsyncDisposable {
   }
 
   /**
-   * Draws facts from all that is kept, however little that is and whether the group is quiet or not: a summary is about to stand for it. It takes no longer than
-   * a while, and never rejects: what it does not come to is drawn later.
+   * Draws facts from all that is kept, however little that is and whether the group is quiet or not: a summary is about
+   * to stand for it. It takes no longer than a while, and never rejects: what it does not come to is drawn later.
    */
   async now(group: Group, signal: AbortSignal): Promise<void> {
     if (this.#options.everyMessages() === 0) return;

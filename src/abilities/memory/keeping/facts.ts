@@ -14,8 +14,9 @@ export interface CheckedFacts {
 }
 
 /**
- * What of a model's answer is kept: facts that people have said, by messages that it was shown. A fact has everything as an origin that
- * the model was shown with it, because any of that may have led to it; and nobody replaces a fact of somebody with a higher role.
+ * What of a model's answer is kept: facts that people have said, by messages that it was shown. A fact has everything
+ * as an origin that the model was shown with it, because any of that may have led to it; and nobody replaces a fact of
+ * somebody with a higher role.
  */
 export function checkFacts(drawn: readonly DrawnFact[], prompt: ExtractionPrompt): CheckedFacts {
   const all = sortOrigins([...prompt.messages.values(), ...prompt.facts.values()].flatMap(originsOf));

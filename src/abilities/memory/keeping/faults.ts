@@ -11,8 +11,8 @@ export interface MemoryFaultsOptions {
 }
 
 /**
- * Memories that cannot be used, such as one whose file is damaged. The group's turns go on without; that is told once, and again only
- * after it has worked in between.
+ * Memories that cannot be used, such as one whose file is damaged. The group's turns go on without; that is told once,
+ * and again only after it has worked in between.
  */
 export class MemoryFaults {
   readonly #options: MemoryFaultsOptions;

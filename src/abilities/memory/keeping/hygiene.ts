@@ -30,16 +30,19 @@ export interface HygieneOptions {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** When a group's memory is to be cleaned next; undefined: never. One that was cleaned in the future counts as never cleaned. */
+/**
+ * When a group's memory is to be cleaned next; undefined: never. One that was cleaned in the future counts as never
+ * cleaned.
+ */
 export function nextCleaning(cleaned: number, { everyHours }: HygieneSettings, now: number): number | undefined {
   if (everyHours === 0) return undefined;
   return cleaned > now + clockSlackMs ? now : cleaned + everyHours * hourMs;
 }
 
 /**
- * Removes old memories for good, a group at a time, when it is quiet and its time has come. When that was last stands in the file of the
- * memory, and so does a cleaning that has begun: after a crash it goes on. What goes is told before anything does; a crash just then has
- * it told again, under the same name.
+ * Removes old memories for good, a group at a time, when it is quiet and its time has come. When that was last stands
+ * in the file of the memory, and so does a cleaning that has begun: after a crash it goes on. What goes is told before
+ * anything does; a crash just then has it told again, under the same name.
  */
 export class Hygiene implements AsyncDisposable {
   readonly #options: HygieneOptions;

@@ -50,9 +50,10 @@ const retryMs = 60_000;
 const mostTextChars = 16_000;
 
 /**
- * Makes what members and the agent say in a group its memory, in the order of the store and behind the back of turns. Of several agents
- * each remembers what was for it and what it said itself; what was for nobody is the first one's. How far a memory has
- * come stands in the file of the memory itself and moves with what was added, so nothing is added twice or left out, whatever dies when.
+ * Makes what members and the agent say in a group its memory, in the order of the store and behind the back of turns.
+ * Of several agents each remembers what was for it and what it said itself; what was for nobody is the first one's. How
+ * far a memory has come stands in the file of the memory itself and moves with what was added, so nothing is added
+ * twice or left out, whatever dies when.
  */
 export class MemoryKeeper implements AsyncDisposable {
   readonly #options: KeeperOptions;
@@ -72,7 +73,10 @@ export class MemoryKeeper implements AsyncDisposable {
     );
   }
 
-  /** Something may have been said in this group: it is kept a moment later, so as not to be in the way of the turn that it may begin. */
+  /**
+   * Something may have been said in this group: it is kept a moment later, so as not to be in the way of the turn that
+   * it may begin.
+   */
   said(group: string): void {
     if (this.#stirred.has(group)) return;
     this.#stirred.add(group);

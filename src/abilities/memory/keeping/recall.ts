@@ -52,7 +52,9 @@ type Place = {
   readonly session: Session;
 };
 
-/** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
+/**
+ * Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out.
+ */
 export class Recall {
   readonly #options: RecallOptions;
   /** What the model sees, by session. */

@@ -5,7 +5,10 @@ const label =
 /** What one is for, as those put it who draw facts: "the password of the router is …". */
 const what = String.raw`(?:\s{1,3}(?:of|for|to|on|at|in|von|für|vom|zum|zur|des|der|am|im|beim)\s[^.\n]{1,40}?)?`;
 
-/** In Chinese, simplified and traditional. A value is of letters and digits, beside which Chinese says what it is: "密码是abc12345". */
+/**
+ * In Chinese, simplified and traditional. A value is of letters and digits, beside which Chinese says what it is:
+ * "密码是abc12345".
+ */
 const hanLabel =
   "(?:密[码碼]|口令|通行[码碼]|令牌|[密秘私][钥鑰]|(?:(?:验|驗)[证證]|校[验驗]|[动動][态態]|安全|提款|[门門]禁)[码碼])";
 /** As of now, again, changed to. */
@@ -52,8 +55,9 @@ const patterns: readonly RegExp[] = [
 const cardNumber = /(?<![\d.,])(?:\d[ -]?){12,18}\d(?![\d.,]?\d)/g;
 
 /**
- * Does it look as if it held a private key, a token, a password, or the number of a payment card? Account numbers (IBAN), addresses and
- * telephone numbers are no secrets: groups have good reasons to remember them. By patterns, which cannot find everything.
+ * Does it look as if it held a private key, a token, a password, or the number of a payment card? Account numbers
+ * (IBAN), addresses and telephone numbers are no secrets: groups have good reasons to remember them. By patterns, which
+ * cannot find everything.
  */
 export function isSecret(text: string): boolean {
   const plain = plainForm(text);

@@ -17,8 +17,8 @@ export class Sight {
   }
 
   /**
-   * Those of the memories that it has not been shown; from now on it has. `messages`: numbers of what they go with. What goes with the same ones
-   * again was not shown the last time: the conversation did not get that far.
+   * Those of the memories that it has not been shown; from now on it has. `messages`: numbers of what they go with.
+   * What goes with the same ones again was not shown the last time: the conversation did not get that far.
    */
   show<T extends ShownMemory>(memories: readonly T[], messages: readonly number[]): T[] {
     if (messages.some((seq) => this.#last?.messages.has(seq)))

@@ -57,8 +57,9 @@ const hanInstructions: readonly RegExp[] = [
 ];
 
 /**
- * Why a text is not remembered as something that holds: it looks like a secret, or it tells the agent what to do instead of saying how
- * things are. By patterns: it errs on the side of refusing, and cannot find everything. Undefined: it can be.
+ * Why a text is not remembered as something that holds: it looks like a secret, or it tells the agent what to do
+ * instead of saying how things are. By patterns: it errs on the side of refusing, and cannot find everything.
+ * Undefined: it can be.
  */
 export function unfit(text: string): Unfit | undefined {
   if (isSecret(text)) return "secret";

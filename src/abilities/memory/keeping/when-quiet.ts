@@ -19,7 +19,10 @@ const usualQuietMs = 5_000;
 const longestMs = 3_600_000;
 const retryMs = 5 * 60_000;
 
-/** Work for groups that waits until they are quiet: one timer and one piece of work at a time for each, and for each of a group's agents. */
+/**
+ * Work for groups that waits until they are quiet: one timer and one piece of work at a time for each, and for each of
+ * a group's agents.
+ */
 export class WhenQuiet implements AsyncDisposable {
   readonly #options: WhenQuietOptions;
   readonly #timers = new Timers();
@@ -33,7 +36,9 @@ export class WhenQuiet implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** From now on no sooner than in so many milliseconds, an hour at most, and no sooner than the group has been quiet. */
+  /**
+   * From now on no sooner than in so many milliseconds, an hour at most, and no sooner than the group has been quiet.
+   */
   wait(group: Group, ms = 0): void {
     this.cancel(group);
     const name = workFolder(group);

@@ -24,18 +24,27 @@ export interface Query {
 
 /** What the vector counts at most where the query or the memory is Chinese and the model is not. */
 const mostAcrossLanguages = 0.2;
-/** Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour for this much. */
+/**
+ * Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour
+ * for this much.
+ */
 const furtherShare = 0.6;
-/** What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn further. */
+/**
+ * What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn
+ * further.
+ */
 const conversationShare = 2;
 const fade = 0.96;
-/** So many of the best by rounded vectors are compared by exact ones: with 1,000 of them the figures of docs/memory.md are the same. */
+/**
+ * So many of the best by rounded vectors are compared by exact ones: with 1,000 of them the figures of docs/memory.md
+ * are the same.
+ */
 const mostExact = 256;
 
 /**
- * The best slots. Each has the score of its words and of its vector, both brought to 0 … 1, raised, weighted, with a share of its better
- * neighbour and of the best that was said around it in the same conversation; of equals the newer one comes first. A memory that has no
- * vector yet is judged by its words alone, as if its vector said the same.
+ * The best slots. Each has the score of its words and of its vector, both brought to 0 … 1, raised, weighted, with a
+ * share of its better neighbour and of the best that was said around it in the same conversation; of equals the newer
+ * one comes first. A memory that has no vector yet is judged by its words alone, as if its vector said the same.
  */
 export function searchIndex(
   index: HotIndex,

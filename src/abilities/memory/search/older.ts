@@ -9,8 +9,9 @@ const mostMatches = 100;
 const mostWords = 8;
 
 /**
- * Memories before this row, which are too old for the index in memory or not in it yet: found by their words in the file, then judged like all others, but for their
- * neighbours. The best of the index is not known here; their words count against what would be a perfect match.
+ * Memories before this row, which are too old for the index in memory or not in it yet: found by their words in the
+ * file, then judged like all others, but for their neighbours. The best of the index is not known here; their words
+ * count against what would be a perfect match.
  */
 export function searchOlder(
   file: MemoryFile,

@@ -25,8 +25,8 @@ export interface Recalled {
 }
 
 /**
- * The best memories with what was said just before and after each, merged, in the order in which they were said, within the budget:
- * the best come first into it, at least five of them, each with its neighbours where there is room.
+ * The best memories with what was said just before and after each, merged, in the order in which they were said, within
+ * the budget: the best come first into it, at least five of them, each with its neighbours where there is room.
  */
 export function recallFrom(
   found: readonly Found[],

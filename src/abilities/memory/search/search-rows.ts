@@ -24,7 +24,9 @@ export function searchRows(file: MemoryFile, loaded: LoadedIndex, how: How): Sea
   return best([...hot, ...older], how.limit);
 }
 
-/** The same where the index is not whole yet: by words, in the file. What is in the index by now says how rare they are. */
+/**
+ * The same where the index is not whole yet: by words, in the file. What is in the index by now says how rare they are.
+ */
 export function searchRowsByWords(file: MemoryFile, loaded: LoadedIndex, how: How): SearchedRow[] {
   return best(searchOlder(file, loaded, { ...how, before: Number.MAX_SAFE_INTEGER }), how.limit);
 }

@@ -14,7 +14,10 @@ function formatDate(time: number): string {
 /** What of a memory is searched. */
 export type Spoken = Pick<NewMemory, "time" | "sender" | "text" | "photo">;
 
-/** A memory as its words are searched: `[8 May 2023] Ann: look [photo: a dog]`. People ask for dates and for who said it. */
+/**
+ * A memory as its words are searched: `[8 May 2023] Ann: look [photo: a dog]`. People ask for dates and for who said
+ * it.
+ */
 export function indexedText(memory: Spoken): string {
   return `[${formatDate(memory.time)}] ${embeddedText(memory)}`;
 }

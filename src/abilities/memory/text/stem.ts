@@ -47,8 +47,8 @@ const middleSuffixes: readonly (readonly [RegExp, string])[] = [
 const lastSuffix = /(?:al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|ou|ism|ate|iti|ous|ive|ize)$/;
 
 /**
- * Porter's algorithm: `connected`, `connecting` and `connections` become `connect`. For lower-case ASCII; other words stay as
- * they are. Takes time in proportion to the length of the word.
+ * Porter's algorithm: `connected`, `connecting` and `connections` become `connect`. For lower-case ASCII; other words
+ * stay as they are. Takes time in proportion to the length of the word.
  */
 export function stem(word: string): string {
   if (word.length < 3 || !/^[a-z]+$/.test(word)) return word;

@@ -18,7 +18,10 @@ const startsUnspaced = new RegExp(`^[${unspaced}]`, "v");
 const hanCharacter = /\p{Script=Han}/gu;
 const anyLetter = /\p{L}/gu;
 
-/** How often each term occurs in a text: stems of words, and for Chinese, Japanese, Korean, Thai and the like each character and each two that stand side by side. */
+/**
+ * How often each term occurs in a text: stems of words, and for Chinese, Japanese, Korean, Thai and the like each
+ * character and each two that stand side by side.
+ */
 export function termsOf(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   const add = (term: string): void => {
@@ -39,7 +42,10 @@ export function termsOf(text: string): Map<string, number> {
   return counts;
 }
 
-/** The terms that a query looks for: of Chinese and the like the pairs, and a character only where it stands alone; and its dates. */
+/**
+ * The terms that a query looks for: of Chinese and the like the pairs, and a character only where it stands alone; and
+ * its dates.
+ */
 export function queryTermsOf(query: string): readonly string[] {
   const terms = new Set<string>();
   const looked = query.slice(0, indexedChars);
@@ -63,8 +69,8 @@ export function isMostlyHan(text: string): boolean {
 }
 
 /**
- * Everything here takes time in proportion to the text. Long runs of combining marks are cut first: putting them in order,
- * which normalizing does, would not.
+ * Everything here takes time in proportion to the text. Long runs of combining marks are cut first: putting them in
+ * order, which normalizing does, would not.
  */
 function wordsOf(text: string): string[] {
   const looked = text.slice(0, indexedChars).replaceAll(/(\p{M}{3})\p{M}+/gu, "$1");

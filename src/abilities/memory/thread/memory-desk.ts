@@ -46,8 +46,8 @@ const orderNames: readonly (keyof MemoryOrders)[] = [
 const mostOpen = 1_000;
 
 /**
- * Lets a thread of its own work on the memories of groups, so that nothing of it holds the host up. The thread begins with the first
- * order, and again after it has failed.
+ * Lets a thread of its own work on the memories of groups, so that nothing of it holds the host up. The thread begins
+ * with the first order, and again after it has failed.
  */
 export class MemoryDesk implements AsyncDisposable {
   readonly #options: MemoryDeskOptions;

@@ -9,8 +9,8 @@ import type { Answer, Notice, Order } from "./messages.ts";
 import { OpenMemories } from "./orders.ts";
 
 /*
- * The thread that reads and writes memories: a search of a large memory and a write to the disk would hold the host up. It gets orders
- * about one group's file each, answers them in any order, and ends when it is told to.
+ * The thread that reads and writes memories: a search of a large memory and a write to the disk would hold the host up.
+ * It gets orders about one group's file each, answers them in any order, and ends when it is told to.
  */
 
 const { place, weights } = workerData as { readonly place: EmbedderPlace; readonly weights: Weights };
@@ -22,7 +22,10 @@ let looked = performance.now();
 let looking: Promise<void> | undefined;
 let told: string | undefined;
 
-/** The local model may be installed while the host runs. Without one no order takes longer than this, so none is under way when it is found. */
+/**
+ * The local model may be installed while the host runs. Without one no order takes longer than this, so none is under
+ * way when it is found.
+ */
 async function lookForModel(): Promise<void> {
   if (embedder !== undefined || place === "none") return;
   if (looking === undefined && performance.now() - looked < lookMs) return;

@@ -62,7 +62,10 @@ export interface MemoryOrders {
 
 const ownPrefixes = Object.values(ownIds);
 
-/** Groups whose memory is open at once, and what their indexes may hold together; the one that was not used for longest is closed, but for the last few. */
+/**
+ * Groups whose memory is open at once, and what their indexes may hold together; the one that was not used for longest
+ * is closed, but for the last few.
+ */
 const mostOpen = 64;
 const mostRows = 262_144;
 const leastOpen = 4;
@@ -72,7 +75,10 @@ const mostLookedFor = 16;
 const queryMs = 100;
 /** And by words from the file when the index of a large memory is not there by then. */
 const indexMs = 250;
-/** A turn and the model for memories would share the processors: what was said gets its vectors when no turn has asked for so long. */
+/**
+ * A turn and the model for memories would share the processors: what was said gets its vectors when no turn has asked
+ * for so long.
+ */
 const lullOptions = { quietMs: 1_000, longestMs: 60_000 };
 
 /** The memories of groups, opened when they are first asked for. */

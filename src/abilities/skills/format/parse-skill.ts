@@ -30,7 +30,10 @@ const frontMatterKeys = {
     .optional(),
 };
 
-/** https://agentskills.io/specification. Other programs know more keys than these: they mean nothing here, and people are told of them. */
+/**
+ * https://agentskills.io/specification. Other programs know more keys than these: they mean nothing here, and people
+ * are told of them.
+ */
 const frontMatter = z.looseObject(frontMatterKeys);
 
 /** `Bash(git add *), Read` are two. */
@@ -39,7 +42,10 @@ const allowedTool = /[^\s,(]+(?:\([^)]*\))?/g;
 const opening = /^\u{FEFF}?---[ \t]*\r?\n/u;
 const closing = /^---[ \t]*\r?$/m;
 
-/** Reads SKILL.md of the folder with this name (undefined: of one that is going to be called as the skill): front matter between two lines of `---`, then what the agent is to read. */
+/**
+ * Reads SKILL.md of the folder with this name (undefined: of one that is going to be called as the skill): front matter
+ * between two lines of `---`, then what the agent is to read.
+ */
 export function parseSkill(folder: string | undefined, text: string): SkillCheck {
   const [start] = opening.exec(text) ?? [];
   if (start === undefined) return failed("line 1", "must begin with front matter: a line of ---");

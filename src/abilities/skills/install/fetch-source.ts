@@ -42,7 +42,10 @@ export async function fetchSource(source: Source, { scratch, ...rest }: FetchOpt
   return { kind, from, folder };
 }
 
-/** What a repository could make git run is switched off, and no file is written before it is known how large all of them are. */
+/**
+ * What a repository could make git run is switched off, and no file is written before it is known how large all of them
+ * are.
+ */
 async function clone(address: string, place: Run): Promise<void> {
   const settings = {
     "core.hooksPath": "/dev/null",

@@ -59,7 +59,10 @@ export type ComparedSkill = Pick<InstalledFrom, "name" | "from"> &
 /** Folders of sources that are being looked at, each with its process. */
 const fetchedPrefix = ".fetched-";
 
-/** Installs skills for all groups of a home: looks at all of a source before anything is written, and runs nothing of it. */
+/**
+ * Installs skills for all groups of a home: looks at all of a source before anything is written, and runs nothing of
+ * it.
+ */
 export class SkillInstaller {
   readonly #places: SkillPlaces;
   readonly #now: () => number;
@@ -76,7 +79,9 @@ export class SkillInstaller {
     this.#variables = options.variables;
   }
 
-  /** What installing this would do. Throws why it cannot be installed. `only`: of several skills the one with this name. */
+  /**
+   * What installing this would do. Throws why it cannot be installed. `only`: of several skills the one with this name.
+   */
   async plan(wanted: string, only?: string): Promise<InstallPlan> {
     const contents = await this.#fetch(sourceOf(wanted), { names: only === undefined ? undefined : [only] });
     const { from, found, unusable } = contents;
@@ -85,7 +90,10 @@ export class SkillInstaller {
     return { from, skills: await this.#describe(chosen), unusable: only === undefined ? unusable : [] };
   }
 
-  /** What the sources of installed skills have by now; each source is asked once. Ends early with what it has found when the signal aborts. */
+  /**
+   * What the sources of installed skills have by now; each source is asked once. Ends early with what it has found when
+   * the signal aborts.
+   */
   async compare(installed: readonly InstalledFrom[], signal?: AbortSignal): Promise<readonly ComparedSkill[]> {
     const compared: ComparedSkill[] = [];
     for (const from of new Set(installed.map((one) => one.from))) {
@@ -161,8 +169,8 @@ export class SkillInstaller {
   }
 
   /**
-   * Does what was planned: killed at any point, each skill is the old or the new one. `subscribed`: does the host look for other
-   * versions? Left out: as before.
+   * Does what was planned: killed at any point, each skill is the old or the new one. `subscribed`: does the host look
+   * for other versions? Left out: as before.
    */
   async install({ from, skills }: Pick<InstallPlan, "from" | "skills">, subscribed?: boolean): Promise<void> {
     await this.#changing(async (before) => {

@@ -42,8 +42,9 @@ const deepest = 5;
 const mostFolders = 5_000;
 
 /**
- * One at its top, or those in its folders, or in those of a folder `skills`, or else wherever they lie. One that lies alone has to be right;
- * of several, those that cannot be used are told and left out. `names`: only these are looked for, where there are more than are installed at once.
+ * One at its top, or those in its folders, or in those of a folder `skills`, or else wherever they lie. One that lies
+ * alone has to be right; of several, those that cannot be used are told and left out. `names`: only these are looked
+ * for, where there are more than are installed at once.
  */
 export async function skillsIn(
   { kind, folder, from }: FetchedSource,

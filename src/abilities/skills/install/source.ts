@@ -16,7 +16,10 @@ const npmName = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(?:@[\w.^~
 const gitAddress = /^(?:git\+)?(?:https?|ssh|git|file):\/\/\S+$|^[\w.-]+@[\w.-]+:\S+$/;
 const npmPrefix = "npm:";
 
-/** What is meant by this word. Throws `skill_refused` for one that means nothing, `not_found` for a path where nothing is. */
+/**
+ * What is meant by this word. Throws `skill_refused` for one that means nothing, `not_found` for a path where nothing
+ * is.
+ */
 export function sourceOf(wanted: string): Source {
   if (wanted.startsWith(npmPrefix)) return npmSource(wanted.slice(npmPrefix.length), wanted);
   if (gitAddress.test(wanted)) return { kind: "git", from: wanted };

@@ -21,8 +21,8 @@ interface Entry {
 }
 
 /**
- * Unpacks a `.tar.gz` into a folder. Throws `skill_refused` for one that holds anything but files and folders inside it, or more than a
- * skill may: what was written by then lies in that folder.
+ * Unpacks a `.tar.gz` into a folder. Throws `skill_refused` for one that holds anything but files and folders inside
+ * it, or more than a skill may: what was written by then lies in that folder.
  */
 export async function unpack(archive: string, folder: string): Promise<void> {
   const bytes = await inflate(archive);

@@ -37,9 +37,9 @@ const longestMs = 10 * 60_000;
 const reasonChars = 300;
 
 /**
- * Asks the sources of installed skills once a week whether they have something else, and tells people once of each version. It installs
- * nothing. No timer runs while there is no skill whose source can change. When it asks next is kept in a file: a restart neither brings
- * it forward nor puts it off.
+ * Asks the sources of installed skills once a week whether they have something else, and tells people once of each
+ * version. It installs nothing. No timer runs while there is no skill whose source can change. When it asks next is
+ * kept in a file: a restart neither brings it forward nor puts it off.
  */
 export class SkillSync implements AsyncDisposable {
   readonly #options: SkillSyncOptions;
@@ -90,7 +90,10 @@ export class SkillSync implements AsyncDisposable {
     return this.#next === undefined ? undefined : Math.max(0, this.#next - clock.now());
   }
 
-  /** What people have installed from where others publish, or told it to look at. None while the lock file cannot be read, which others tell. */
+  /**
+   * What people have installed from where others publish, or told it to look at. None while the lock file cannot be
+   * read, which others tell.
+   */
   async #subscribed(): Promise<readonly InstalledFrom[]> {
     const lock = await readSkillLock(this.#options.lock).catch((error: unknown) => {
       this.#options.logger.warn({ err: toError(error) }, "sources of skills are not asked");

@@ -18,8 +18,8 @@ export const placePattern = /\{\{([^{}]*)\}\}/;
 const readsWords = /^(?:alias|declare|eval|export|let|local|read|readonly|source|test|trap|typeset|unset|\.|\[)$/;
 
 /**
- * Finds out where the arguments stand. Each has to be a plain argument of a command, or a part of one, outside of quotes: there, and only
- * there, a word that is put between single quotes is text, whatever it holds.
+ * Finds out where the arguments stand. Each has to be a plain argument of a command, or a part of one, outside of
+ * quotes: there, and only there, a word that is put between single quotes is text, whatever it holds.
  */
 export async function readTemplate(command: string): Promise<TemplateReading> {
   const pieces = command.split(placePattern);

@@ -4,7 +4,9 @@ import { HostileFolder, type HostileRefusal } from "../../../lib/files/open-host
 import { refusedTree, type SkillTreeFile, TreeLimits, treePathFault, type TreeReading } from "./skill-tree.ts";
 
 export interface ReadTreeOptions {
-  /** Users whose files and folders count; undefined = any. Of those, what others could write to does not count either. */
+  /**
+   * Users whose files and folders count; undefined = any. Of those, what others could write to does not count either.
+   */
   readonly owners?: readonly number[] | undefined;
   /** Entries at its top that are not part of it. */
   readonly leaveOut?: ReadonlySet<string> | undefined;
@@ -24,8 +26,8 @@ const words: Readonly<Record<HostileRefusal, string>> = {
 };
 
 /**
- * Reads a folder that may change at any moment as a skill's tree: regular files and folders, within the limits. Anything else refuses
- * all of it. Throws `not_found` when there is no such folder.
+ * Reads a folder that may change at any moment as a skill's tree: regular files and folders, within the limits.
+ * Anything else refuses all of it. Throws `not_found` when there is no such folder.
  */
 export async function readTree(folder: string, options: ReadTreeOptions = {}): Promise<TreeReading> {
   await using top = await HostileFolder.open(folder);

@@ -27,8 +27,8 @@ export function searchPlace({ provider, baseUrl }: SearchSettings): URL {
 }
 
 /**
- * Asks the operator's search provider, and nobody else: it may be on a private network, and leads nowhere else. Throws ToolError with why
- * there is no answer; what a provider says of its own goes to nobody, for it may hold the key.
+ * Asks the operator's search provider, and nobody else: it may be on a private network, and leads nowhere else. Throws
+ * ToolError with why there is no answer; what a provider says of its own goes to nobody, for it may hold the key.
  */
 export async function searchWeb(
   { query, count }: { readonly query: string; readonly count: number },

@@ -83,7 +83,9 @@ export class WhatsAppConnection implements Connection {
     return [account, this.#options.remark].filter((part) => part !== undefined).join(", ") || undefined;
   }
 
-  /** Resolves when messages can be sent. Rejects with the reason when it comes to nothing, or when the signal aborts. */
+  /**
+   * Resolves when messages can be sent. Rejects with the reason when it comes to nothing, or when the signal aborts.
+   */
   async open(order: StartOrder, signal: AbortSignal): Promise<void> {
     await this.#intake.recover();
     const giveUp = (): void => this.#opened.reject(signal.reason);

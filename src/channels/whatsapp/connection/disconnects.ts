@@ -13,7 +13,10 @@ export function notLinked(): ConnectionEnd {
   return new ConnectionEnd("logged-out", `no account is linked yet; ${howToLink}`, { isAlarm: false });
 }
 
-/** What an end means: WhatsApp's numbers, and those that the library made up. `refusedVersions`: how often 405 came in a row before. */
+/**
+ * What an end means: WhatsApp's numbers, and those that the library made up. `refusedVersions`: how often 405 came in a
+ * row before.
+ */
 export function connectionEnd(report: EndReport, refusedVersions: number): ConnectionEnd {
   const { code, reason } = report;
   switch (code) {
@@ -53,7 +56,9 @@ function versionRefused(before: number): ConnectionEnd {
   return new ConnectionEnd("lost", text, { retryAfterMs: hourMs, isAlarm: true });
 }
 
-/** Answers of the server that will not change: forbidden, no such chat, not acceptable, the account may not write there. */
+/**
+ * Answers of the server that will not change: forbidden, no such chat, not acceptable, the account may not write there.
+ */
 const finalRefusals: ReadonlySet<number | undefined> = new Set([401, 403, 404, 405, 406, 463]);
 
 const reasons: Readonly<Record<number, string>> = {

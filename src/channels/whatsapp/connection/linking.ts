@@ -12,7 +12,10 @@ const reasons: Readonly<Record<number, string>> = {
   405: "WhatsApp refuses this client's version; update crabpot, or set channels.whatsapp.version",
 };
 
-/** Shows codes until the account is linked or WhatsApp has no more of them; rejects with the reason if it comes to nothing. */
+/**
+ * Shows codes until the account is linked or WhatsApp has no more of them; rejects with the reason if it comes to
+ * nothing.
+ */
 export async function* linkAccount(
   options: WhatsAppConnectionOptions,
   state: AccountState,

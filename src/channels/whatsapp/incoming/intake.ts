@@ -45,8 +45,9 @@ const storeRetryMs = 2_000;
 const longestMs = 60_000;
 
 /**
- * The way of messages into the host: into the journal, from where the platform may forget them; then, in the order of each
- * chat, to the host; out of the journal when the host has them. What is left at an end is taken up at the next start.
+ * The way of messages into the host: into the journal, from where the platform may forget them; then, in the order of
+ * each chat, to the host; out of the journal when the host has them. What is left at an end is taken up at the next
+ * start.
  */
 export class Intake implements AsyncDisposable {
   readonly #options: IntakeOptions;

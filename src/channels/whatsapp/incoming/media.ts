@@ -11,9 +11,9 @@ const macBytes = 10;
 const overheadBytes = 16 + macBytes;
 
 /**
- * Fetches a file, opens it and writes it to a new file at `path`. Rejects when it is larger than `limitBytes`, not what the
- * sender has announced, or not to be had. `hosts` are those that WhatsApp names: the message itself has no say in where
- * the host connects to.
+ * Fetches a file, opens it and writes it to a new file at `path`. Rejects when it is larger than `limitBytes`, not what
+ * the sender has announced, or not to be had. `hosts` are those that WhatsApp names: the message itself has no say in
+ * where the host connects to.
  */
 export async function fetchMedia(
   reference: MediaReference,

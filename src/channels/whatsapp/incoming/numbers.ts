@@ -28,8 +28,9 @@ const mostAtOnce = 100;
 const mostAnswers = 10_000;
 
 /**
- * Finds the LIDs of the phone numbers that the configuration names, so that what it says of a number holds for messages that come by
- * LID: WhatsApp says which LID a number has, but not the other way round. Costs nothing where no number is named.
+ * Finds the LIDs of the phone numbers that the configuration names, so that what it says of a number holds for messages
+ * that come by LID: WhatsApp says which LID a number has, but not the other way round. Costs nothing where no number is
+ * named.
  */
 export class Numbers {
   readonly #options: NumbersOptions;
@@ -41,7 +42,10 @@ export class Numbers {
     this.#options = options;
   }
 
-  /** Resolves when it is known who `sender` is, as far as that can be known soon. Rejects only when what was learned cannot be stored. */
+  /**
+   * Resolves when it is known who `sender` is, as far as that can be known soon. Rejects only when what was learned
+   * cannot be stored.
+   */
   async settle(sender?: string): Promise<void> {
     while (this.#asking) await this.#asking.catch(() => undefined);
     const wanted = this.#wanted(sender);

@@ -2,8 +2,8 @@
 const marks = { bold: "\ue000", code: "\ue001" } as const;
 
 /**
- * Markdown as people see it in WhatsApp: `*bold*`, `_italic_`, `~struck~`, code, lists and quotes are its own; headings become
- * bold, links their text and address, tables lists. Code stays as it is.
+ * Markdown as people see it in WhatsApp: `*bold*`, `_italic_`, `~struck~`, code, lists and quotes are its own; headings
+ * become bold, links their text and address, tables lists. Code stays as it is.
  */
 export function toWhatsApp(markdown: string): string {
   const lines = markdown
@@ -30,7 +30,10 @@ interface Block {
   readonly end: number;
 }
 
-/** Fenced code, without the name of its language, which WhatsApp would show. One that is never closed reaches to the end. */
+/**
+ * Fenced code, without the name of its language, which WhatsApp would show. One that is never closed reaches to the
+ * end.
+ */
 function readFence(lines: readonly string[], at: number): Block | undefined {
   const opening = /^ {0,3}(`{3,}|~{3,})[^`]*$/.exec(lines[at] ?? "");
   const run = opening?.[1];

@@ -1,8 +1,8 @@
 import { userOf } from "../arrival.ts";
 
 /**
- * `@Ann` → `@4915…` for members whose name is known, with the ids that the platform wants to be told beside the text. Not in
- * code. `members`: ids by name in lower case.
+ * `@Ann` → `@4915…` for members whose name is known, with the ids that the platform wants to be told beside the text.
+ * Not in code. `members`: ids by name in lower case.
  */
 export function withMentions(
   text: string,

@@ -20,7 +20,10 @@ const mostParts = 4;
 /** Which message of the outbox one of ours is, or is a part of; undefined: nobody knows any more. */
 export type SeqOf = (id: string) => Promise<number | undefined>;
 
-/** Knows what was sent of late, and what is older for as long as people may still answer it: its id follows from its number. */
+/**
+ * Knows what was sent of late, and what is older for as long as people may still answer it: its id follows from its
+ * number.
+ */
 export function createSeqOf(options: {
   readonly instance: string;
   readonly sent: Pick<Sent, "seqOf">;

@@ -73,7 +73,9 @@ const editableMs = 14 * 60_000;
 /** Longer captions are hidden behind "read more" or cut by some apps. */
 const captionChars = 1_000;
 
-/** Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own. */
+/**
+ * Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own.
+ */
 export class WhatsAppOutlet {
   readonly #options: OutletOptions;
   /** The messages that say what the agent is doing. */
@@ -117,7 +119,10 @@ export class WhatsAppOutlet {
     }
   }
 
-  /** Something that nobody misses: it is sent once, or not at all while much else is sent. Returns its id when the server has it. */
+  /**
+   * Something that nobody misses: it is sent once, or not at all while much else is sent. Returns its id when the
+   * server has it.
+   */
   async #sendPassing(chat: string, content: Content): Promise<string | undefined> {
     if (!this.#options.pacing.takeSpare()) return undefined;
     const id = idFrom(randomBytes(9).toString("hex"));

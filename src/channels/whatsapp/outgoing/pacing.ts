@@ -32,7 +32,10 @@ export class Pacing {
     this.#ofChat = new RateLimiter({ count: limits.perChatPerSecond, periodMs: 1_000, burst: 1 }, rememberedChats);
   }
 
-  /** Takes the next place and tells how long to wait for it. Throws a `SendError` that asks for patience if that is too long. */
+  /**
+   * Takes the next place and tells how long to wait for it. Throws a `SendError` that asks for patience if that is too
+   * long.
+   */
   take(chat: string): number {
     const now = this.#clock.monotonic();
     const forAll = this.#all.waitMs(now);

@@ -17,7 +17,10 @@ interface Known {
   readonly seq?: number | undefined;
 }
 
-/** What we sent in the last day, by id: to know our own messages, to send a message again as it was, and not to send it twice. */
+/**
+ * What we sent in the last day, by id: to know our own messages, to send a message again as it was, and not to send it
+ * twice.
+ */
 export class Sent {
   readonly #store: ChannelStateStore;
   readonly #space: string;

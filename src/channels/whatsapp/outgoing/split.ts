@@ -5,8 +5,8 @@ const fence = "```";
 const fenceChars = 2 * (fence.length + 1);
 
 /**
- * Cuts a text into parts of at most `chars`: between paragraphs where there is one in the second half, otherwise between
- * lines, words, or characters. Code that is cut is closed in the one part and opened again in the next.
+ * Cuts a text into parts of at most `chars`: between paragraphs where there is one in the second half, otherwise
+ * between lines, words, or characters. Code that is cut is closed in the one part and opened again in the next.
  */
 export function splitText(text: string, chars = defaultChars): string[] {
   if (text.length <= chars) return [text];

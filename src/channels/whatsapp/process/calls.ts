@@ -44,7 +44,9 @@ export interface SendOrder {
     | { readonly kind: "reaction"; readonly message: string; readonly sender: string; readonly emoji: string };
 }
 
-/** What became of it. `cut`: the connection ended before the server answered. `code`: the server's, where it refused. */
+/**
+ * What became of it. `cut`: the connection ended before the server answered. `code`: the server's, where it refused.
+ */
 export type SendOutcome =
   | { readonly outcome: "accepted" }
   | { readonly outcome: "refused"; readonly code?: number | undefined; readonly reason: string }

@@ -31,8 +31,9 @@ export interface WorkerOptions {
 }
 
 /**
- * The process in which the WhatsApp library runs: its arithmetic holds a process up, it prints keys, and a connection of
- * it can hang. What it prints is counted and dropped, but for words that say why it died. Killed when it is silent, and when this is disposed at the latest.
+ * The process in which the WhatsApp library runs: its arithmetic holds a process up, it prints keys, and a connection
+ * of it can hang. What it prints is counted and dropped, but for words that say why it died. Killed when it is silent,
+ * and when this is disposed at the latest.
  */
 export class WorkerProcess implements AsyncDisposable {
   readonly peer: IpcPeer<HostCalls, WorkerCalls>;
@@ -92,7 +93,9 @@ export class WorkerProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Lets it end by itself for a moment. When this has resolved there is no process, and no call of it is being served. */
+  /**
+   * Lets it end by itself for a moment. When this has resolved there is no process, and no call of it is being served.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     const patience = setTimeout(() => this.#kill(), this.#limits.endMs);
     await this.peer.call("end", undefined).catch(() => undefined);

@@ -3,8 +3,8 @@ import { IpcPeer } from "./ipc.ts";
 import { WhatsAppSession } from "../worker/session.ts";
 
 /*
- * The process that talks to WhatsApp. It has no files and no settings of its own: everything comes from the host and goes
- * back to it, and it ends with the host. What the library prints goes nowhere; only calls cross over.
+ * The process that talks to WhatsApp. It has no files and no settings of its own: everything comes from the host and
+ * goes back to it, and it ends with the host. What the library prints goes nowhere; only calls cross over.
  */
 
 const heartbeatMs = Number(process.argv[2]);

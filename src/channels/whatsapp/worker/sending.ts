@@ -60,8 +60,8 @@ export class Sending {
   }
 
   /**
-   * The key that a group's messages are encrypted with goes to its members with the first message. When nobody knows that this
-   * message has arrived, the key goes with the next one again; without it members could not read that.
+   * The key that a group's messages are encrypted with goes to its members with the first message. When nobody knows
+   * that this message has arrived, the key goes with the next one again; without it members could not read that.
    */
   async #shareKeyAgain(chat: string): Promise<void> {
     if (!isGroupChat(chat)) return;
@@ -172,7 +172,10 @@ function fileContent({ file, caption, mentions }: FileOrder): AnyMessageContent 
   return { document: media, fileName: file.name, ...said };
 }
 
-/** What apps play in the chat, as if somebody had spoken into a phone. The picture of its loudness is always given, and flat where nobody knows it. */
+/**
+ * What apps play in the chat, as if somebody had spoken into a phone. The picture of its loudness is always given, and
+ * flat where nobody knows it.
+ */
 function voiceContent({ path, voice: { seconds = 0, waveform = [] } = {} }: OutgoingFile): AnyMessageContent {
   const loudness = Uint8Array.from({ length: 64 }, (_, at) => waveform[at] ?? 0);
   const sound = { audio: { url: path }, ptt: true, mimetype: "audio/ogg; codecs=opus", waveform: loudness };

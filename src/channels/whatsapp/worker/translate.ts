@@ -15,7 +15,10 @@ export interface Translation {
 /** More people than this are not named in a text: a message may claim to mention any number. */
 const namedMentions = 128;
 
-/** What a message says to the host; undefined for all that is not for it: status updates, own echoes, the platform's own talk. */
+/**
+ * What a message says to the host; undefined for all that is not for it: status updates, own echoes, the platform's own
+ * talk.
+ */
 export async function translate(message: WAMessage, options: Translation): Promise<Arrival | undefined> {
   const place = await readPlace(message, options);
   const content = readSaid(message, options.me);
@@ -46,8 +49,8 @@ export async function translate(message: WAMessage, options: Translation): Promi
 const emojiChars = 64;
 
 /**
- * A reaction to a message of ours; undefined for one to a message of anybody else, whose id may be the same. The library has turned
- * the key round to our point of view.
+ * A reaction to a message of ours; undefined for one to a message of anybody else, whose id may be the same. The
+ * library has turned the key round to our point of view.
  */
 function readReaction({ message }: WAMessage): Arrival["reaction"] {
   const { key, text } = normalizeMessageContent(message)?.reactionMessage ?? {};
@@ -73,7 +76,10 @@ interface Place {
   readonly isGroup: boolean;
 }
 
-/** Where it was said, if that is a place that concerns the host. What the account itself has said counts in its own chat only. */
+/**
+ * Where it was said, if that is a place that concerns the host. What the account itself has said counts in its own chat
+ * only.
+ */
 async function readPlace({ key }: WAMessage, { me, isOwn }: Translation): Promise<Place | undefined> {
   const { remoteJid: chat, id, fromMe } = key;
   if (!chat || !id) return undefined;

@@ -9,9 +9,9 @@ interface SignatureCheck {
 }
 
 /**
- * Makes the library check signatures: its own `Curve.verify` drops the answer and takes every well-formed signature for a good
- * one, so neither the server's certificate nor the pairing would be proven. Then sets the root that certificates have to
- * come from. With `any` the chain is still checked, but for the root itself.
+ * Makes the library check signatures: its own `Curve.verify` drops the answer and takes every well-formed signature for
+ * a good one, so neither the server's certificate nor the pairing would be proven. Then sets the root that certificates
+ * have to come from. With `any` the chain is still checked, but for the root itself.
  */
 export function trustOnly({ root, ...given }: TrustedRoot): void {
   const { curve } = createRequire(import.meta.resolve("@whiskeysockets/baileys"))("libsignal") as {

@@ -15,14 +15,19 @@ export interface HostEventData {
     readonly instance: string;
   };
   "config.loaded": { readonly sha256: string; readonly fromFile: boolean };
-  /** A changed config.yaml holds. Paths of the settings that changed, and of those that need a restart; never their values. */
+  /**
+   * A changed config.yaml holds. Paths of the settings that changed, and of those that need a restart; never their
+   * values.
+   */
   "config.applied": {
     readonly sha256: string;
     readonly fromFile: boolean;
     readonly changed: readonly string[];
     readonly restart: readonly string[];
   };
-  /** What a group that was added at run time says itself is going to be changed. Paths of settings, never their values. */
+  /**
+   * What a group that was added at run time says itself is going to be changed. Paths of settings, never their values.
+   */
   "settings.changed": { readonly paths: readonly string[] };
   /** A changed file cannot be used. Paths of the settings that are wrong, or names of files. */
   "config.refused": { readonly paths: readonly string[] };
@@ -47,7 +52,10 @@ export interface HostEventData {
     readonly subAgents?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
-  /** A plugin, a skill or the package of an MCP server is installed, replaced or gone since the host looked last; `change` says which. */
+  /**
+   * A plugin, a skill or the package of an MCP server is installed, replaced or gone since the host looked last;
+   * `change` says which.
+   */
   "installed.changed": {
     readonly kind: string;
     readonly name: string;
@@ -71,7 +79,10 @@ export interface HostEventData {
     readonly parameters: Readonly<Record<string, string | number | boolean>>;
     readonly outcome: string;
   };
-  /** Somebody follows events over HTTP, from which number on, of which type and group; `deltas`: also what turns do meanwhile. */
+  /**
+   * Somebody follows events over HTTP, from which number on, of which type and group; `deltas`: also what turns do
+   * meanwhile.
+   */
   "watch.opened": {
     readonly after?: number | undefined;
     readonly type?: string | undefined;

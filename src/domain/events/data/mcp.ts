@@ -1,6 +1,12 @@
-/** What becomes of MCP servers. `server`: as config.yaml calls it; what it says of itself is shortened and made harmless. */
+/**
+ * What becomes of MCP servers. `server`: as config.yaml calls it; what it says of itself is shortened and made
+ * harmless.
+ */
 export interface McpEventData {
-  /** It is there, or has another list of tools. `refused`: names of tools that are not used; `cut`: it has more than are looked at. */
+  /**
+   * It is there, or has another list of tools. `refused`: names of tools that are not used; `cut`: it has more than are
+   * looked at.
+   */
   "mcp.opened": {
     readonly server: string;
     readonly version: string;

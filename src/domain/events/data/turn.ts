@@ -65,7 +65,9 @@ export interface TurnEventData {
     /** The agent had nothing to say in the chat. */
     readonly silent?: true | undefined;
   };
-  /** A model is about to be asked for a summary of so many entries of a conversation. `why`: `idle`, `asked`, `full`. */
+  /**
+   * A model is about to be asked for a summary of so many entries of a conversation. `why`: `idle`, `asked`, `full`.
+   */
   "context.compacting": { readonly why: string; readonly entries: number; readonly tokens: number };
   /** What it answered is not used. `reason`: `empty`, `too-long`, `refused`, `loses-identifiers`. */
   "context.refused": { readonly why: string; readonly reason: string; readonly attempt: number };
@@ -215,7 +217,9 @@ export interface TurnEventData {
     readonly role: string;
     readonly minutes: number;
   };
-  /** How it ended: `done`, `failed`, `cancelled` or `expired`; `files`: how many it hands over, `omitted`: how many not. */
+  /**
+   * How it ended: `done`, `failed`, `cancelled` or `expired`; `files`: how many it hands over, `omitted`: how many not.
+   */
   "agent.ended": {
     readonly id: string;
     readonly state: string;

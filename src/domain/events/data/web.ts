@@ -1,6 +1,9 @@
 import type { WebUse } from "../../settings/web.ts";
 
-/** What agents have of the web. Addresses stand without what is behind `?`, which may be secret, and searches without their words. */
+/**
+ * What agents have of the web. Addresses stand without what is behind `?`, which may be secret, and searches without
+ * their words.
+ */
 export interface WebEventData {
   /** Something is about to be asked for. `queryChars`: how long what is left out is. */
   "web.asked": { readonly use: WebUse; readonly address: string; readonly queryChars: number };

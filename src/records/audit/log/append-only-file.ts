@@ -38,7 +38,8 @@ export class AppendOnlyFile implements AsyncDisposable {
       await this.#handle.appendFile(bytes);
       await this.#handle.datasync();
     } catch (error) {
-      // On a full disk cutting works where writing does not; where it does not either, the next append tries again first.
+      // On a full disk cutting works where writing does not; where it does not either, the next append tries again
+      // first.
       await this.#cutTail().catch(() => {});
       throw error;
     }

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { AppendOnlyFile } from "./append-only-file.ts";
 import { dayFile } from "../log-files.ts";
 
-/** The log's files, one for each UTC day. A clock that is set back never leads to an older file: names keep the order. */
+/**
+ * The log's files, one for each UTC day. A clock that is set back never leads to an older file: names keep the order.
+ */
 export class DayFiles implements AsyncDisposable {
   readonly #folder: string;
   #day: string;

@@ -17,8 +17,8 @@ export interface CutTail extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Moves what stands after the last line feed into a file of its own (`<name>.torn-<offset>`), so that the file ends with
- * a whole line again. Undefined when there was nothing to move.
+ * Moves what stands after the last line feed into a file of its own (`<name>.torn-<offset>`), so that the file ends
+ * with a whole line again. Undefined when there was nothing to move.
  */
 export function cutTail(path: string): Promise<CutTail | undefined> {
   return cutAfter(path, (bytes) => bytes.lastIndexOf(lineFeed) + 1);

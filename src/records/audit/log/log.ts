@@ -141,7 +141,10 @@ export class AuditLog implements AsyncDisposable {
     return fingerprint(this.#salt, text);
   }
 
-  /** The last record that is on disk; `seq` 0 before the first one. Kept elsewhere, it is an anchor for the verification. */
+  /**
+   * The last record that is on disk; `seq` 0 before the first one. Kept elsewhere, it is an anchor for the
+   * verification.
+   */
   get head(): LogHead {
     return this.#head;
   }
@@ -242,8 +245,9 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * A moment later, many records at once: they are on disk, and telling each by itself would be most of what a record costs.
-   * Never rejects: an index that fails only falls behind, and catches up with the next batch or at the next start.
+   * A moment later, many records at once: they are on disk, and telling each by itself would be most of what a record
+   * costs. Never rejects: an index that fails only falls behind, and catches up with the next batch or at the next
+   * start.
    */
   async #tellIndex(): Promise<void> {
     try {

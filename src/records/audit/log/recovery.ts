@@ -31,8 +31,8 @@ export interface Recovered {
 /**
  * Makes the files fit to be appended to. What a crash left half-written is set aside and declared. When the log is
  * shorter than, or different from, what the store or a signed note remembers, that is declared as `audit-broken`, and
- * the numbers go on after everything that is remembered: the host may run, but verification stays red from then on. So it
- * is when the store is older than the log, which is declared as `store-older`.
+ * the numbers go on after everything that is remembered: the host may run, but verification stays red from then on. So
+ * it is when the store is older than the log, which is declared as `store-older`.
  */
 export async function recover(options: {
   readonly folder: string;

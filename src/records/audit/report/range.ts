@@ -10,8 +10,9 @@ export interface ReportRange {
 const dayMs = 86_400_000;
 
 /**
- * What `--from` and `--to` mean. A date is a whole day of the zone, the one of `to` included; a time is in the zone unless it says
- * its own, and that of `to` is not included any more. Throws `bad_input` for what is neither, and for a range with nothing in it.
+ * What `--from` and `--to` mean. A date is a whole day of the zone, the one of `to` included; a time is in the zone
+ * unless it says its own, and that of `to` is not included any more. Throws `bad_input` for what is neither, and for a
+ * range with nothing in it.
  */
 export function parseRange(from: string, to: string, clock: ZoneClock): ReportRange {
   const range = { from: momentOf("--from", from, clock).begins, to: momentOf("--to", to, clock).ends };

@@ -4,7 +4,10 @@ import type { Figures } from "./figures.ts";
 import type { ReportVerdict } from "./report-verdict.ts";
 import type { SectionName } from "./sections.ts";
 
-/** What the store's usage rows say: whole days (UTC), the same figures as `crabpot usage`; unlike records they are not signed. */
+/**
+ * What the store's usage rows say: whole days (UTC), the same figures as `crabpot usage`; unlike records they are not
+ * signed.
+ */
 export interface UsageRows {
   /** The first and the last day. */
   readonly from: string;

@@ -37,8 +37,9 @@ export interface ReportOptions {
 const textsAtOnce = 200;
 
 /**
- * A report on everything that is on record in a range, as text in pieces. The records are read once and are never all in memory: what a
- * section holds waits in a file. Throws AppError `audit_broken` where the log cannot be read although verification found no fault.
+ * A report on everything that is on record in a range, as text in pieces. The records are read once and are never all
+ * in memory: what a section holds waits in a file. Throws AppError `audit_broken` where the log cannot be read although
+ * verification found no fault.
  */
 export async function* auditReport(options: ReportOptions): AsyncGenerator<string> {
   const { format, verified, range, group, zone, usageRows } = options;

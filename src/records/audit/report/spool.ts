@@ -15,8 +15,9 @@ interface Pile {
 }
 
 /**
- * What the sections of a report hold, each in a file of its own until all are complete: records come in the order of time, and a report may be
- * larger than the memory. The files lie in a folder of this process in `$TMPDIR`, which nobody else can read; it is removed at the end.
+ * What the sections of a report hold, each in a file of its own until all are complete: records come in the order of
+ * time, and a report may be larger than the memory. The files lie in a folder of this process in `$TMPDIR`, which
+ * nobody else can read; it is removed at the end.
  */
 export class Spool implements AsyncDisposable {
   readonly #folder: string;

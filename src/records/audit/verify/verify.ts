@@ -35,7 +35,10 @@ export interface DeclaredGap {
 }
 
 export interface VerifyResult {
-  /** Nothing was changed, cut, put in or put back, as far as `proves` goes. A declared gap or an unsigned tail is no fault. */
+  /**
+   * Nothing was changed, cut, put in or put back, as far as `proves` goes. A declared gap or an unsigned tail is no
+   * fault.
+   */
   readonly ok: boolean;
   /** Records that were found good, from the first one on. */
   readonly records: number;

@@ -20,8 +20,9 @@ export interface BytesAnswer {
 const longestMs = 600_000;
 
 /**
- * Files below `root` that hold one of these texts as bytes. A process of its own opens them: databases of this one are among them, and a
- * process that closes a file loses all its locks on it, by which SQLite would take the databases for unused, and remove their logs.
+ * Files below `root` that hold one of these texts as bytes. A process of its own opens them: databases of this one are
+ * among them, and a process that closes a file loses all its locks on it, by which SQLite would take the databases for
+ * unused, and remove their logs.
  */
 export async function searchBytes(search: BytesSearch): Promise<readonly string[]> {
   if (search.texts.length === 0) return [];

@@ -13,8 +13,8 @@ export interface DeltaWatcher {
 }
 
 /**
- * Hands deltas to those who watch. Without a watcher nothing is worked out, kept or handed over; none of them can hold up or fail a turn, and
- * one that comes too late, or is too slow, misses some.
+ * Hands deltas to those who watch. Without a watcher nothing is worked out, kept or handed over; none of them can hold
+ * up or fail a turn, and one that comes too late, or is too slow, misses some.
  */
 export class DeltaBus {
   readonly #watchers = new Set<DeltaWatcher>();

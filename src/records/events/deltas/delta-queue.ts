@@ -4,7 +4,8 @@ import type { Delta, MissedDeltas } from "../../../domain/chats/delta.ts";
 const bounds = { count: 256, chars: 64 * 1024 };
 
 /**
- * Deltas that wait for a reader. Pieces of one text become one while they wait; what does not fit is dropped, and where that was is noted.
+ * Deltas that wait for a reader. Pieces of one text become one while they wait; what does not fit is dropped, and where
+ * that was is noted.
  */
 export class DeltaQueue {
   #waiting: (Delta | MissedDeltas)[] = [];

@@ -59,8 +59,8 @@ interface Watched {
 }
 
 /**
- * Tells whoever watches what turns do. It begins with the next answer, or the next calls, after somebody has come: of what is in the middle nobody can
- * say any more what of it may be shown.
+ * Tells whoever watches what turns do. It begins with the next answer, or the next calls, after somebody has come: of
+ * what is in the middle nobody can say any more what of it may be shown.
  */
 export class TurnDeltas {
   readonly #options: TurnDeltasOptions;

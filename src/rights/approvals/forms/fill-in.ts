@@ -6,8 +6,8 @@ const valueChars = 2_000;
 export type FilledIn = { readonly content: Record<string, FormValue> } | { readonly fault: string };
 
 /**
- * Makes values of what somebody says: `name=Ann size=small`, one a line or several in one; JSON; or, where only one value is
- * wanted, that alone. What is left out takes its default.
+ * Makes values of what somebody says: `name=Ann size=small`, one a line or several in one; JSON; or, where only one
+ * value is wanted, that alone. What is left out takes its default.
  */
 export function fillIn(fields: readonly FormField[], said: string): FilledIn {
   const given = split(fields, said.trim());

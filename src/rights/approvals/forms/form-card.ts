@@ -9,7 +9,10 @@ export type FormWanted = { readonly fields: readonly FormField[] } | { readonly 
 /** A form as it is kept with its approval. */
 export type KeptForm = FormWanted & { readonly server: string; readonly message: string };
 
-/** Asks the people of a chat. What the server says stands in a block of its own, so that it cannot pass for anybody else's words. */
+/**
+ * Asks the people of a chat. What the server says stands in a block of its own, so that it cannot pass for anybody
+ * else's words.
+ */
 export function formCard(approval: NewApproval, form: KeptForm, minutes: number): string {
   const { code, asker, tool } = approval;
   return [

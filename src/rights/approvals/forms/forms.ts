@@ -47,8 +47,8 @@ interface Waiting {
 }
 
 /**
- * What servers ask people while they work on a call. The call waits here and nowhere else: when the host ends, it has ended, too, and nobody
- * is to answer any more.
+ * What servers ask people while they work on a call. The call waits here and nowhere else: when the host ends, it has
+ * ended, too, and nobody is to answer any more.
  */
 export class Forms {
   readonly #options: FormsOptions;
@@ -70,7 +70,10 @@ export class Forms {
     return this.#waiting.has(code);
   }
 
-  /** Puts it to the people of the turn's chat and waits for what they say. Rejects with a FormRefusal for what is not put to them. */
+  /**
+   * Puts it to the people of the turn's chat and waits for what they say. Rejects with a FormRefusal for what is not
+   * put to them.
+   */
   async ask(place: FormPlace, request: FormRequest, signal: AbortSignal): Promise<FilledForm> {
     const wanted = readWanted(request);
     const key = JSON.stringify([place.group.name, request.server]);

@@ -11,9 +11,15 @@ export interface JudgedCommand {
 export interface CommandJudgement {
   /** That of its riskiest piece. `low` only when all of it is parsed. */
   readonly risk: ToolRisk;
-  /** `partly`: some words are known only when it runs, or hold another language. `not`: no statement about any piece can be made. */
+  /**
+   * `partly`: some words are known only when it runs, or hold another language. `not`: no statement about any piece can
+   * be made.
+   */
   readonly parsed: "whole" | "partly" | "not";
-  /** Why it is not low, worst first: each names the piece, in one line without hidden characters. Empty for a line that is low. */
+  /**
+   * Why it is not low, worst first: each names the piece, in one line without hidden characters. Empty for a line that
+   * is low.
+   */
   readonly reasons: readonly string[];
   /** In the order of the line. At most 200. */
   readonly commands: readonly JudgedCommand[];
@@ -29,7 +35,9 @@ export class Findings {
   readonly #commands: JudgedCommand[] = [];
   #parsed: CommandJudgement["parsed"] = "whole";
 
-  /** `piece` is quoted from the line, `does` goes on from there: "`rm x`" "removes files". A low piece needs no reason. */
+  /**
+   * `piece` is quoted from the line, `does` goes on from there: "`rm x`" "removes files". A low piece needs no reason.
+   */
   add(risk: ToolRisk, piece: string, does: string): void {
     if (risk === "low") return;
     this.#reasons[risk].add(`\`${visible(shorten(piece, maxPieceChars))}\` ${does}`);

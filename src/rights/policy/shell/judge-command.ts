@@ -6,13 +6,14 @@ import type { CommandJudgement } from "./findings.ts";
 const maxChars = 16_384;
 
 /**
- * How much harm a command line for bash can do, judged by its parsed form before it runs. The riskiest piece decides; what
- * is in substitutions, in functions, and in text that the line gives to another shell counts as if it stood there.
+ * How much harm a command line for bash can do, judged by its parsed form before it runs. The riskiest piece decides;
+ * what is in substitutions, in functions, and in text that the line gives to another shell counts as if it stood there.
  *
- * This is advice for people and for policy, no wall: the container is that. The same program can be started in ways that no
- * parser sees, and the session's bash keeps its state from call to call: a variable, a function, an alias, a link or a
- * folder that an earlier call has set can give the words of this line another meaning. So what redefines a known name or
- * sets a variable that steers other programs is high itself, and the line after it is judged by its words alone.
+ * This is advice for people and for policy, no wall: the container is that. The same program can be started in ways
+ * that no parser sees, and the session's bash keeps its state from call to call: a variable, a function, an alias, a
+ * link or a folder that an earlier call has set can give the words of this line another meaning. So what redefines a
+ * known name or sets a variable that steers other programs is high itself, and the line after it is judged by its words
+ * alone.
  *
  * Takes at most some 100 ms for any text, and never rejects.
  */

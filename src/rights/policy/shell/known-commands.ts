@@ -342,7 +342,10 @@ const keywords = new Set(
   words("if then else elif fi for while until do done case esac in select function time coproc"),
 );
 
-/** Undefined for what is not known. `mkfs.ext4` counts as `mkfs` and `python3.12` as `python`, but nothing as a command that is low. */
+/**
+ * Undefined for what is not known. `mkfs.ext4` counts as `mkfs` and `python3.12` as `python`, but nothing as a command
+ * that is low.
+ */
 export function findCommand(name: string): CommandFacts | undefined {
   const exact = known.get(name);
   if (exact) return exact;

@@ -16,7 +16,10 @@ export interface Options {
   readonly isUnsure: boolean;
 }
 
-/** `values`: options whose value is the next word. `untilOperand`: what stands behind the first operand are all operands. */
+/**
+ * `values`: options whose value is the next word. `untilOperand`: what stands behind the first operand are all
+ * operands.
+ */
 export function readOptions(
   args: readonly Argument[],
   { values = [] }: Pick<CommandFacts, "values">,

@@ -9,7 +9,9 @@ const address = String.raw`(?:\d+(?:~\d+)?|\$|\+\d+|~\d+|\/(?:[^/\\\n]|\\.)*\/[I
 const addresses = new RegExp(String.raw`^(?:${address}(?:\s*,\s*${address})?)?\s*!?\s*`, "s");
 const plainCommand = /^(?:[={}dDgGhHnNpPxzF]|[lqQ]\s*\d*|[btT:]\s*[\w.-]*|[aic](?:\\\n|[ \t\\])[^\n]*|#[^\n]*)/;
 
-/** `sed` programs of addresses and of commands that print or change lines; what else there is shows at its first letter. */
+/**
+ * `sed` programs of addresses and of commands that print or change lines; what else there is shows at its first letter.
+ */
 export function readSed(program: string): Deeds {
   let rest = program;
   for (;;) {

@@ -19,7 +19,10 @@ import { isTaken, steeringVariable } from "./known-commands.ts";
 import { judgeReading, judgeWriting, startFolder } from "./places.ts";
 
 const maxNodes = 20_000;
-/** Nodes within nodes. The parser itself goes down to 256 levels, and below that it leaves out what there is without an error. */
+/**
+ * Nodes within nodes. The parser itself goes down to 256 levels, and below that it leaves out what there is without an
+ * error.
+ */
 const maxDepth = 150;
 /** Scripts in substitutions in scripts; the parser reads each level anew. */
 const maxScripts = 12;

@@ -26,9 +26,9 @@ export interface ResolverOptions {
 }
 
 /**
- * How one group's names become addresses: `/etc/hosts`, then DNS. Groups share nothing here, neither the line that names wait
- * in nor what was answered: so one of them can neither keep another one waiting nor learn what it asks for. The system's
- * own resolver is not used: it keeps a thread of the process while it waits, of which there are few.
+ * How one group's names become addresses: `/etc/hosts`, then DNS. Groups share nothing here, neither the line that
+ * names wait in nor what was answered: so one of them can neither keep another one waiting nor learn what it asks for.
+ * The system's own resolver is not used: it keeps a thread of the process while it waits, of which there are few.
  */
 export function groupResolver(options: ResolverOptions): Resolve {
   const resolver = new GroupResolver(options);
@@ -88,7 +88,9 @@ class GroupResolver {
     throw new Error(`no server has an address for ${host}`);
   }
 
-  /** Made anew when the system's servers are others than before: after a change of the network, or once there is one. */
+  /**
+   * Made anew when the system's servers are others than before: after a change of the network, or once there is one.
+   */
   async #openDns(): Promise<Resolver> {
     const { nameservers } = this.#options;
     const servers = nameservers?.join() ?? (await this.#system.read());

@@ -30,14 +30,20 @@ export interface Credentials {
   readonly certificate: string;
 }
 
-/** The home's own certificate authority: what it signs is trusted in containers whose requests get secrets, nowhere else. */
+/**
+ * The home's own certificate authority: what it signs is trusted in containers whose requests get secrets, nowhere
+ * else.
+ */
 export interface Authority {
   readonly certificate: string;
   /** Makes a certificate for a host name that can be used for a month. */
   issue(host: string, now: number): Credentials;
 }
 
-/** Reads the authority of a home, or makes it the first time. The key never leaves the folder, which is the host's alone. */
+/**
+ * Reads the authority of a home, or makes it the first time. The key never leaves the folder, which is the host's
+ * alone.
+ */
 export async function openAuthority(folder: string, now: number): Promise<Authority> {
   const keyFile = join(folder, "egress-ca.key");
   const certificateFile = join(folder, "egress-ca.pem");

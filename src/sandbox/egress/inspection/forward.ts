@@ -28,7 +28,10 @@ export interface Exchange {
   readonly report: (event: EgressEvent) => Promise<void>;
 }
 
-/** Makes the request anew, once, and passes back its answer without secrets. Resolves when the answer has gone, or was cut. */
+/**
+ * Makes the request anew, once, and passes back its answer without secrets. Resolves when the answer has gone, or was
+ * cut.
+ */
 export async function forward(exchange: Exchange): Promise<void> {
   const { incoming, response } = exchange;
   const outgoing = send(exchange);
@@ -92,8 +95,9 @@ async function passBack(answer: IncomingMessage, exchange: Exchange): Promise<vo
 }
 
 /**
- * A mask for one answer. That it found something is counted and put on record at once; when it is not recorded, the answer is
- * cut. An answer without a secret is cut when its destination is closed meanwhile: it could be the next one that tells.
+ * A mask for one answer. That it found something is counted and put on record at once; when it is not recorded, the
+ * answer is cut. An answer without a secret is cut when its destination is closed meanwhile: it could be the next one
+ * that tells.
  */
 function watchForSecrets({ destination, reflections, response, finder, report }: Exchange): Disposable & {
   readonly mask: SecretMask;

@@ -37,7 +37,10 @@ export function isCompressed({ headers }: IncomingMessage): boolean {
   return encoding !== "identity" || coding !== "chunked";
 }
 
-/** Answers instead of the destination. The connection is closed after it: what is left of a refused request is nothing to read on from. */
+/**
+ * Answers instead of the destination. The connection is closed after it: what is left of a refused request is nothing
+ * to read on from.
+ */
 export function say(response: ServerResponse, { status, rule, detail }: InnerRefusal): void {
   const body = `crabpot: ${detail}.\n`;
   const headers = { "content-type": "text/plain; charset=utf-8", "x-crabpot-rule": rule, connection: "close" };

@@ -21,8 +21,8 @@ const hopByHop = new Set([
 const withheld = new Set(["host", "expect", "range", "if-range", "accept-encoding", "content-length"]);
 
 /**
- * What goes upstream: the agent's headers without those of the connection, with the secrets that are added in the places of
- * whatever the agent had put there. Framing is made anew from how the body was really framed.
+ * What goes upstream: the agent's headers without those of the connection, with the secrets that are added in the
+ * places of whatever the agent had put there. Framing is made anew from how the body was really framed.
  */
 export function requestHeaders(
   incoming: IncomingMessage,

@@ -43,8 +43,9 @@ const { connectMs } = defaultEgressLimits;
 const leafRenewMs = 86_400_000;
 
 /**
- * Speaks TLS with a group's agent in the place of hosts that have secrets, reads each HTTP/1.1 request, and makes a new one
- * with the secret in it to the real host, whose certificate is verified. Nothing of the agent's framing gets through.
+ * Speaks TLS with a group's agent in the place of hosts that have secrets, reads each HTTP/1.1 request, and makes a new
+ * one with the secret in it to the real host, whose certificate is verified. Nothing of the agent's framing gets
+ * through.
  */
 export class Inspector implements AsyncDisposable {
   readonly #options: InspectorOptions;

@@ -1,6 +1,6 @@
 /**
- * Counts, for one group, how often each destination has sent a secret back. One that does it too often is closed to the group for as
- * long as the host runs: each masked answer tells whoever asked that what was sent was right.
+ * Counts, for one group, how often each destination has sent a secret back. One that does it too often is closed to the
+ * group for as long as the host runs: each masked answer tells whoever asked that what was sent was right.
  */
 export class Reflections {
   readonly #limit: number;

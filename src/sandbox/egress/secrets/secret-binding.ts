@@ -17,7 +17,10 @@ export interface BoundRequest {
   readonly rawHeaders: readonly string[];
 }
 
-/** Is the secret for this request? One that is bound to methods or paths is not for a request that could be read in two ways. */
+/**
+ * Is the secret for this request? One that is bound to methods or paths is not for a request that could be read in two
+ * ways.
+ */
 export function isFor({ methods, paths }: InjectedSecret, { method, target, rawHeaders }: BoundRequest): boolean {
   if (methods === undefined && paths === undefined) return true;
   // Underscores become hyphens, or the other way round, on the way to many programs.

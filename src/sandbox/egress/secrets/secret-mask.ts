@@ -12,9 +12,9 @@ export function findInAnswers(secrets: readonly string[]): SecretFinder {
 }
 
 /**
- * Replaces secrets in an answer by as many asterisks as they have bytes, so that lengths stay as they were announced. What
- * else can be seen of an answer depends on how many bytes have come and on nothing in them: a body runs behind by a number
- * of bytes that follows from the secrets alone, and each piece that comes in lets one of the same size go out.
+ * Replaces secrets in an answer by as many asterisks as they have bytes, so that lengths stay as they were announced.
+ * What else can be seen of an answer depends on how many bytes have come and on nothing in them: a body runs behind by
+ * a number of bytes that follows from the secrets alone, and each piece that comes in lets one of the same size go out.
  */
 export class SecretMask {
   readonly #finder: SecretFinder;

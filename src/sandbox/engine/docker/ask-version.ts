@@ -9,8 +9,8 @@ import type { Surroundings } from "../surroundings.ts";
 const limitMs = 5_000;
 
 /**
- * Kind and version of the engine at an address, such as `docker 29.1.0`, asked for without the library for all else, which takes long to load.
- * Rejects when nothing answers in time.
+ * Kind and version of the engine at an address, such as `docker 29.1.0`, asked for without the library for all else,
+ * which takes long to load. Rejects when nothing answers in time.
  */
 export async function askVersion(address: EngineAddress): Promise<string> {
   const signal = AbortSignal.timeout(limitMs);

@@ -8,8 +8,8 @@ import { demultiplex } from "./demultiplex.ts";
 const statusCodes = { 200: true, 404: "no such container", 500: "server error" };
 
 /**
- * Takes over the connection to stdin and stdout of a container. Not by the library's `attach`, which sends its options once more as the body of
- * the request: Podman gives that to the container as the first that it reads.
+ * Takes over the connection to stdin and stdout of a container. Not by the library's `attach`, which sends its options
+ * once more as the body of the request: Podman gives that to the container as the first that it reads.
  */
 export function attachStreams({ modem }: Docker, id: string): Promise<Duplex> {
   const request = {
@@ -26,7 +26,10 @@ export function attachStreams({ modem }: Docker, id: string): Promise<Duplex> {
   });
 }
 
-/** A connection that the engine has handed over: what is written to it the container reads as it is, what it writes comes in frames. */
+/**
+ * A connection that the engine has handed over: what is written to it the container reads as it is, what it writes
+ * comes in frames.
+ */
 export function converseOver(source: Duplex): Conversation {
   const input = new Writable({
     // Its end is not that of the connection, by which the container still answers.

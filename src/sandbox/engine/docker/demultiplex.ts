@@ -3,10 +3,10 @@ import { Transform } from "node:stream";
 const headerBytes = 8;
 
 /**
- * Takes the engine's multiplexed stream (frames of an 8-byte header, whose last four bytes are the payload's length, and
- * the payload) and gives the payloads of stdout and stderr in the order they came. Holds back at most one header, however
- * long a frame claims to be, and no more than its reader takes: docker-modem's own way holds whole frames, and all of what
- * is read slowly.
+ * Takes the engine's multiplexed stream (frames of an 8-byte header, whose last four bytes are the payload's length,
+ * and the payload) and gives the payloads of stdout and stderr in the order they came. Holds back at most one header,
+ * however long a frame claims to be, and no more than its reader takes: docker-modem's own way holds whole frames, and
+ * all of what is read slowly.
  */
 export function demultiplex(): Transform {
   let header: Buffer = Buffer.alloc(0);

@@ -115,8 +115,8 @@ export class DockerEngine implements ContainerEngine {
   }
 
   /**
-   * `oomKilled` is what the engine has noticed: on cgroup v1 and under load it misses some, so exit code 137 without a kill of
-   * ours points to it as well.
+   * `oomKilled` is what the engine has noticed: on cgroup v1 and under load it misses some, so exit code 137 without a
+   * kill of ours points to it as well.
    */
   async waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit> {
     const action = `wait for the end of container ${id}`;
@@ -184,9 +184,9 @@ export class DockerEngine implements ContainerEngine {
   }
 
   /**
-   * `waiting` is the answer to a wait for the next exit. Its head came when the engine had begun to wait; so an end that
-   * the inspection does not show yet will be in its body. Podman misses one that comes at that very moment: a second look
-   * finds it.
+   * `waiting` is the answer to a wait for the next exit. Its head came when the engine had begun to wait; so an end
+   * that the inspection does not show yet will be in its body. Podman misses one that comes at that very moment: a
+   * second look finds it.
    */
   async #exitOf(id: string, waiting: IncomingMessage): Promise<ContainerExit> {
     const missed = Promise.withResolvers<ContainerExit>();

@@ -27,8 +27,9 @@ export class EngineAgent extends Agent implements AsyncDisposable {
   }
 
   /**
-   * Node's HTTP client calls this for each request, which is undocumented. docker-modem would follow a redirect to wherever
-   * it leads, and nobody listens to how that fails; without a location the answer is what it should be, a refusal.
+   * Node's HTTP client calls this for each request, which is undocumented. docker-modem would follow a redirect to
+   * wherever it leads, and nobody listens to how that fails; without a location the answer is what it should be, a
+   * refusal.
    */
   addRequest(request: ClientRequest, options: object): void {
     request.prependOnceListener("response", ({ headers }) => delete headers.location);

@@ -12,8 +12,8 @@ const partsAway =
 class ImproperName extends Error {}
 
 /**
- * dockerode on the socket of one engine. Errors are AppErrors: `engine_unavailable` when there is no answer, `engine_refused`
- * with the engine's words. Disposal cuts all connections.
+ * dockerode on the socket of one engine. Errors are AppErrors: `engine_unavailable` when there is no answer,
+ * `engine_refused` with the engine's words. Disposal cuts all connections.
  */
 export class EngineClient implements AsyncDisposable {
   readonly url: string;
@@ -64,8 +64,8 @@ export class EngineClient implements AsyncDisposable {
 }
 
 /**
- * An id or name as one segment of a path, whatever is in it. To be called within `ask`, which says what it was for: what a
- * path with empty or dotted segments leads to is different in each engine.
+ * An id or name as one segment of a path, whatever is in it. To be called within `ask`, which says what it was for:
+ * what a path with empty or dotted segments leads to is different in each engine.
  */
 export function pathSegment(name: string): string {
   if (/(^|\/)\.{0,2}(\/|$)/.test(name)) throw new ImproperName(name);

@@ -5,13 +5,15 @@ import type { EngineAgent } from "./engine-agent.ts";
 
 type BuildRequest = (this: object, options: object, ...rest: unknown[]) => void;
 
-/** docker-modem without its constructor, which looks for an engine in the environment of the process and reads its keys. */
+/**
+ * docker-modem without its constructor, which looks for an engine in the environment of the process and reads its keys.
+ */
 const Bare = function () {} as unknown as typeof DockerModem;
 Bare.prototype = DockerModem.prototype;
 
 /**
- * The library describes each request in full for a log that is off, with all that its agent leads to: more work than the request
- * itself.
+ * The library describes each request in full for a log that is off, with all that its agent leads to: more work than
+ * the request itself.
  */
 const buildRequest: BuildRequest = function (options, ...rest) {
   const library = DockerModem.prototype as unknown as { readonly buildRequest: BuildRequest };
@@ -58,7 +60,10 @@ async function readJson(answer: IncomingMessage): Promise<object | null> {
   return body.trim() === "" ? null : (JSON.parse(body) as object);
 }
 
-/** By events: half the work of reading it as a stream of the web's kind, and this is done several times for each container. */
+/**
+ * By events: half the work of reading it as a stream of the web's kind, and this is done several times for each
+ * container.
+ */
 async function readBody(answer: IncomingMessage): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];

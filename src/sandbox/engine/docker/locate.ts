@@ -13,8 +13,8 @@ export type Ping = (address: EngineAddress) => Promise<unknown>;
 /**
  * The engine to use. One that is named (DOCKER_HOST, then DOCKER_CONTEXT, then the current Docker context) is the only
  * candidate: if it does not answer, that is an error and not a reason to use another. Otherwise the first of the usual
- * sockets that answers. Throws `engine_unavailable` with every place that was tried and why it did not do, `setup_required` when what
- * is named is no socket of this machine.
+ * sockets that answers. Throws `engine_unavailable` with every place that was tried and why it did not do,
+ * `setup_required` when what is named is no socket of this machine.
  */
 export async function locateEngine(surroundings: Surroundings, ping: Ping): Promise<EngineAddress> {
   const named = await namedAddress(surroundings);

@@ -32,7 +32,7 @@ function chatOf({ name, channel, chat }: GroupChat): ChatOfGroup {
   return { name, channel, chat };
 }
 
-/** Messages for one agent, as values of a statement: `only` its own, or all but those for others, which are `except` as JSON. */
+/** SQL values that select one agent's messages: `only` its own, or all `except` those for others (JSON). */
 interface ForAgent {
   readonly only: string | null;
   readonly except: string;
@@ -365,7 +365,7 @@ function seqOf(kysely: Kysely<Tables>, { channel, chat, sender, id }: MessageKey
     .where("id", "=", id);
 }
 
-/** The id of a message's row for another agent: no message of anybody has it, as NUL is removed from what channels hand over. */
+/** Row id of a message's copy for another agent; unique because channels strip NUL from ids. */
 function copyId(agent: string, id: string): string {
   return `${agent}\0${id}`;
 }

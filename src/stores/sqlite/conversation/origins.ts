@@ -121,7 +121,10 @@ export async function originsAtFirst(
   return sortOrigins([...(before ? knownOrigins(before.origins) : []), ...words]);
 }
 
-/** Notes what a turn, as it is in this transaction, comes into contact with. What it reads in the folder comes before what it leaves there. */
+/**
+ * Notes what a turn, as it is in this transaction, comes into contact with. What it reads in the folder comes before
+ * what it leaves there.
+ */
 export async function expose(
   transaction: Transaction<Tables>,
   turn: Pick<Row<"turns">, "id" | "group_name" | "origins">,

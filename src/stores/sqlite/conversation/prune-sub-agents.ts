@@ -2,12 +2,15 @@ import { sql, type Transaction } from "kysely";
 
 import type { Tables } from "../schema/tables.ts";
 
-/** What a session leaves beside its row. What people were asked in it, its jobs and its steps go by themselves: until then it stays. */
+/**
+ * What a session leaves beside its row. What people were asked in it, its jobs and its steps go by themselves: until
+ * then it stays.
+ */
 const tablesOfSession = ["conversation_prompts", "offered_tools", "work", "turns"] as const;
 
 /**
- * Removes sub-agents of which nothing is left since then, the newest first, so that those below one go before it, each with its session and
- * all that is kept of that.
+ * Removes sub-agents of which nothing is left since then, the newest first, so that those below one go before it, each
+ * with its session and all that is kept of that.
  */
 export async function pruneSubAgents(transaction: Transaction<Tables>, before: number, limit: number): Promise<number> {
   const { rows } = await sql<{ readonly number: number; readonly session: string | null }>`

@@ -303,9 +303,9 @@ async function refuseRunning(transaction: Transaction<Tables>, id: string, what:
 }
 
 /**
- * Begins a new conversation inside the caller's transaction: messages up to `upTo` count as shown, nothing is sent of what was
- * before. The container of the old one belongs to an earlier generation from then on, so that it is not used again even if
- * the host does not get to end it.
+ * Begins a new conversation inside the caller's transaction: messages up to `upTo` count as shown, nothing is sent of
+ * what was before. The container of the old one belongs to an earlier generation from then on, so that it is not used
+ * again even if the host does not get to end it.
  */
 export async function renewSession(transaction: Transaction<Tables>, id: string, upTo: number): Promise<void> {
   const row = await transaction

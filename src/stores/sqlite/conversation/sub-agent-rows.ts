@@ -17,8 +17,8 @@ const answerChars = 16_000;
 type SpawningTurn = Pick<Row<"turns">, "id" | "session" | "conversation" | "group_name" | "origins">;
 
 /**
- * The skills that its call names, as JSON: the call is in the step with which it began, so there is no copy that could say something else. Where
- * that step is gone, none is left to it.
+ * The skills that its call names, as JSON: the call is in the step with which it began, so there is no copy that could
+ * say something else. Where that step is gone, none is left to it.
  */
 export const wantedSkills = sql<string>`coalesce((
   select coalesce(json_extract(steps.body, '$.answer.toolCalls[' || sub_agents.position || '].input.skills'), 'null')
@@ -145,8 +145,8 @@ async function countRunning(transaction: Transaction<Tables>, group: string): Pr
 }
 
 /**
- * Inside the transaction that ends its turn: what a sub-agent answered is its result. Where more was said to it meanwhile its next
- * turn takes that up, and what it answers then is added. No effect for a turn of another session.
+ * Inside the transaction that ends its turn: what a sub-agent answered is its result. Where more was said to it
+ * meanwhile its next turn takes that up, and what it answers then is added. No effect for a turn of another session.
  */
 export async function endSubAgentTurn(
   transaction: Transaction<Tables>,

@@ -138,7 +138,10 @@ export class SqliteSummaries implements SummaryStore {
   }
 }
 
-/** Inside the caller's transaction: these sessions are to be compacted, because this message asks for it. Who has asked before in the same conversation is the one that is told. */
+/**
+ * Inside the caller's transaction: these sessions are to be compacted, because this message asks for it. Who has asked
+ * before in the same conversation is the one that is told.
+ */
 export async function requestCompactions(
   transaction: Transaction<Tables>,
   message: number,

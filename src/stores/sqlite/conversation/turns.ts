@@ -105,12 +105,12 @@ const moveCursor = statement((kysely, { session, cursor }: { readonly session: s
 );
 
 /**
- * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. Nor is anything taken that
- * somebody has dropped meanwhile: who says "/stop" has the last word.
+ * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. Nor is
+ * anything taken that somebody has dropped meanwhile: who says "/stop" has the last word.
  *
- * On the disk before anything follows from them: tool calls, which must never be run again silently, and ends, after which
- * the reply can be seen. What else a loss of power takes back is done anew: its messages wait again, the model is asked
- * again, a result that was lost is one that is not known.
+ * On the disk before anything follows from them: tool calls, which must never be run again silently, and ends, after
+ * which the reply can be seen. What else a loss of power takes back is done anew: its messages wait again, the model is
+ * asked again, a result that was lost is one that is not known.
  */
 export class SqliteTurns implements TurnStore {
   readonly #database: Database;

@@ -238,7 +238,8 @@ async function duplicateOf(
 export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {
   const row = await transaction
     .updateTable("work")
-    // At the end of a turn that messages began nobody looks for work: what it takes on its way is settled with the step.
+    // At the end of a turn that messages began nobody looks for work: what it takes on its way is settled with the
+    // step.
     .set({ state: turn.cause === "message" ? "settled" : "taken", turn: turn.id })
     .where("seq", "=", seq)
     .where("session", "=", turn.session)

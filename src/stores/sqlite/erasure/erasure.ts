@@ -162,7 +162,10 @@ export class SqliteErasure implements ErasureStore {
     return this.#rewrites;
   }
 
-  /** They stay as rows, so that one that comes again is a duplicate. One that waits is not answered any more. One for several agents counts once. */
+  /**
+   * They stay as rows, so that one that comes again is a duplicate. One that waits is not answered any more. One for
+   * several agents counts once.
+   */
   #messages(people: readonly MemberId[]): Promise<{ readonly rows: number; readonly messages: number }> {
     return this.#database.write(async (transaction) => {
       const { rows } = await sql<{ seq: number; copy_of: number | null }>`select seq, copy_of from messages

@@ -120,8 +120,8 @@ interface StepRow {
 }
 
 /**
- * What a model made of this step: nobody can tell whose words are in it, so all of it goes, in the moment in which the step does. That there was
- * something stays.
+ * What a model made of this step: nobody can tell whose words are in it, so all of it goes, in the moment in which the
+ * step does. That there was something stays.
  */
 async function forgetSummaries(
   transaction: Transaction<Tables>,
@@ -293,7 +293,9 @@ function subAgents(database: Database, known: Known): Promise<number> {
   });
 }
 
-/** What conversations begin with names members, and holds what the agent has noted: it is made anew at the next turn. */
+/**
+ * What conversations begin with names members, and holds what the agent has noted: it is made anew at the next turn.
+ */
 async function prompts(database: Database, known: Known): Promise<number> {
   const { numAffectedRows = 0n } = await database.write(async (transaction) => {
     // Nobody knows any more whose picture it was, and words that are missing are made again.

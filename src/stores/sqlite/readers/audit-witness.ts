@@ -6,8 +6,8 @@ import { Database } from "../database.ts";
 import { openReadOnly } from "./open-read-only.ts";
 
 /**
- * Reads what a database file remembers of the audit log and nothing else; it may be of an older version. Throws AppError
- * `store_failed` when there is no such file.
+ * Reads what a database file remembers of the audit log and nothing else; it may be of an older version. Throws
+ * AppError `store_failed` when there is no such file.
  */
 export function openSqliteAuditWitness(path: string): Pick<AuditIndex, "head" | "signed"> & AsyncDisposable {
   const database = new Database(openReadOnly(path), { path, busyTimeoutMs: 0 });

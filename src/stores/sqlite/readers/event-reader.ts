@@ -5,7 +5,9 @@ import type { EventStore } from "../../contract/event-store.ts";
 import { SqliteEvents } from "../events.ts";
 import { eventsPath } from "../open-sqlite-store.ts";
 
-/** Reads the events beside a store's file and nothing else. Throws AppError `store_failed` when there is no such file. */
+/**
+ * Reads the events beside a store's file and nothing else. Throws AppError `store_failed` when there is no such file.
+ */
 export function openSqliteEventReader(path: string): Pick<EventStore, "after" | "before"> & AsyncDisposable {
   const file = eventsPath(path);
   try {

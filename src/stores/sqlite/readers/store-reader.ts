@@ -27,7 +27,9 @@ import { SqliteSummaries } from "../conversation/summaries.ts";
 import { SqliteSubAgents } from "../conversation/sub-agents.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
-/** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
+/**
+ * Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version.
+ */
 export async function openSqliteStoreReader(path: string): Promise<StoreReader> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(openDatabase(path));
@@ -66,8 +68,8 @@ function openDatabase(path: string): Database {
 }
 
 /**
- * A file that keeps a log beside it is otherwise read only where that log can be made. Without one, everything is in the file:
- * Node's own SQLite can be told, by an address, that it is read as it is, and makes nothing.
+ * A file that keeps a log beside it is otherwise read only where that log can be made. Without one, everything is in
+ * the file: Node's own SQLite can be told, by an address, that it is read as it is, and makes nothing.
  */
 class ReadOnlyConnection implements SqliteDatabase {
   readonly #database: DatabaseSync;

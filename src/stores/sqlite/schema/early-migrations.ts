@@ -3,8 +3,8 @@
  */
 
 /*
- * Commands that are not carried out yet, by their message; and a row that is written over and over, to see whether writing
- * works.
+ * Commands that are not carried out yet, by their message; and a row that is written over and over, to see whether
+ * writing works.
  */
 export const commands = [
   `create table commands (
@@ -75,8 +75,8 @@ export const turnTimes = [
 ];
 
 /*
- * What was taken in on a day, by whom the day's budgets are for; whether a message was forwarded; and which rows have lost
- * their texts because they are too old. Nothing but the day's budgets is looked up by any of it.
+ * What was taken in on a day, by whom the day's budgets are for; whether a message was forwarded; and which rows have
+ * lost their texts because they are too old. Nothing but the day's budgets is looked up by any of it.
  */
 export const dailyIntakeAndRetention = [
   `create table intake_days (
@@ -128,8 +128,8 @@ export const executionPoints = [
 
 /*
  * Work beside messages; turns know why they began and where their answers go; sessions beside a group's main one, and
- * leases. A session's key began with the assistant's name, which may change: it begins with an id now. Where a group has
- * sessions of several names, the one that was used last goes on, and the others are archived.
+ * leases. A session's key began with the assistant's name, which may change: it begins with an id now. Where a group
+ * has sessions of several names, the one that was used last goes on, and the others are archived.
  */
 export const work = [
   `create table work (

@@ -1,7 +1,7 @@
 /**
- * The tables of the first version; never changed, as migrations are what changes them. AUTOINCREMENT wherever a number is promised
- * never to be used twice: a plain rowid is given again after its row is gone. STRICT, so that a wrong type is an error at the write and
- * not a surprise at the read.
+ * The tables of the first version; never changed, as migrations are what changes them. AUTOINCREMENT wherever a number
+ * is promised never to be used twice: a plain rowid is given again after its row is gone. STRICT, so that a wrong type
+ * is an error at the write and not a surprise at the read.
  */
 export const initialSchema: readonly string[] = [
   `create table messages (

@@ -53,8 +53,8 @@ const outboxSaid = [`create index outbox_said on outbox (group_name, seq) where 
 /* Whose message an id names, whoever sent it. */
 const messageIds = [`create index messages_by_id on messages (channel, chat, id)`];
 /*
- * Which steps refer to which blobs. A row for each reference, made and removed with its step: there is no count that could be
- * wrong, and a blob that a step refers to cannot be forgotten.
+ * Which steps refer to which blobs. A row for each reference, made and removed with its step: there is no count that
+ * could be wrong, and a blob that a step refers to cannot be forgotten.
  */
 const blobs = [
   `create table blobs (
@@ -97,8 +97,8 @@ const pairing = [
 ];
 
 /*
- * What turns have read, what the folders of groups carry of it, and what work brings along. What was read before is not known:
- * turns of that time have no origins, and folders of that time count as if anything were in them.
+ * What turns have read, what the folders of groups carry of it, and what work brings along. What was read before is not
+ * known: turns of that time have no origins, and folders of that time count as if anything were in them.
  */
 const turnOrigins = [
   `alter table turns add column origins text`,
@@ -116,8 +116,8 @@ const turnOrigins = [
 ];
 
 /*
- * Calls that people are asked about, who has allowed them so far, and what they allowed for longer. They go with their steps; what was
- * allowed for longer stays.
+ * Calls that people are asked about, who has allowed them so far, and what they allowed for longer. They go with their
+ * steps; what was allowed for longer stays.
  */
 const approvals = [
   `create table approvals (
@@ -185,7 +185,10 @@ const approvals = [
   `create index grants_by_call on grants (group_name, sha256) where revoked_at is null`,
 ];
 
-/* Which settings changed, and the settings that hold, to see what changes while no host runs. Values are JSON without secrets. */
+/*
+ * Which settings changed, and the settings that hold, to see what changes while no host runs. Values are JSON without
+ * secrets.
+ */
 const settingsHistory = [
   `create table settings_history (
      id integer primary key autoincrement,
@@ -203,8 +206,8 @@ const settingsHistory = [
 ];
 
 /*
- * A stored group had a copy of the policy and the budget of everybody; which of them are only that, the host finds out when it next starts
- * and knows the configuration.
+ * A stored group had a copy of the policy and the budget of everybody; which of them are only that, the host finds out
+ * when it next starts and knows the configuration.
  */
 const groupSettingsWritten = [`update groups set settings = json_set(settings, '$.copied', json('true'))`];
 
@@ -229,7 +232,10 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
-/* What a call would change in a file of the operator's, of which bytes, and what became of it. Which turns have asked people: most have not, and end without a look at approvals. */
+/*
+ * What a call would change in a file of the operator's, of which bytes, and what became of it. Which turns have asked
+ * people: most have not, and end without a look at approvals.
+ */
 const proposedChanges = [
   `alter table approvals add column diff text`,
   `alter table approvals add column base text`,
@@ -248,7 +254,9 @@ const ephemeralSessions = [
 /* What another program sent. */
 const webhookWork = [`alter table work add column payload text`];
 
-/* The last reaction of each person to what asks, so that one that comes again counts once and a refusal is said once. */
+/*
+ * The last reaction of each person to what asks, so that one that comes again counts once and a refusal is said once.
+ */
 const cardReactions = [
   `create table card_reactions (
      code text not null references approvals (code) on delete cascade,
@@ -284,8 +292,8 @@ const jobs = [
 const approvalOrigins = [`alter table approvals add column origins text`];
 
 /*
- * Groups with several agents: which of them a message is for, and which of them says something. A message for several has a row for each;
- * the id of such a copy begins with the agent's, so that each is there once.
+ * Groups with several agents: which of them a message is for, and which of them says something. A message for several
+ * has a row for each; the id of such a copy begins with the agent's, so that each is there once.
  */
 const severalAgents = [
   `alter table messages add column agent text`,
@@ -299,8 +307,8 @@ const severalAgents = [
 const clearedResults = [`alter table sessions add column cleared_before integer not null default 0`];
 
 /*
- * What pictures show in words, and from which step on a session's pictures are still shown as such: of those before it, the captions up to
- * a number are told, so that a prompt does not change when a later one is made.
+ * What pictures show in words, and from which step on a session's pictures are still shown as such: of those before it,
+ * the captions up to a number are told, so that a prompt does not change when a later one is made.
  */
 const pictureCaptions = [
   `create table picture_captions (
@@ -313,7 +321,9 @@ const pictureCaptions = [
   `alter table sessions add column captions_to integer not null default 0`,
 ];
 
-/** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
+/**
+ * Every migration by name; names sort in the order in which they run, and a name that was released is never changed.
+ */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
   "0002-commands": { up: (database: Kysely<Tables>) => run(database, commands) },

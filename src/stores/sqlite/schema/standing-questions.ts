@@ -1,6 +1,6 @@
 /**
- * People are also asked about what hangs on no turn: the columns that lead to one may be empty. SQLite cannot change that in place, and what
- * hangs on a table goes with it, so votes and reactions are put aside meanwhile.
+ * People are also asked about what hangs on no turn: the columns that lead to one may be empty. SQLite cannot change
+ * that in place, and what hangs on a table goes with it, so votes and reactions are put aside meanwhile.
  */
 export const standingQuestionTables = [
   `create table approvals_then (

@@ -2,7 +2,9 @@ import type { Generated } from "kysely";
 
 import type { SummaryKind } from "../../../domain/turns/summary.ts";
 
-/** What covers steps of a conversation. Those that a later one takes in stay: conversations that forked before see them. */
+/**
+ * What covers steps of a conversation. Those that a later one takes in stay: conversations that forked before see them.
+ */
 export interface SummaryTable {
   readonly seq: Generated<number>;
   readonly session: string;

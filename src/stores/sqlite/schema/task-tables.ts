@@ -40,7 +40,8 @@ export interface TaskRunTable {
 }
 
 /*
- * Tasks, and each due time that was claimed. What a run does is a row of the table work; its turns never have more rights than `role`.
+ * Tasks, and each due time that was claimed. What a run does is a row of the table work; its turns never have more
+ * rights than `role`.
  */
 export const tasks = [
   `create table tasks (

@@ -27,7 +27,9 @@ export const budgetWarnings = [
 /** What estimates of prompts are multiplied by, as models have counted them. */
 export const tokenFactors = [`create table token_factors (model text primary key, factor real not null) strict`];
 
-/** How large windows of models are, as their servers' refusals have told; `described`: what was known of the model then. */
+/**
+ * How large windows of models are, as their servers' refusals have told; `described`: what was known of the model then.
+ */
 export const learnedWindows = [
   `create table learned_windows (
      model text primary key,

@@ -40,7 +40,10 @@ export function selectTasks(kysely: Kysely<Tables> | Transaction<Tables>) {
     ]);
 }
 
-/** Runs that are over and not settled, the one that was claimed first at the top; `turn`: only what this turn has worked on. */
+/**
+ * Runs that are over and not settled, the one that was claimed first at the top; `turn`: only what this turn has worked
+ * on.
+ */
 export async function endedRuns(kysely: Kysely<Tables>, limit: number, turn?: string): Promise<EndedRun[]> {
   const all = kysely
     .selectFrom("task_runs")

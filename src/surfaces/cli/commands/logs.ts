@@ -40,7 +40,10 @@ interface Options {
   readonly follow?: boolean;
 }
 
-/** Throws `not_found` for a group that nobody has configured or added and that has no log. The configuration may be a wrong one. */
+/**
+ * Throws `not_found` for a group that nobody has configured or added and that has no log. The configuration may be a
+ * wrong one.
+ */
 async function requireKnown(context: CommandContext, logs: LogQuery, group: string): Promise<void> {
   const { configuredGroups } = await import("../../../config/groups.ts");
   const check = await context.checkConfig();

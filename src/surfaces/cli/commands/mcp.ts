@@ -42,7 +42,10 @@ import { testMcpServer } from "../../../operations/mcp/operations.ts";
 const connectMs = 60_000;
 const loginMs = 600_000;
 
-/** MCP servers are settings, packages and logins in the home: none of it needs a running host, and one that runs takes changes over. */
+/**
+ * MCP servers are settings, packages and logins in the home: none of it needs a running host, and one that runs takes
+ * changes over.
+ */
 export function addMcpCommand(program: Command, context: CommandContext): void {
   const mcp = program.command("mcp").description("MCP servers: add, import, list, try, log in at or remove them");
   addList(mcp, context);

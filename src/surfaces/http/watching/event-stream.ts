@@ -21,8 +21,8 @@ export type StreamEnd = "left" | "slow" | "stopping" | "failed";
 const retryMs = 3_000;
 
 /**
- * Events on their way to one subscriber, as server-sent events (WHATWG HTML, 9.2). What waits is bounded: who writes waits until it is taken. One that takes
- * nothing for too long is told why it is cut off, and is.
+ * Events on their way to one subscriber, as server-sent events (WHATWG HTML, 9.2). What waits is bounded: who writes
+ * waits until it is taken. One that takes nothing for too long is told why it is cut off, and is.
  */
 export class EventStream {
   readonly body = new PassThrough();

@@ -40,8 +40,8 @@ const wanted = z.strictObject({
 type Wanted = z.output<typeof wanted>;
 
 /**
- * `GET /v1/events`: events as server-sent events, from a number on or from now on, and with `deltas=1` what turns do meanwhile. Whoever has the gateway's token
- * sees all of it, as the operator does.
+ * `GET /v1/events`: events as server-sent events, from a number on or from now on, and with `deltas=1` what turns do
+ * meanwhile. Whoever has the gateway's token sees all of it, as the operator does.
  */
 export function addWatchRoutes(routes: FastifyInstance, given: WatchHttpOptions): void {
   const lane = new LoopLane();
@@ -96,7 +96,10 @@ interface Watching {
   readonly options: WatchHttpOptions & { readonly lane: LoopLane };
 }
 
-/** Puts on record that somebody watches. What happens after the answer has begun is among the events, wherever they begin. */
+/**
+ * Puts on record that somebody watches. What happens after the answer has begun is among the events, wherever they
+ * begin.
+ */
 async function begin(request: FastifyRequest, { stream, query, options }: Watching): Promise<AsyncIterable<HostEvent>> {
   const { store, next, publish } = options;
   const read = (after: number): AsyncIterable<HostEvent> =>

@@ -5,8 +5,9 @@ import { type ContextLimits, leastKeptSteps } from "./limits.ts";
 const leastShare = 0.02;
 
 /**
- * How many of these steps a summary takes the place of, from the oldest on; 0: none are worth it. At least the last four stay, and as many as
- * have the tokens that are to stay; no call is parted from its result. Where somebody speaks is a better place than another one near it.
+ * How many of these steps a summary takes the place of, from the oldest on; 0: none are worth it. At least the last
+ * four stay, and as many as have the tokens that are to stay; no call is parted from its result. Where somebody speaks
+ * is a better place than another one near it.
  */
 export function planCut(
   steps: readonly Step[],
@@ -23,14 +24,20 @@ export function planCut(
   return replaced < windowTokens * leastShare ? 0 : cut;
 }
 
-/** What the last four steps have is more than is to stay, such as one large result: as little as can be stays in front of them. */
+/**
+ * What the last four steps have is more than is to stay, such as one large result: as little as can be stays in front
+ * of them.
+ */
 function beforeLargeEnd(steps: readonly Step[], places: readonly number[], keptTokens: number): number | undefined {
   const last = places.at(-1);
   const spoken = places.findLast((place) => steps[place]?.body.kind === "user");
   return spoken !== undefined && tokensOf(steps.slice(spoken, last)) <= keptTokens ? spoken : last;
 }
 
-/** How many of these steps have to go so that the others have at most so many tokens: whole turns, and never the newest one. */
+/**
+ * How many of these steps have to go so that the others have at most so many tokens: whole turns, and never the newest
+ * one.
+ */
 export function planEviction(steps: readonly Step[], targetTokens: number): number {
   const after = tokensFrom(steps);
   const beginnings = steps.flatMap((step, index) => (index > 0 && step.turn !== steps[index - 1]?.turn ? [index] : []));

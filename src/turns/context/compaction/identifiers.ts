@@ -19,7 +19,10 @@ const kinds: readonly RegExp[] = [
   /\d{4,}/g,
 ];
 
-/** Paths, URLs, e-mail addresses, names of code in backticks and numbers of four digits or more, as they stand in the text. */
+/**
+ * Paths, URLs, e-mail addresses, names of code in backticks and numbers of four digits or more, as they stand in the
+ * text.
+ */
 export function identifiersIn(text: string): string[] {
   const found: { readonly at: number; readonly value: string }[] = [];
   let rest = text.slice(-mostTextChars);
@@ -37,7 +40,9 @@ export function identifiersIn(text: string): string[] {
   return [...new Set(ordered)];
 }
 
-/** What a summary of these steps must not lose: identifiers that people and the agent said in the last turns of them. */
+/**
+ * What a summary of these steps must not lose: identifiers that people and the agent said in the last turns of them.
+ */
 export function identifiersToKeep(steps: readonly Step[]): string[] {
   const turns = new Set([...new Set(steps.map(({ turn }) => turn))].slice(-checkedTurns));
   const said = steps.filter(({ turn }) => turns.has(turn)).flatMap(saidIn);
@@ -50,7 +55,10 @@ export function missingIn(text: string, identifiers: readonly string[]): string[
   return identifiers.filter((identifier) => !plain.includes(identifier));
 }
 
-/** Without markup, whose attributes hold times and ids, and without what the host says. Results of tools are not what was said. */
+/**
+ * Without markup, whose attributes hold times and ids, and without what the host says. Results of tools are not what
+ * was said.
+ */
 function saidIn({ body }: Step): string[] {
   if (body.kind === "tools") return [];
   if (body.kind === "model") return [body.answer.text];

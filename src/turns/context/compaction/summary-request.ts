@@ -18,7 +18,10 @@ export interface SummaryRequest {
   readonly refusal?: string | undefined;
 }
 
-/** The message that asks for a summary: it stands behind the whole conversation, so that a vendor knows all in front of it. */
+/**
+ * The message that asks for a summary: it stands behind the whole conversation, so that a vendor knows all in front of
+ * it.
+ */
 export function summaryRequest({ kept, replacedTokens, refusal }: SummaryRequest): string {
   const mostWords = Math.max(30, Math.floor((replacedTokens / 2) * wordsPerToken));
   const again = refusal === undefined ? [] : [`Your last answer to this was not used: ${escapeText(refusal)}`];

@@ -5,8 +5,8 @@ interface SectionValues {
 }
 
 /**
- * The sections of the system prompt, in their order, each a Mustache template in a file of its name. Those from `members` on may differ
- * between conversations of one group.
+ * The sections of the system prompt, in their order, each a Mustache template in a file of its name. Those from
+ * `members` on may differ between conversations of one group.
  */
 export const promptSections = {
   identity: { may: ["group"], must: ["agent"] },

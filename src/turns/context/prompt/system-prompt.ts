@@ -28,7 +28,10 @@ export interface PromptFacts {
   readonly isSubAgent?: boolean | undefined;
   /** Folders as they appear in the container. */
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
-  /** Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the container. */
+  /**
+   * Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the
+   * container.
+   */
   readonly refusedFolders?: readonly string[];
   readonly instructions: readonly InstructionText[];
   /** Names of the tools that this conversation is offered. */
@@ -78,8 +81,9 @@ export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readon
 }
 
 /**
- * The system prompt in two parts: what stays the same for all conversations of the group, then what belongs to this one. It
- * has no current time, so that it is the same bytes for each call of a conversation; times stand on the messages.
+ * The system prompt in two parts: what stays the same for all conversations of the group, then what belongs to this
+ * one. It has no current time, so that it is the same bytes for each call of a conversation; times stand on the
+ * messages.
  */
 export function systemPrompt(place: PromptFacts, texts: PromptTexts): readonly string[] {
   return joinSections(promptSectionsOf(place, texts));

@@ -32,8 +32,8 @@ const topKeys = [
 ];
 
 /**
- * What the Messages API takes, after its documents: https://platform.claude.com/docs/en/api/messages and the pages on tool use, on
- * thinking and on prompt caching, November 2026.
+ * What the Messages API takes, after its documents: https://platform.claude.com/docs/en/api/messages and the pages on
+ * tool use, on thinking and on prompt caching, November 2026.
  */
 export function refuseMessages(rules: ClaudeRules): Refuse {
   return refuseBy((body) => {

@@ -38,8 +38,8 @@ const itemKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What the Responses API takes, after https://developers.openai.com/api/reference/resources/responses/methods/create, the guides on
- * function calling and on reasoning, and the types of the SDK that is used here, November 2026.
+ * What the Responses API takes, after https://developers.openai.com/api/reference/resources/responses/methods/create,
+ * the guides on function calling and on reasoning, and the types of the SDK that is used here, November 2026.
  */
 export function refuseResponses(rules: ResponsesRules): Refuse {
   return refuseBy((body) => {

@@ -64,7 +64,10 @@ async function openRig() {
     gone,
     make: (wanted: Partial<WantedTask>, by = ann, name = "family"): Promise<Task> =>
       book.make({ name, channel: "http", chat: name }, { prompt: "look", ...wanted }, by),
-    /** The host looks for what is due at this moment; `ran`: for so long since the last one, if the clock says otherwise. */
+    /**
+     * The host looks for what is due at this moment; `ran`: for so long since the last one, if the clock says
+     * otherwise.
+     */
     at: async (now: number, ran = now - time.now) => {
       time.ran += ran;
       time.now = now;

@@ -52,7 +52,10 @@ test("every due time of a pattern comes later than the one before, on a minute, 
   );
 });
 
-/** Where clocks are changed in odd ways: by half an hour, by two hours, at midnight, in the south, by a whole day, in Ramadan, or never. */
+/**
+ * Where clocks are changed in odd ways: by half an hour, by two hours, at midnight, in the south, by a whole day, in
+ * Ramadan, or never.
+ */
 const oddZones = [
   newYork,
   "Europe/Berlin",
@@ -92,7 +95,10 @@ function createDial(zone: string): (at: number) => number {
   };
 }
 
-/** What clocks show for the first time at a minute: one minute, none where they were set back, many where they were set forward. */
+/**
+ * What clocks show for the first time at a minute: one minute, none where they were set back, many where they were set
+ * forward.
+ */
 interface Shown {
   readonly at: number;
   readonly first: number;
@@ -129,7 +135,10 @@ function dueByLooking(
   });
 }
 
-/** Changes in the north and in the south, of Lebanon and Egypt and at Troll, the day that Samoa left out, Ramadan, leap days. */
+/**
+ * Changes in the north and in the south, of Lebanon and Egypt and at Troll, the day that Samoa left out, Ramadan, leap
+ * days.
+ */
 const oddDays = [
   "2026-03-08",
   "2026-03-28",

@@ -272,7 +272,10 @@ const turn = fc.record({
   /** Whose words the agent repeats, of what was said in the group so far. */
   echoes: fc.array(fc.nat(50), { maxLength: 3 }),
   group: fc.constantFrom("family", "club"),
-  /** For how many agents of the group the words are; the last one keeps them in a memory of its own, with what it made of them. */
+  /**
+   * For how many agents of the group the words are; the last one keeps them in a memory of its own, with what it made
+   * of them.
+   */
   agents: fc.integer({ min: 1, max: 3 }),
 });
 

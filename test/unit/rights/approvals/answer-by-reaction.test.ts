@@ -16,7 +16,9 @@ const minuteMs = 60_000;
 const askedAt = 1_000 * minuteMs;
 const roles: Record<string, Role> = { "terminal:bob": "admin", "terminal:cy": "admin", "terminal:root": "owner" };
 
-/** A chat in which `AAAAAA` was asked, and then something was said. Bob, Cy and Root may answer; the rest are members. */
+/**
+ * A chat in which `AAAAAA` was asked, and then something was said. Bob, Cy and Root may answer; the rest are members.
+ */
 async function openRig(more: Partial<NewApproval> = {}) {
   const home = await openTestStore();
   const { store } = home;

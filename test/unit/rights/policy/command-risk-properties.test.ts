@@ -85,8 +85,8 @@ test("a line in a subshell, a group, a substitution or another shell is never le
         `time -p ${line}`,
         `! ${line}`,
       ];
-      // What cannot be parsed, such as `ls )`, can become another line by what stands around it, and so does what takes the line break
-      // after it along, such as `\`.
+      // What cannot be parsed, such as `ls )`, can become another line by what stands around it, and so does what takes
+      // the line break after it along, such as `\`.
       for (const text of parsed === "not" || isContinued(line) ? given : [...given, ...around]) {
         const other = await judgeCommand(text);
 

@@ -297,7 +297,10 @@ test.runIf(isRoot)("whatever an agent does to its folder, only what the operator
   );
 });
 
-/** Files that are made in the folder from now on can be written by the agent, as far as their mode allows it to any group. */
+/**
+ * Files that are made in the folder from now on can be written by the agent, as far as their mode allows it to any
+ * group.
+ */
 async function setDefaultAcl(folder: string): Promise<void> {
   const program = `
 import os, struct, sys

@@ -253,7 +253,10 @@ test("a turn that outgrows the room is shortened in chunks: most of its prompts 
   expect(changes).toBeLessThan(8);
 });
 
-/** How many steps there were each time the model was asked: after a user's message or results, never with results missing. */
+/**
+ * How many steps there were each time the model was asked: after a user's message or results, never with results
+ * missing.
+ */
 function asked(steps: readonly Step[]): number[] {
   return steps.flatMap((step, index) => (step.body.kind === "model" ? [] : [index + 1]));
 }

@@ -19,7 +19,10 @@ function openPlaces(count: number) {
   return { clock, got, enter };
 }
 
-/** One place: `away` has left it and `held` has it, would leave, and may not. `ended` takes the names of who is told to end. */
+/**
+ * One place: `away` has left it and `held` has it, would leave, and may not. `ended` takes the names of who is told to
+ * end.
+ */
 async function openFullPlaces() {
   const { got, enter } = openPlaces(1);
   const away = await enter("away");

@@ -1,11 +1,12 @@
 /*
- * Products of many rows of bytes with one vector of 16 bits, eight numbers at a time: 100,000 rows of 384 numbers take 2 ms; numbers of
- * four bytes take 16, and 40 in plain JavaScript. In words: for each row, two sums of four lanes each go over 32 numbers of the row and the
- * query at once; their total is the product. `test/contracts/vectors.ts` holds it to the plain sum. As WebAssembly text:
+ * Products of many rows of bytes with one vector of 16 bits, eight numbers at a time: 100,000 rows of 384 numbers take
+ * 2 ms; numbers of four bytes take 16, and 40 in plain JavaScript. In words: for each row, two sums of four lanes each
+ * go over 32 numbers of the row and the query at once; their total is the product. `test/contracts/vectors.ts` holds it
+ * to the plain sum. As WebAssembly text:
  *
  *   (func (export "dots") (param $v i32) (param $query i32) (param $out i32) (param $rows i32) (param $stride i32)
  *     (loop $row  a = b = 0; p = query; end = v + stride
- *       (loop $dim  x = v[0]; y = v[16]; a += low(x)·p[0]; b += high(x)·p[16]; a += low(y)·p[32]; b += high(y)·p[48];
+ *       (loop $dim x = v[0]; y = v[16]; a += low(x)·p[0]; b += high(x)·p[16]; a += low(y)·p[32]; b += high(y)·p[48];
  *         v += 32; p += 64; (br_if $dim (v != end)))
  *       out[0] = lanes of a + b together; out += 4; rows -= 1; (br_if $row rows)))
  */
@@ -24,7 +25,10 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
-/** Where things lie, in bytes: rows, query and products; then how many rows there are, at least 1, and how many bytes each has. */
+/**
+ * Where things lie, in bytes: rows, query and products; then how many rows there are, at least 1, and how many bytes
+ * each has.
+ */
 type Dots = (...places: readonly [number, number, number, number, number]) => void;
 
 let compiled: object | undefined;

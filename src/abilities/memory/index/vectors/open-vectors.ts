@@ -33,7 +33,10 @@ export class VectorChoice {
     }
   }
 
-  /** The one that was opened last does not work, or has no room for so much: another one is taken from now on. Throws the error where there is none. */
+  /**
+   * The one that was opened last does not work, or has no room for so much: another one is taken from now on. Throws
+   * the error where there is none.
+   */
   failed(error: unknown): void {
     const next = this.#strategies[this.#at + 1];
     if (next === undefined) throw error;

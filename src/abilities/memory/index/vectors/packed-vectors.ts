@@ -8,8 +8,8 @@ const mostByte = 127;
 const mostShort = 32_767;
 
 /**
- * Unit vectors of one model, one behind the other. `products` compares bytes, one for each number, which tells those that may be the best
- * apart from the others; `product` is exact.
+ * Unit vectors of one model, one behind the other. `products` compares bytes, one for each number, which tells those
+ * that may be the best apart from the others; `product` is exact.
  */
 export class PackedVectors implements Vectors {
   readonly #memory = wasmMemory();
@@ -48,7 +48,10 @@ export class PackedVectors implements Vectors {
     this.#scales[row] = scale;
   }
 
-  /** The product of every row with `query`, rounded: it is off by no more than the half of the row's largest number / 127 in each number. */
+  /**
+   * The product of every row with `query`, rounded: it is off by no more than the half of the row's largest number /
+   * 127 in each number.
+   */
   products(query: Float32Array): Float32Array {
     const rows = this.#exact.count;
     const products = new Float32Array(rows);

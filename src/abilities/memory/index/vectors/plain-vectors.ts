@@ -1,7 +1,9 @@
 import { Rows } from "./rows.ts";
 import type { Vectors } from "./vectors.ts";
 
-/** Vectors compared one by one, number by number: it works everywhere, and takes 40 ms for 100,000 rows of 384 numbers. */
+/**
+ * Vectors compared one by one, number by number: it works everywhere, and takes 40 ms for 100,000 rows of 384 numbers.
+ */
 export class PlainVectors implements Vectors {
   readonly #rows: Rows;
   readonly #dimensions: number;

@@ -57,7 +57,10 @@ export class Rows {
   }
 }
 
-/** Of `numbers` from `begin` on with `query`. Four sums at once: a single one would wait for its last addition each time. */
+/**
+ * Of `numbers` from `begin` on with `query`. Four sums at once: a single one would wait for its last addition each
+ * time.
+ */
 function dotAt(numbers: Float32Array, begin: number, query: Float32Array, length: number): number {
   const fours = length - (length % 4);
   let a = 0;

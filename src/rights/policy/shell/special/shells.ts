@@ -39,7 +39,10 @@ export function judgeSource({ args, piece }: Call, line: Line): void {
 const inlineCode = ["-c", "-e", "-E", "-p", "-n", "-r", "--eval", "--print"];
 const networkModules = /^(?:http\.|pip|ensurepip|venv|smtp|ftp|xmlrpc|socketserver|webbrowser)/;
 
-/** What other languages do is not parsed: a file with the same text would run all the same, so it is not held to be worse. */
+/**
+ * What other languages do is not parsed: a file with the same text would run all the same, so it is not held to be
+ * worse.
+ */
 export function judgeInterpreter({ args, facts, piece }: Call, line: Line): void {
   const { findings } = line;
   if (args.length === 1 && /^-(?:v|V)$/.test(args[0]?.value ?? "")) return;

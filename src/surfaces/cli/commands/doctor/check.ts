@@ -31,8 +31,8 @@ export function bad(check: string, detail: string, fix?: string): CheckResult {
 }
 
 /**
- * Runs checks one after another, so that one that hangs or hurts does not blur what another one says. One that cannot be
- * done with the configuration as it is says nothing: the check of the configuration has said why.
+ * Runs checks one after another, so that one that hangs or hurts does not blur what another one says. One that cannot
+ * be done with the configuration as it is says nothing: the check of the configuration has said why.
  */
 export async function* runChecks(checks: readonly Check[]): AsyncGenerator<CheckResult> {
   for (const check of checks) {

@@ -35,7 +35,10 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
   }
 }
 
-/** When the oldest erasure began that has not ended; undefined where there is none, or the store is from before there were any. */
+/**
+ * When the oldest erasure began that has not ended; undefined where there is none, or the store is from before there
+ * were any.
+ */
 function oldestOpenErasure(database: SQLite.Database): number | undefined {
   const hasTable = database.prepare("select 1 from sqlite_schema where name = 'erasures'").get() !== undefined;
   if (!hasTable) return undefined;

@@ -11,7 +11,10 @@ import type { CommandContext } from "../../context.ts";
 import { configNow, packagesOf, stateOf } from "../mcp/servers.ts";
 import { bad, type CheckResult, good, warning } from "./check.ts";
 
-/** Whether what each MCP server runs is there and what it was, and whether its environment holds what should be no part of it. */
+/**
+ * Whether what each MCP server runs is there and what it was, and whether its environment holds what should be no part
+ * of it.
+ */
 export async function checkMcpContainers(context: CommandContext): Promise<CheckResult[]> {
   const config = await configNow(context);
   const servers = mcpServers(config).filter((server) => server.kind === "stdio");

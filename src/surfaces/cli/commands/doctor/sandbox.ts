@@ -32,8 +32,8 @@ const doctorOrdinal = 999;
 const limitReport = z.strictObject({ children: z.number(), memory: z.enum(["killed", "refused", "granted"]) });
 
 /**
- * What runs in the container instead of the agent: first the probe, then a try to start twice as many processes, and to fill
- * twice as much memory, as the limits allow. Both stop at that number, so a missing limit does no harm.
+ * What runs in the container instead of the agent: first the probe, then a try to start twice as many processes, and to
+ * fill twice as much memory, as the limits allow. Both stop at that number, so a missing limit does no harm.
  */
 const script = `
 import json, os, signal, subprocess, sys, time
@@ -64,7 +64,9 @@ export interface SandboxOptions {
   readonly paths: HomePaths;
 }
 
-/** Starts a real container with the hardened profile and asks three witnesses what came of it; removes it in any case. */
+/**
+ * Starts a real container with the hardened profile and asks three witnesses what came of it; removes it in any case.
+ */
 export async function checkSandbox(options: SandboxOptions): Promise<CheckResult> {
   const folder = await mkdtemp(join(tmpdir(), "crabpot-doctor-"));
   try {

@@ -24,8 +24,9 @@ export interface ImportedServer {
 const looksSecret = /key|token|secret|passw|credential|auth|cookie/i;
 
 /**
- * Reads the `mcpServers` block of other clients, with or without what is around it. Values that look like secrets become variables of the
- * host: none is written into config.yaml. Throws for what would widen a container, or cannot be understood: `server_refused`, `bad_input`.
+ * Reads the `mcpServers` block of other clients, with or without what is around it. Values that look like secrets
+ * become variables of the host: none is written into config.yaml. Throws for what would widen a container, or cannot be
+ * understood: `server_refused`, `bad_input`.
  */
 export function readImport(source: string): ImportedServer[] {
   if (source.length > mebibyte) throw new AppError("too_large", "The block of servers is larger than 1 MiB.");
@@ -108,7 +109,10 @@ function withoutSecrets(name: string, where: "env" | "headers", given: Readonly<
 const plainFlags: ReadonlySet<string> = new Set(["-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti"]);
 const idleFlags: ReadonlySet<string> = new Set(["--name", "--pull", "--platform", "-l", "--label"]);
 
-/** `docker run -i --rm -e KEY=VALUE IMAGE …`: its container gets the profile of all containers, so no flag may ask for more. */
+/**
+ * `docker run -i --rm -e KEY=VALUE IMAGE …`: its container gets the profile of all containers, so no flag may ask for
+ * more.
+ */
 function readContainerRun(name: string, args: readonly string[]) {
   const words = [...(args[0] === "container" ? args.slice(1) : args)];
   if (words.shift() !== "run") throw new AppError("bad_input", `The server ${name} is not started by docker run.`);

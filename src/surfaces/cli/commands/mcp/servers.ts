@@ -42,7 +42,10 @@ export function readSettings(name: string, value: unknown): McpServer {
 }
 
 export interface ServerState {
-  /** `missing`: its package is not installed yet. `changed`: the package is not what was installed. `login`: somebody has to log in. */
+  /**
+   * `missing`: its package is not installed yet. `changed`: the package is not what was installed. `login`: somebody
+   * has to log in.
+   */
   readonly state: "ok" | "missing" | "changed" | "login";
   readonly reason?: string;
 }

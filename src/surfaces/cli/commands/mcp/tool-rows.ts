@@ -14,7 +14,9 @@ export interface ToolRow {
   readonly state: "ok" | "changed" | "refused" | "unknown";
 }
 
-/** What is known of its tools. `refused`: `tools` in config.yaml does not let it through; `unknown`: it was never seen. */
+/**
+ * What is known of its tools. `refused`: `tools` in config.yaml does not let it through; `unknown`: it was never seen.
+ */
 export function toolRowsOf(server: McpServer, pins: ReturnType<typeof pinsOf>): ToolRow[] {
   const names = Object.keys(pins);
   const row = (tool: string, state: ToolRow["state"]): ToolRow => {

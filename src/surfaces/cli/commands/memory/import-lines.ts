@@ -10,8 +10,8 @@ import { readLines } from "./read-lines.ts";
 const exported = z.strictObject({ ...memoryFields, supersededBy: z.string().min(1).max(256).optional() });
 
 /**
- * Reads what `memory export` wrote and gives how many there were. Throws AppError `bad_input` at the first line that cannot be read;
- * those before it are kept, and importing again replaces them.
+ * Reads what `memory export` wrote and gives how many there were. Throws AppError `bad_input` at the first line that
+ * cannot be read; those before it are kept, and importing again replaces them.
  */
 export async function importLines(memory: GroupMemory, input: AsyncIterable<Buffer | string>): Promise<number> {
   let number = 0;

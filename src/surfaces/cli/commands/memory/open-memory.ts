@@ -12,7 +12,10 @@ import { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
 import { memoryOfFile, memoryPath } from "../../../../abilities/memory/memory-path.ts";
 import type { CommandContext } from "../../context.ts";
 
-/** Where the memory of a group is, that of another agent of it (`group@agent`), or the global notes. Throws AppError `bad_input` for what is no name of a group. */
+/**
+ * Where the memory of a group is, that of another agent of it (`group@agent`), or the global notes. Throws AppError
+ * `bad_input` for what is no name of a group.
+ */
 export function pathOfMemory(context: CommandContext, group: string): string {
   const fault = group === globalNotes ? undefined : groupNameFault(groupOfFolder(group));
   if (fault !== undefined) throw new AppError("bad_input", `"${group}" ${fault}.`);
@@ -20,8 +23,8 @@ export function pathOfMemory(context: CommandContext, group: string): string {
 }
 
 /**
- * What the memory of this agent of the group is called. Only one that is there can be named: which agent has that of the group itself is
- * for the group's settings to say. Throws AppErrors.
+ * What the memory of this agent of the group is called. Only one that is there can be named: which agent has that of
+ * the group itself is for the group's settings to say. Throws AppErrors.
  */
 export function memoryName(context: CommandContext, group: string, agent: string | undefined): string {
   if (group.includes("@")) throw new AppError("bad_input", `"${group}" ${groupNameFault(group) ?? "is no group"}.`);
@@ -35,8 +38,8 @@ export function memoryName(context: CommandContext, group: string, agent: string
 }
 
 /**
- * Calls `use` with the memory of a group, also while a host runs; it is made if it is not there yet. Vectors are made as the
- * configuration says, of which nothing else has to be valid.
+ * Calls `use` with the memory of a group, also while a host runs; it is made if it is not there yet. Vectors are made
+ * as the configuration says, of which nothing else has to be valid.
  */
 export async function withMemory<T>(
   context: CommandContext,

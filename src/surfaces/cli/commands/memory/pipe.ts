@@ -30,8 +30,8 @@ interface Due {
 }
 
 /**
- * Orders as lines of JSON, answered line by line in their order. What is answered with ok is stored. Additions that arrive together
- * are stored together: each transaction waits for the disk.
+ * Orders as lines of JSON, answered line by line in their order. What is answered with ok is stored. Additions that
+ * arrive together are stored together: each transaction waits for the disk.
  */
 export async function runPipe(
   memory: GroupMemory,

@@ -1,7 +1,10 @@
 /** A memory of the largest size, with everything in it escaped. */
 export const longestLine = 8 * 1024 * 1024;
 
-/** The lines of a stream, those together that arrived together. Of one that is too long, one character more than the longest has comes. */
+/**
+ * The lines of a stream, those together that arrived together. Of one that is too long, one character more than the
+ * longest has comes.
+ */
 export async function* readLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = "";

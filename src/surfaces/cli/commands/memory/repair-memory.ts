@@ -9,7 +9,10 @@ import { isWithoutHost } from "../../control-socket.ts";
 import { pathOfMemory } from "./open-memory.ts";
 import { readStatus } from "../../../../operations/host/operations.ts";
 
-/** Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a host runs. */
+/**
+ * Makes a memory whose file is damaged usable again; undefined where nothing is wrong with it. Throws AppError while a
+ * host runs.
+ */
 export async function repairIfDamaged(context: CommandContext, group: string): Promise<Salvaged | undefined> {
   const path = pathOfMemory(context, group);
   if (!existsSync(path)) return undefined;

@@ -15,7 +15,10 @@ export interface ExplainOptions {
   readonly origin: readonly Origin[];
 }
 
-/** `brought`: tools of the group's skills. Judges a call as the host would, in a turn of somebody of this role that has read their words and what else is said. */
+/**
+ * `brought`: tools of the group's skills. Judges a call as the host would, in a turn of somebody of this role that has
+ * read their words and what else is said.
+ */
 export async function explainCall(
   { group, audience, registry }: GroupAudience & { readonly registry: ToolRegistry },
   { tool, input }: { readonly tool: string; readonly input: string | undefined },
