@@ -9,7 +9,7 @@ import type {
   Sign,
 } from "../domain/chats/message.ts";
 
-/** What became of a message that a channel handed over. The channel tells its peer "received" only after `stored`. */
+/** Outcome of a message handed over by a channel. The channel tells its peer "received" only after `stored`. */
 export type Receipt =
   | { readonly outcome: "stored"; readonly duplicate: boolean }
   | { readonly outcome: "unknown-chat" }
@@ -19,13 +19,13 @@ export type Receipt =
       /** For people, without a full stop. */
       readonly reason: string;
       readonly retryAfterS: number;
-      /** It lasts for hours, and the chat was told: a channel does not keep the message to offer it again. */
+      /** True when it lasts for hours and the chat was told: the channel need not keep the message. */
       readonly lasting?: boolean | undefined;
       /** Nothing at all is taken in at present. */
       readonly stopped: boolean;
     };
 
-/** Why a message was not taken, for programs. */
+/** Reason code of a refused message, for programs. */
 export type RefusalCode =
   | "starting"
   | "stopping"
@@ -39,7 +39,7 @@ export type RefusalCode =
   | "too-many-groups"
   | "too-long";
 
-/** Are messages taken in? If not, why. */
+/** State of intake, with the reason when it is closed. */
 export type IntakeState =
   | { readonly open: true }
   | { readonly open: false; readonly code: RefusalCode; readonly reason: string };
@@ -67,71 +67,64 @@ export interface ChannelState {
   readonly detail?: string | undefined;
 }
 
-/** What a platform says of a chat: at the first sight of it and when it changed. Absent = not known. */
+/** A platform's facts about a chat: when first seen and after changes. Absent means unknown. */
 export interface ChatFacts {
   readonly chat: string;
   readonly title?: string | undefined;
   readonly members?: readonly Sender[] | undefined;
-  /** The account is not in the chat any more. */
+  /** True when the account is no longer in the chat. */
   readonly left?: boolean | undefined;
 }
 
-/** What a channel tells while somebody links it to an account; `open` is the last one. */
+/** Progress of linking an account; `open` is the last event. */
 export type LoginEvent =
   | { readonly qr: string }
   | { readonly pairingCode: string }
   | { readonly state: ChannelState["state"]; readonly detail?: string | undefined };
 
 export interface LoginOptions {
-  /**
-   * Digits only. With it the account is linked by a code to be typed instead of a picture to be scanned, where that
-   * exists.
-   */
+  /** Phone number, digits only. Links by a code to type instead of a picture to scan, if supported. */
   readonly phoneNumber?: string | undefined;
 }
 
-/** What a channel tells besides messages. None of it throws. */
+/** Notifications of a channel besides messages. None of them throws. */
 export interface ChannelEvents {
   /** The channel's state is this one from now on. */
   changed(state: ChannelState): void;
-  /** It cannot help itself any more: somebody has to look at it, for this reason. */
+  /** Reports that a person must act, and why. */
   needsOperator?(reason: string): void;
   /** The platform confirms that a message which it had accepted arrived. */
   delivered(seq: number): void;
-  /** The platform told something of a chat. */
+  /** Reports new facts about a chat. */
   chatChanged?(facts: ChatFacts): void;
   /**
-   * With the trait `hearsReactions`: a member put an emoji on a message of the host's, or took it back. Unlike the
-   * others, it may reject.
+   * Reports an emoji that a member put on a message of the host, or took back, with the trait `hearsReactions`. Unlike
+   * the others, may reject.
    */
   reacted?: TakeReaction | undefined;
 }
 
-/** What a platform knows of a message that may have been sent before. */
+/** A platform's knowledge of a message that may have been sent. */
 export type Found = "accepted" | "absent" | "unknown";
 
-/** Talks to a platform in its own words; the part of a channel that needs somebody at the other end. */
+/** The sending side of a channel. */
 export interface Outlet {
   /**
    * Resolves when the platform has accepted the message and rejects when it has not: with a `SendError` when more is
    * known than that. The outbox calls it for one message of a chat at a time and may call it again with the same `seq`.
    */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<void>;
-  /**
-   * Looks whether a message of which nobody knows whether it was sent is there. Asked before such a one is sent again.
-   */
+  /** Looks for a message whose fate is unknown, before it is sent again. */
   reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Found>;
-  /** Shows people what they wait for ("is typing"). Best effort: nobody waits for it, and a failure is forgotten. */
+  /** Shows activity to waiting people ("is typing"). Best effort. */
   signal?(chat: string, sign: Sign): Promise<void>;
-  /** Puts an emoji on a member's message at once, outside the order of messages. Best effort, like `signal`. */
+  /** Puts an emoji on a member's message immediately. Best effort, like `signal`. */
   react?(chat: string, reaction: OutgoingReaction): Promise<void>;
-  /**
-   * Says what the agent is doing, in place of what it said before; with the trait `edits`. Best effort, like `signal`.
-   */
+  /** Replaces the line about the agent's activity; with the trait `edits`. Best effort, like `signal`. */
   showProgress?(chat: string, line: ProgressLine): Promise<void>;
   /**
-   * Shows what is said and done in a chat while it is, until the message comes; only where the operator alone talks.
-   * Must return at once. Left out: nobody looks.
+   * Shows live output of a chat until the message comes, where only the operator talks. Must return immediately.
+   * Omitted when nobody watches.
    */
   showDelta?: ((delta: Delta) => void) | undefined;
 }
@@ -142,17 +135,17 @@ export interface Channel extends AsyncDisposable, Outlet {
   /** The same `seq` sent twice is seen once: what may have been sent can simply be sent again. */
   readonly idempotent: boolean;
   /**
-   * Resolves when nothing more can come in because the input has ended, and all that came was stored or refused for
-   * good, or when the channel ends. Absent: something can always come.
+   * Resolves when the input has ended and all of it was stored or refused, or when the channel ends. Absent when more
+   * can always come.
    */
   readonly inputEnded?: Promise<void> | undefined;
   start(accept: AcceptMessage, events?: ChannelEvents): Promise<void>;
   state(): ChannelState;
-  /** Links the account, where there is one to link, or tries again after the channel had given up. */
+  /** Links the account, if any, or retries after the channel gave up. */
   login?(signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
 }
 
-/** Why a message was not accepted, as far as the platform told. */
+/** A failed send, as far as the platform explained it. */
 export class SendError extends Error {
   override readonly name = "SendError";
   /** It will never be accepted: there is no such chat, the account is blocked. */
@@ -187,8 +180,8 @@ export interface Connector extends AsyncDisposable {
    */
   connect(host: ConnectionHost, signal: AbortSignal): Promise<Connection>;
   /**
-   * Links the account; ends when it is, and at once if it was already. Called only while there is no connection.
-   * Rejects with the reason when it did not work; when it has ended, nothing of it is open.
+   * Links the account; ends once linked. Called only without a connection. Rejects on failure; afterwards nothing stays
+   * open.
    */
   link?(options: LoginOptions, signal: AbortSignal): AsyncIterable<LoginEvent>;
 }
@@ -197,36 +190,34 @@ export interface Connector extends AsyncDisposable {
 export interface Connection extends AsyncDisposable, Outlet {
   /** Resolves when the connection is gone by itself, with the reason: a `ConnectionEnd` where more is known. */
   readonly ended: Promise<Error>;
-  /** What people should know of it while it is open. */
+  /** Remark for operators while it is open. */
   readonly remark?: string | undefined;
-  /**
-   * A cheap question that only a live platform answers; asked after a long silence. Rejects when there is no answer.
-   */
+  /** Checks that the platform still answers, after a long silence. Rejects when it does not. */
   probe?(signal: AbortSignal): Promise<void>;
 }
 
-/** What a connection is made with. */
+/** The host's side of a connection. */
 export interface ConnectionHost {
   readonly accept: AcceptMessage;
-  /** Undefined: nobody wants to know of reactions. */
+  /** Receives reactions; undefined when not wanted. */
   readonly reacted?: TakeReaction | undefined;
   /** Something that is no message has come: the platform is alive. */
   heard(): void;
   delivered(seq: number): void;
   chatChanged?(facts: ChatFacts): void;
-  /** It works only partly, for this reason; undefined: fully again. */
+  /** Reports a partial failure with its reason, or with undefined its end. */
   degraded(reason: string | undefined): void;
 }
 
 /**
- * How a connection ended. `lost`: try again, ever later. `restart`: the platform wants a new one at once. `conflict`:
- * another session took over. `logged-out`: the account has to be linked again. `closed`: for good.
+ * End of a connection. `lost`: reconnect with back-off. `restart`: reconnect now. `conflict`: another session took
+ * over. `logged-out`: link the account again. `closed`: for good.
  */
 export class ConnectionEnd extends Error {
   override readonly name = "ConnectionEnd";
   readonly kind: "lost" | "restart" | "conflict" | "logged-out" | "closed";
   readonly retryAfterMs: number | undefined;
-  /** Somebody has to be told; unless it says otherwise, of everything that a new try does not mend. */
+  /** True when the operator must be told; by default for everything that a reconnect does not fix. */
   readonly isAlarm: boolean;
 
   constructor(

@@ -10,49 +10,39 @@ import type { Sleep } from "../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../stores/contract/store.ts";
 import type { Channel, Connector } from "./channel.ts";
 
-/** What a channel is like, known before it is opened; absent: no. */
+/** Static traits of a channel; absent means no. */
 export interface ChannelTraits {
-  /** An emoji can be put on a message. */
+  /** Supports emoji reactions to messages. */
   readonly reactions?: boolean | undefined;
-  /** What the agent says aloud can be sent: people hear it, or get it as a file with the words. */
+  /** Sends voice messages: as sound, or as a file with the words. */
   readonly voice?: boolean | undefined;
-  /** It tells which of the host's messages a member has put an emoji on: see `ChannelEvents.reacted`. */
+  /** Reports members' reactions to the host's messages: see `ChannelEvents.reacted`. */
   readonly hearsReactions?: boolean | undefined;
-  /** What stands in a chat can be changed: while the agent works, one line says what it does. */
+  /** Can edit a message: one line shows the agent's current activity. */
   readonly edits?: boolean | undefined;
-  /**
-   * A message can quote one of a member's, which people expect where others have come in between: see
-   * `OutgoingMessage.quote`.
-   */
+  /** Can quote a member's message: see `OutgoingMessage.quote`. */
   readonly quotes?: boolean | undefined;
-  /**
-   * It tells which of a group's agents says something; where a channel does not, what is said begins with the agent's
-   * name.
-   */
+  /** Names the speaking agent of a group; on other channels messages begin with the agent's name. */
   readonly namesAgents?: boolean | undefined;
-  /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
+  /** Readers fetch files later: copies are kept for a day. */
   readonly fetchedLater?: boolean | undefined;
-  /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */
+  /** New chats appear on their own; a mention in an unknown chat asks the owner to admit it. */
   readonly onboards?: boolean | undefined;
-  /** A chat is a name that a person types, so a group is also found by its own name. */
+  /** Chats are typed names: a group is also found by its own name. */
   readonly typedChats?: boolean | undefined;
-  /**
-   * Only the operator talks here: how often the agent is set to work has no limit but those that a group sets itself.
-   */
+  /** Only the operator talks here: no limit on turns but the group's own. */
   readonly operatorOnly?: boolean | undefined;
-  /** It adds routes to the gateway, which therefore has to listen. */
+  /** Adds routes to the gateway, which therefore must listen. */
   readonly gateway?: boolean | undefined;
-  /** It talks through the streams of the host's process: it runs only where somebody started the host for that. */
+  /** Uses the streams of the host's process: opened only when the host was started for that. */
   readonly console?: boolean | undefined;
-  /** Somebody may have several ids there, which the channel learns: see `ChannelPorts.ids`. */
+  /** People may have several ids, which the channel learns: see `ChannelPorts.ids`. */
   readonly aliases?: boolean | undefined;
-  /**
-   * Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group.
-   */
+  /** Present in every home, with the settings of `{}` when unconfigured; its chat `main` is the first group. */
   readonly inEveryHome?: boolean | undefined;
 }
 
-/** The streams that somebody who started the host sits at, or a program. */
+/** Streams of the person or program that started the host. */
 export interface HostConsole {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -61,20 +51,20 @@ export interface HostConsole {
   readonly json: boolean;
   /** A person sits there: show a prompt and colours. */
   readonly interactive: boolean;
-  /** What is logged there, which a prompt takes to print it above itself. */
+  /** Log output, which a prompt diverts to print above itself. */
   readonly logs?: Pick<DivertibleOutput, "divert"> | undefined;
-  /** To be called for Ctrl-C, which a prompt reads as a key. */
+  /** Called for Ctrl-C, which a prompt reads as a key. */
   readonly onInterrupt?: (() => void) | undefined;
-  /** To be called for each line that is refused for good, when the person has been told. */
+  /** Called for each refused line, after the person was told. */
   readonly onRefused?: (() => void) | undefined;
 }
 
-/** What goes out on this channel, for one whose readers fetch it. */
+/** Outgoing messages of a channel whose readers fetch them. */
 export interface OutgoingMessages {
   /** Messages with a higher `seq`, in order, whether sent or not. */
   after(seq: number, limit: number): Promise<readonly OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
-  /** The `seq` of those that ask people something which nobody has answered yet, the newest thousand, newest first. */
+  /** The newest thousand `seq` of unanswered questions, newest first. */
   awaited(): Promise<readonly number[]>;
 }
 
@@ -84,28 +74,26 @@ export interface SamePerson {
   readonly alias: string;
 }
 
-/** What a channel tells, and may ask, about ids of the same person, in the form that messages carry. */
+/** A channel's reports and questions about ids of the same person, in the form used by messages. */
 export interface KnownIds {
   /**
    * These are one person's, as the platform itself says: on disk when it resolves. What either was said to belong to
    * before is forgotten.
    */
   same(pairs: readonly SamePerson[]): Promise<void>;
-  /** Ids that the configuration names and of which no other id is known. It is made anew each time. */
+  /** Ids in the configuration without a known alias. Computed on each call. */
   open(): readonly string[];
-  /** The platform says that nobody has another id for these. */
+  /** Reports that these ids have no alias on the platform. */
   none(ids: readonly string[]): void;
 }
 
-/** What a channel is opened with besides its settings. */
+/** Ports of a channel, besides its settings. */
 export interface ChannelPorts {
   /** Read it when it is needed: it may change while the host runs. */
   readonly assistantName: string;
   /** Id of this home, 16 hex digits. */
   readonly instance: string;
-  /**
-   * What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it.
-   */
+  /** State kept over restarts. Spaces are named like the channel, optionally followed by `/` and more. */
   readonly state: ChannelStateStore;
   readonly outgoing: OutgoingMessages;
   readonly ids: KnownIds;
@@ -122,7 +110,7 @@ export interface ChannelPorts {
   readonly random: () => number;
   readonly logger: Logger;
   /**
-   * The gateway, before it listens; whoever gets through it may do everything. Throws for a channel without the trait
+   * The gateway before it listens; whoever passes its authentication has full access. Throws without the trait
    * `gateway`.
    */
   readonly routes: () => FastifyInstance;
@@ -133,30 +121,26 @@ export interface ChannelPorts {
 /** A kind of channel, as `channels.<name>` of the configuration names it. There is at most one of each kind. */
 export interface ChannelDefinition<Settings = unknown> {
   readonly name: string;
-  /** What may stand below `channels.<name>`; keys that it does not name are refused. */
+  /** Schema of `channels.<name>`; unknown keys are refused. */
   readonly config: z.ZodObject;
   readonly traits?: ChannelTraits | undefined;
-  /** Variables of the host's environment that the channel needs to know. */
+  /** Environment variables of the host that the channel needs. */
   readonly variables?: readonly string[] | undefined;
-  /** Its keys and passwords by setting: they must not be seen in logs, records and chats. */
+  /** Keys and passwords by setting, to hide in logs, records and chats. */
   secrets?(settings: Settings): Readonly<Record<string, string>>;
-  /** What the operator should think about, in sentences without a full stop, for `doctor`. */
+  /** Advice for the operator in `doctor`, as sentences without a full stop. */
   remarks?(settings: Settings): readonly string[];
   /**
-   * Why there cannot be a chat with this id, as the end of a sentence that begins with it; undefined: there may be one.
-   * Left out: always.
+   * Returns why no chat can have this id, as the end of a sentence; undefined when valid. Any id is valid by default.
    */
   judgeChat?(id: string): string | undefined;
-  /** The same for the id of somebody who writes. */
+  /** The same for a sender's id. */
   judgeSender?(id: string): string | undefined;
-  /**
-   * The id as messages carry it, of one that the configuration may write differently; left out: nothing is written
-   * differently.
-   */
+  /** Normalizes an id from the configuration to the form used by messages; unchanged by default. */
   canonicalId?(id: string): string;
-  /** The other way round: how people write this id; undefined: as it is. */
+  /** Returns an id as people write it; undefined when unchanged. */
   writtenId?(id: string): string | undefined;
-  /** Chats that are no group become one when somebody writes there. */
+  /** True when unknown chats become groups as soon as somebody writes there. */
   registersChats?(settings: Settings): boolean;
   /**
    * Loads what the channel needs, and connects to nothing yet. Resolves with a `Connector` where a connection can be

@@ -5,7 +5,7 @@ export interface ReconnectLimits {
   /** Wait after the first failure; doubled with each further one up to `longestMs`. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /** After so many failures in a row, a try every `slowMs`. */
+  /** Number of failures in a row after which tries come every `slowMs`. */
   readonly slowAfter: number;
   readonly slowMs: number;
   /** A connection that was well for so long makes earlier failures forgotten. */
@@ -23,7 +23,7 @@ export const reconnectLimits: ReconnectLimits = {
   conflictMs: 600_000,
 };
 
-/** What to do after a connection has ended. Without a delay: nothing more until the host starts again. */
+/** Reaction to the end of a connection. Without a delay: stay closed until the host restarts. */
 export interface Reconnect {
   readonly state: ChannelState["state"];
   readonly delayMs: number | undefined;
@@ -61,7 +61,7 @@ export class ReconnectPolicy {
     return this.#say("connecting", Math.max(this.#backoffMs(random), Math.min(hint, longestHintMs)));
   }
 
-  /** Two sessions that take an account from each other for ever help nobody: one try, then a person has to decide. */
+  /** Allows one try after a conflict: two sessions that take an account from each other need a person. */
   #afterConflict(): Reconnect {
     this.#conflicts += 1;
     return this.#say("conflict", this.#conflicts === 1 ? this.#limits.conflictMs : undefined);
@@ -84,5 +84,5 @@ export class ReconnectPolicy {
   }
 }
 
-/** What a timer can hold, and longer than anybody should believe a platform. */
+/** Longest accepted delay: what a timer can hold. */
 const longestHintMs = 24 * 3_600_000;

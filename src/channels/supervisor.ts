@@ -15,9 +15,9 @@ import { Silence, type SilenceLimits } from "./silence.ts";
 const closingRetryAfterS = 5;
 
 export interface SupervisorLimits extends ReconnectLimits, SilenceLimits {
-  /** A connection that is not there after so long is given up. */
+  /** Time limit for a connection to open. */
   readonly connectMs: number;
-  /** How long the end of the channel waits for a connection that does not close. */
+  /** Time limit for a connection to close when the channel ends. */
   readonly closeMs: number;
 }
 
@@ -81,7 +81,7 @@ export class SupervisedChannel implements Channel {
     return this.#connector.idempotent;
   }
 
-  /** Begins to connect. Does not wait for it: a platform that is away holds nobody up. */
+  /** Starts connecting without waiting for it, so that a platform that is away delays nobody. */
   async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
     if (this.#running || this.#stop.signal.aborted) return;
     this.#accept = accept;
@@ -143,7 +143,7 @@ export class SupervisedChannel implements Channel {
     }
   }
 
-  /** Begins to connect again at the end, also when nobody listens any more: it may have worked all the same. */
+  /** Reconnects at the end, even when nobody listens anymore: linking may have worked. */
   async *#link(leave: AbortSignal, options: LoginOptions): AsyncGenerator<LoginEvent> {
     const linked = Promise.withResolvers<void>();
     this.#linking = linked.promise;
@@ -314,7 +314,7 @@ export class SupervisedChannel implements Channel {
     this.#change("open", this.#connection?.remark);
   }
 
-  /** Notes how long the connection was well; with a reason, it is there but works only partly. */
+  /** Ends a healthy period; with a reason, the connection is degraded. */
   #unwell(reason?: string): void {
     if (this.#wellSince !== undefined) {
       this.#wellMs = Math.max(this.#wellMs, this.#options.clock.monotonic() - this.#wellSince);

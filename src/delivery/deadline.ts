@@ -1,8 +1,8 @@
 import { SendError } from "../channels/channel.ts";
 
 /**
- * Runs something that should heed a signal, and gives up on it at the deadline or when `stop` aborts, whether it heeds
- * the signal or not. Rejects with the reason then; what became of the thing is not known.
+ * Runs a function that should obey a signal, and abandons it at the deadline or when `stop` aborts. Then it rejects
+ * with the reason, and the outcome is unknown.
  */
 export async function withDeadline<T>(
   stop: AbortSignal,

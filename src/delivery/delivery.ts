@@ -22,7 +22,7 @@ const errorChars = 500;
 /** Longer than any message lives, and what a timer can hold. */
 const longestPatienceMs = 24 * 3_600_000;
 
-/** What an attempt came to. `interrupted`: the host stopped in the middle of it. */
+/** Outcome of an attempt. `interrupted`: the host stopped in the middle. */
 export type DeliveryOutcome = "accepted" | "delivered" | "failed" | "uncertain" | "dead" | "expired" | "interrupted";
 
 const stateAfter: Readonly<Record<DeliveryOutcome, OutboxState>> = {
@@ -40,9 +40,9 @@ export type OutgoingChannel = Pick<Channel, "send" | "reconcile" | "idempotent">
 
 export interface DeliveryOptions {
   readonly store: Pick<OutboxStore, "setState" | "get">;
-  /** What a message quotes; left out: nothing. */
+  /** Finds the quote of a message; no quotes by default. */
   readonly quoteOf?: QuoteOf | undefined;
-  /** Does this channel tell which agent says something? */
+  /** True when the channel shows which agent is speaking. */
   readonly namesAgents?: ((channel: string) => boolean) | undefined;
   /** A failure to do so is logged and holds nothing up. */
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
@@ -72,11 +72,10 @@ interface Underway {
 type Progress = "done" | "waits" | "again";
 
 /**
- * Takes one message through its states: `queued → sending → accepted → delivered`. One that was refused goes back to
- * `queued` for the next attempt and ends `dead` after the last, at once when the refusal is final or its lifetime is
- * over. One that the platform may have taken is `uncertain`: the platform is asked, where it can be asked; then it is
- * sent again if it is not there, or if sending it twice does no harm; otherwise it stays `uncertain` for the operator
- * to decide.
+ * Moves a message through `queued → sending → accepted → delivered`. A refused one returns to `queued` for the next
+ * attempt and ends `dead` after the last, a final refusal or its expiry. One that the platform may have taken is
+ * `uncertain`: the platform is asked, if possible; it is sent again when missing or harmless to repeat, and otherwise
+ * left to the operator.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -251,7 +250,7 @@ export class Delivery {
     return "again";
   }
 
-  /** Stores and reports an outcome. `again`, if it is not the last one. */
+  /** Stores and reports an outcome; `again` when another attempt follows. */
   async #conclude(message: Underway, outcome: DeliveryOutcome, failure?: Error): Promise<Progress> {
     const { row, attempts, lastError } = message;
     const good = outcome === "accepted" || outcome === "delivered";
@@ -280,7 +279,7 @@ export class Delivery {
     }
   }
 
-  /** Tries until the store takes it, so that what was sent is not forgotten while the host lives. */
+  /** Retries until the store takes it, so that a sent message is not forgotten while the host lives. */
   async #store(message: Underway, state: OutboxState, attempts: number, error?: string): Promise<void> {
     const { seq } = message.row;
     for (;;) {

@@ -2,13 +2,13 @@ import type { OutgoingKind, OutgoingMessage } from "../domain/chats/message.ts";
 
 const hourMs = 3_600_000;
 
-/** How long a message is worth sending, by kind. */
+/** Lifetime of unsent messages, by kind. */
 const lifetimeMs: Readonly<Record<OutgoingKind, number>> = {
   reply: 24 * hourMs,
   notice: 24 * hourMs,
 };
 
-/** From this moment on the message is not sent any more. One that the operator put back in line lives anew. */
+/** Time of expiry. A message that the operator requeued gets a new lifetime. */
 export function expiresAt({ kind, createdAt, retriedAt }: OutgoingMessage): number {
   return (retriedAt ?? createdAt) + lifetimeMs[kind];
 }

@@ -8,19 +8,19 @@ import { plainSentence } from "../lib/text/plain-words.ts";
 import type { Store } from "../stores/contract/store.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What the operator should know soon, in the host's words; the log and the audit log have it anyway. */
+/** A notice for the operator, also written to the log and the audit log. */
 export interface OperatorNotice {
   readonly text: string;
-  /** A channel that cannot carry it. */
+  /** A channel that cannot carry the notice. */
   readonly notThrough?: string | undefined;
-  /** A group whose members must not see it. */
+  /** A group whose members must not see the notice. */
   readonly hiddenFrom?: string | undefined;
 }
 
 /** Says it in a main group; without one that may see it, nowhere. */
 export type TellOperator = (notice: OperatorNotice) => void;
 
-/** Tells the operator that a channel needs somebody. */
+/** Tells the operator that a channel needs attention. */
 export type Alert = (channel: string, reason: string) => void;
 
 interface NoticeOptions {

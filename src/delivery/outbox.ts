@@ -27,7 +27,7 @@ export interface OutboxOptions {
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait?: Sleep;
-  /** A number in 0..1, for spreading retries. */
+  /** Random number in 0..1, to spread retries. */
   readonly random?: () => number;
 }
 
@@ -38,9 +38,8 @@ interface ChatLine {
 }
 
 /**
- * Sends the rows of the outbox: those of a chat in order and one at a time, chats side by side; `Delivery` says how.
- * Rows of a channel that is not there or not connected stay as they are until `wake` is called when it is, or until
- * their time is over.
+ * Sends the rows of the outbox: in order within a chat, chats in parallel; see `Delivery`. Rows of an unavailable
+ * channel wait until `wake` is called for it, or until they expire.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;

@@ -18,7 +18,7 @@ import { sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
 export interface OutgoingFilesOptions {
   readonly groupsFolder: string;
-  /** Of the host alone: nobody else can change a copy. */
+  /** Private folder of the host for copies. */
   readonly folder: string;
   readonly store: Pick<OutboxStore, "withFiles">;
   /** People fetch the files of this channel when they like. */
@@ -38,7 +38,7 @@ interface Written {
 
 const megabyte = 1_000_000;
 const fileBytes = 64 * megabyte;
-/** Of all copies of a group that are kept at a time, so that an agent cannot fill the disk by sending. */
+/** Maximum bytes of a group's kept copies, so that an agent cannot fill the disk by sending. */
 const groupBytes = 512 * megabyte;
 const hourMs = 3_600_000;
 const fetchedLaterMs = 24 * hourMs;
@@ -61,9 +61,9 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
 };
 
 /**
- * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as
- * often as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is not a
- * file is opened. A copy is named by its content and removed when no message needs it any more.
+ * Files sent by agents, copied once into a folder of the host and sent from there. The agent owns the source folder, so
+ * links are not followed and only files are opened. A copy is named by its content and removed when no message needs
+ * it.
  */
 export class OutgoingFiles implements AsyncDisposable {
   readonly #options: OutgoingFilesOptions;
@@ -109,7 +109,7 @@ export class OutgoingFiles implements AsyncDisposable {
     return { ...kept, name: `voice.${extension}`, mimeType, voice };
   }
 
-  /** Removes the copies that no message needs any more. */
+  /** Removes copies that no message needs. */
   async sweep(): Promise<void> {
     const needed = new Set((await this.#keptRows()).map(({ file }) => file?.path));
     for (const name of await readdir(this.#options.folder)) {

@@ -9,9 +9,9 @@ export interface ProgressSettings {
   /** 0: never. */
   readonly afterSeconds: number;
   readonly reactions: boolean;
-  /** Where a line can be replaced, it shows the answer while it is written. */
+  /** True when the line can be replaced, and so shows the answer while it is written. */
   readonly answers: boolean;
-  /** The group wants it even if each line is a message of its own. */
+  /** True when the group wants it although each line is a separate message. */
   readonly isAsked: boolean;
 }
 
@@ -28,9 +28,9 @@ export interface ProgressOptions {
 }
 
 const received = "👀";
-/** Between two lines in the first minute, and later; and where each one is a message of its own. */
+/** Milliseconds between lines in the first minute and later, and between separate messages. */
 const everyMs = { first: 10_000, later: 60_000, answer: 2_000 };
-/** Of an answer that grows, so much of its end is shown. */
+/** Shown length of a growing answer's end. */
 const answerChars = 2_000;
 
 /** A turn at work. */
@@ -40,20 +40,19 @@ interface Watched {
   readonly over: AbortController;
   /** In words for members; worked out only when it is shown. */
   doing: () => string;
-  /** What is said by now, where that is shown; worked out only then. */
+  /** Returns the answer so far, if shown; computed on demand. */
   readonly showsAnswer: boolean;
   answer: (() => string) | undefined;
-  /** What the line says, and since when, from the turn's beginning; the same is not sent again. */
+  /** Text and start of the line, relative to the turn's start; an unchanged line is not sent again. */
   text: string;
   shownAt: number | undefined;
-  /** The line that is on its way, or was the last one; undefined: none was shown. */
+  /** The current or last line; undefined when none was shown. */
   shown: Promise<void> | undefined;
 }
 
 /**
- * Shows people that their message was seen and, when a turn takes long, what it is doing and since when. All of it
- * passes: what cannot be shown is skipped and forgotten, none of it answers a message, and nobody waits for it. No
- * timer runs while no turn does.
+ * Shows people that their message was seen and, in a long turn, the activity and its start. Best effort: failures are
+ * ignored and nobody waits. No timer runs without a turn.
  */
 export class Progress implements Disposable {
   readonly #options: ProgressOptions;
@@ -74,7 +73,7 @@ export class Progress implements Disposable {
     reacting?.catch(() => undefined);
   }
 
-  /** A turn that answers in the group's chat begins, or is gone on with. */
+  /** Starts or resumes showing a turn that answers in the group's chat. */
   began(group: Group, turn: { readonly id: string; readonly startedAt: number }): void {
     const { afterSeconds, answers, isAsked } = this.#options.settingsOf(group);
     const found = this.#options.channelOf(group);
@@ -95,7 +94,7 @@ export class Progress implements Disposable {
     void this.#follow(turn.id, begun, { afterMs: afterSeconds * 1000, edits: found.edits });
   }
 
-  /** What the turn does from now on. */
+  /** Sets the turn's activity. */
   doing(turn: string, words: () => string): void {
     const watched = this.#turns.get(turn);
     if (!watched) return;

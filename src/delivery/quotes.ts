@@ -1,22 +1,21 @@
 import type { OutgoingMessage, OutgoingQuote, StoredMessage } from "../domain/chats/message.ts";
 import type { MessageStore } from "../stores/contract/store.ts";
 
-/** What a platform shows of a quoted message is a line or two. */
+/** Maximum characters of a quote; platforms show a line or two. */
 const quoteChars = 300;
 
 interface QuoteOptions {
   readonly messages: Pick<MessageStore, "overtaken">;
-  /** Can messages of this channel quote others? */
+  /** True when messages of this channel can quote others. */
   readonly canQuote: (channel: string) => boolean;
 }
 
-/** What a message on its way quotes; undefined: nothing. */
+/** Returns the quote of an outgoing message; undefined when none. */
 export type QuoteOf = (message: OutgoingMessage) => Promise<OutgoingQuote | undefined>;
 
 /**
- * A message quotes the last one that it answers where others have come in between; directly behind that one everybody
- * sees what it answers. It is decided when it is sent. What is quoted was said to the agent in the same chat of the
- * same group, and is still kept.
+ * Quotes the last answered message when others came after it. Decided when sending. The quoted message must have been
+ * addressed to the agent in the same chat of the same group and still be stored.
  */
 export function createQuotes({ messages, canQuote }: QuoteOptions): QuoteOf {
   return async (message) => {

@@ -7,7 +7,7 @@ export interface Redacted {
   readonly count: number;
 }
 
-/** What stands in the place of a secret. */
+/** Replacement of a secret. */
 export const redactionMark = "[redacted]";
 /** Four characters that only spread a text out, or are not seen, in UTF-8. */
 const maxGap = 16;

@@ -12,19 +12,19 @@ import { answerPieces, outputPieces, type TextPieces } from "./text-pieces.ts";
 
 /** Secrets that are taken out of a group's texts in a day (UTC) before the operator is told. */
 const redactionsPerDay = 3;
-/** Characters of a vendor's key that nobody guesses. */
+/** Characters of a vendor's key that cannot be guessed. */
 const unguessable = 20;
 
 /** A value that must not be said, where it stands in the configuration, and what for. */
 export interface KnownSecret {
   readonly value: string;
   readonly path: string;
-  /** The group that may use it; undefined: none. */
+  /** Group that may use the secret; undefined: none. */
   readonly group?: string | undefined;
   readonly use: string;
 }
 
-/** Whose words they are. */
+/** Author of the text. */
 interface Scope {
   readonly group: { readonly name: string };
   readonly session: { readonly id: string };
@@ -38,24 +38,23 @@ export interface ReplyFormats {
   /** The same for words of the host's own, such as why a turn failed. */
   readonly formatNotice: (text: string, scope: Scope) => string;
   /**
-   * As much of an answer that is being written as a chat may see: always without so much of its end that no secret can
-   * have begun there as it is, or in another writing. That does not depend on what stands there, so nobody can feel how
-   * near it comes to one.
+   * Returns the part of an unfinished answer that a chat may see: without an end in which a secret could have begun in
+   * any form. Its length does not depend on the content, so it reveals nothing.
    */
   readonly beginningOf: (text: string, group: string) => string;
   /** The same for an answer, and for what a tool prints, while they come, for those who operate the host. */
   readonly piecesOf: (group: string) => { readonly answer: () => TextPieces; readonly output: () => TextPieces };
 }
 
-/** Of an answer that a chat is shown while it is written, at least so much of its end is held back. */
+/** Minimum held-back characters of an unfinished answer. */
 const leastHeldBack = 64;
 
 interface RedactionOptions {
-  /** Those that there are now. */
+  /** Secrets known now. */
   readonly secrets: () => readonly KnownSecret[];
   /** Calls it when they have changed. */
   readonly onChange: (changed: () => void) => void;
-  /** The home's folder, which is nobody's business in a chat. */
+  /** The home's folder, hidden from chats. */
   readonly homeFolder: string;
   readonly tell: TellOperator;
   readonly publish: Publish<"reply.redacted" | "secret.said">;
@@ -64,10 +63,9 @@ interface RedactionOptions {
 }
 
 /**
- * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys,
- * which nobody guesses. What looks like the gateway's token or another group's secret stays: no container can know one,
- * so it is a guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the
- * alarm is where members do not see it. In the host's own words nothing is left.
+ * Cleans texts for chats. An agent's words lose its own group's secrets and vendors' keys, which nobody guesses. A
+ * likely gateway token or other group's secret stays: no container knows one, and removing it would confirm a guess; an
+ * alarm is raised out of members' sight. The host's own words lose all secrets.
  */
 export function createReplyFormats(options: RedactionOptions): ReplyFormats {
   let all = allRules(options.secrets());
@@ -126,7 +124,7 @@ function isVendors({ use }: KnownSecret): boolean {
 
 interface GroupRules {
   readonly redactOwn: (text: string) => Redacted;
-  /** Made when somebody watches. */
+  /** Secrets of the group, loaded when somebody watches. */
   readonly ownPatterns: () => SecretPatterns;
   readonly others: readonly KnownSecret[];
   readonly findOthers: (text: string) => Redacted;

@@ -1,7 +1,7 @@
 import type { Sign } from "../domain/chats/message.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
 
-/** What a group is doing for somebody; undefined: nothing. */
+/** A group's activity for a person; undefined: none. */
 export type Activity = "waiting" | "running" | undefined;
 
 export interface SignsOfLifeOptions {
@@ -15,7 +15,7 @@ const firstMs = 3_000;
 /** Platforms forget a sign after a while. */
 const repeatMs = 10_000;
 
-/** Somebody waits in a group. */
+/** A person waiting in a group. */
 interface Waiting {
   sign: Exclude<Sign, "idle">;
   readonly over: AbortController;
@@ -23,9 +23,9 @@ interface Waiting {
 }
 
 /**
- * Tells people who wait for long that they are not forgotten: `queued` or `working` after 3 s, again every 10 s and
- * when it changes, `idle` at the end. It is told what groups do and never holds them up: a sign that cannot be shown is
- * skipped, and while one is being shown the group gets no other. No timer runs while nobody waits.
+ * Shows waiting people that they are not forgotten: `queued` or `working` after 3 s, again every 10 s and after
+ * changes, `idle` at the end. Never delays a group: a failed sign is skipped, and only one is shown at a time. No timer
+ * runs while nobody waits.
  */
 export class SignsOfLife implements Disposable {
   readonly #options: SignsOfLifeOptions;

@@ -25,7 +25,7 @@ export function answerPieces(secrets: SecretPatterns): TextPieces {
  */
 const leastOfOutput = 5;
 
-/** What a tool prints, without secrets. */
+/** Removes secrets from a tool's output. */
 export function outputPieces(secrets: SecretPatterns): TextPieces {
   return inOrder([
     new SecretStream(secrets, { replacement: redactionMark, leastHeld: leastOfOutput }),
@@ -70,7 +70,7 @@ class WithoutThoughts implements TextPieces {
   }
 }
 
-/** Where something begins at the end of the text that may become a tag; its length when nothing does. */
+/** Returns the start of a possible tag at the end of the text; its length when there is none. */
 function beginningOfTag(text: string): number {
   const at = text.lastIndexOf("<");
   const begun = at === -1 ? "" : text.slice(at).toLowerCase();
@@ -99,7 +99,7 @@ class WithoutBlanks implements TextPieces {
 /** Characters of an answer that says nothing, with what stands around the word. */
 const longestSilence = 200;
 
-/** Held as long as it may become an answer that says that there is nothing to say. */
+/** Holds text back while it may become the silent answer. */
 class WithoutSilence implements TextPieces {
   #held: string | undefined = "";
 

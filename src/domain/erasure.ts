@@ -1,9 +1,9 @@
 import type { MemberId } from "./people/person.ts";
 
-/** What stands where words were that are gone. */
+/** Placeholder for erased words. */
 export const erasedText = "[erased]";
 
-/** What is erased of somebody, in the order in which people are told. */
+/** Kinds of erased data, in the order of reports. */
 export const erasedKinds = [
   "messages",
   "memories",
@@ -25,7 +25,7 @@ export const erasedKinds = [
 
 export type ErasedKind = (typeof erasedKinds)[number];
 
-/** How many of each; those of which there is nothing are left out. */
+/** Number of erased items by kind; kinds without any are left out. */
 export type ErasedCounts = Readonly<Partial<Record<ErasedKind, number>>>;
 
 export function addCounts(...all: readonly ErasedCounts[]): ErasedCounts {
@@ -33,10 +33,10 @@ export function addCounts(...all: readonly ErasedCounts[]): ErasedCounts {
   return Object.fromEntries(sums.filter(([, count]) => count > 0));
 }
 
-/** Whose words, and how to tell them from others' in what an agent made of them. */
+/** The person whose words are erased, and the marks that tell their words from others'. */
 export interface Erasing {
   readonly people: readonly MemberId[];
-  /** What they call themselves, as far as it is known. */
+  /** Names that the person uses, as far as known. */
   readonly names: readonly string[];
   /** Are there words of theirs in it? Texts of others are not asked about. */
   readonly holds: (text: string) => boolean;

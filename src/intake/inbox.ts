@@ -19,20 +19,17 @@ import { type FileType, sniffedBytes, sniffFileType } from "../lib/files/file-ty
 
 export interface InboxOptions {
   readonly groupsFolder: string;
-  /** Of the host alone, on the file system of the groups' folders; what is left in it is removed at the start. */
+  /** Private folder of the host on the groups' file system; emptied at start. */
   readonly temporaryFolder: string;
   readonly maxBytes: number;
-  /**
-   * The folders of agents that the group has beside its first one, made if they are missing: each gets a copy of its
-   * own.
-   */
+  /** Folders of a group's other agents, created if missing: each gets a copy. */
   readonly otherFolders?: ((group: string) => Promise<readonly string[]>) | undefined;
   /** Bytes that the folders of the group's agents may still take together. */
   readonly roomFor: (group: string) => Promise<number>;
   readonly hostUid: number;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  /** For all files of one message together. */
+  /** Time limit for all files of one message. */
   readonly fetchMs?: number;
   readonly hear?: HearSound | undefined;
 }
@@ -53,7 +50,7 @@ const namesTried = 100;
 export class Inbox implements Disposable {
   readonly #options: InboxOptions;
   readonly #stop = new AbortController();
-  /** Of each group by itself: a count of all would tell one group how many files others get. */
+  /** Counters by group: a shared one would reveal the number of other groups' files. */
   readonly #counts = new Map<string, number>();
 
   private constructor(options: InboxOptions) {
@@ -69,9 +66,9 @@ export class Inbox implements Disposable {
   }
 
   /**
-   * What became of each, in order; what cannot be had says why, as do those for which nothing is left of `roomBytes`,
-   * what members may send today. Rejects only with what is over some time, a full disk or the end of the host: then the
-   * message is not to be taken yet.
+   * Fetches files and returns their outcomes in order; failures carry a reason, also those beyond `roomBytes`, today's
+   * remaining budget. Rejects only for passing trouble, a full disk or the host's end: then the message is not accepted
+   * yet.
    */
   async fetchAll(
     group: string,
@@ -93,7 +90,7 @@ export class Inbox implements Disposable {
     return next ? [...fetched, { kind: next.kind, failure }] : fetched;
   }
 
-  /** Nothing is fetched any more. */
+  /** Stops fetching. */
   [Symbol.dispose](): void {
     this.#stop.abort(new AppError("intake_stopped", "The host is stopping.", { passing: true }));
   }

@@ -39,14 +39,14 @@ export interface RouterOptions {
     readonly outbox: Pick<Store["outbox"], "isOwn" | "sessionOf">;
   };
   readonly assistantName: string;
-  /** What this group's agent is called, or the one of this id in it; left out: as the assistant. */
+  /** Name of the group's agent, or of the one with this id; the assistant's by default. */
   readonly agentNameOf?: ((group: Group, agent?: string) => string) | undefined;
   readonly intake: () => IntakeState;
-  /** Makes a group of a chat that has none, where that is wanted, or says why it cannot. */
+  /** Registers a chat as a group if configured, or returns why not. */
   readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | Receipt | undefined>) | undefined;
-  /** Something was said in a chat that is no group. What was said is not kept. */
+  /** Called for a message in an unknown chat; its text is not kept. */
   readonly onStranger?: ((message: IncomingMessage) => Promise<void>) | undefined;
-  /** Brings files of members into their group's folder. A rejection means that the message is not to be taken yet. */
+  /** Fetches members' files into the group's folder. A rejection means that the message is not accepted yet. */
   readonly fetchAll?:
     | ((
         group: string,
@@ -54,33 +54,30 @@ export interface RouterOptions {
         roomBytes: number,
       ) => Promise<readonly FetchedAttachment[]>)
     | undefined;
-  /** Is what is said in recordings known once they are fetched? */
+  /** True when recordings are transcribed once fetched. */
   readonly hears?: (() => boolean) | undefined;
   /**
-   * Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more
-   * of the kind may follow. Must not throw.
-   */
-  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
-  /**
-   * This message will be answered if it is not one that was stored before; it is being stored meanwhile. Must not
+   * Wakes the group's agent, or these agents; `late`: it waited elsewhere for long, and more may follow. Must not
    * throw.
    */
+  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
+  /** Announces a message that will be answered unless it is a duplicate, while it is being stored. Must not throw. */
   readonly coming?:
     | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
     | undefined;
-  /** This message is going to be answered. Must not throw. */
+  /** Announces a stored message that will be answered. Must not throw. */
   readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
-  /** What was sent longer ago than this, in this group, is late. */
+  /** Age above which a message counts as late in this group. */
   readonly lateMs?: ((group: string) => number) | undefined;
-  /** What can be asked of the host in this group. */
+  /** Commands available in this group. */
   readonly commandsOf: (group: Group) => readonly CommandForm[];
-  /** The command that a reply to a question of the host's stands for. */
+  /** Command that a reply to a question of the host stands for. */
   readonly answerInReply?: ((message: IncomingMessage) => Promise<SaidCommand | undefined>) | undefined;
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
-  /** How far somebody is heard. */
+  /** Judges how far somebody is heard. */
   readonly access: JudgeHearing;
-  /** Sees that programs do not keep the agent at work. */
+  /** Keeps programs from running the agent in a loop. */
   readonly pace?: Pick<TurnPace, "judge" | "settle"> | undefined;
   /** Sends a notice of the host. */
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
@@ -90,15 +87,15 @@ export interface RouterOptions {
   readonly publish: Publish<"message.received" | "limit.reached">;
 }
 
-/** What was decided about a message before it is stored. */
+/** Decision about a message before it is stored. */
 interface Decision {
   readonly state: MessageState;
   readonly rule: string;
   readonly command: string | undefined;
   readonly argument?: string | undefined;
-  /** Ids of the agents that it is for, where the group has several. */
+  /** Ids of the addressed agents, in a group with several. */
   readonly agents?: readonly string[] | undefined;
-  /** It was meant for the agent or the host, and its sender may not. */
+  /** Set when a message for the agent or the host is from somebody without the right. */
   readonly refused?: Exclude<Hearing, { readonly may: "trigger" }> | undefined;
 }
 
@@ -136,7 +133,7 @@ export function createRouter(options: RouterOptions): AcceptMessage {
   };
 }
 
-/** Nobody who is not heard makes a group. */
+/** Finds the message's group; nobody without the right creates one. */
 async function groupOf(options: RouterOptions, message: IncomingMessage): Promise<Group | Receipt | undefined> {
   const known = options.registry.find(message.channel, message.chat);
   return known ?? (isDenied(options, message) ? undefined : options.autoRegister?.(message));
@@ -234,7 +231,7 @@ function tellComing(
   if (state === "waiting" && !late) coming?.(group, message, agents);
 }
 
-/** What comes of a message once it is stored. */
+/** Follows up a stored message. */
 async function follow(options: RouterOptions, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   try {
     const noted = note(options, group, message, taken);
@@ -258,7 +255,7 @@ async function tellRest(options: RouterOptions, group: Group, message: IncomingM
   await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [id], thread, turn: undefined });
 }
 
-/** Once a day (UTC) in a group, whoever it is: strangers must not make the host speak. */
+/** Tells a refused sender, at most once a day (UTC) per group, so that strangers cannot make the host talk. */
 async function tellRefused(
   options: RouterOptions,
   group: Group,
@@ -305,7 +302,7 @@ async function decide(
   return { state: "context", rule: "access-trigger", command: undefined, refused: access };
 }
 
-/** What the message would have if everybody might do everything. */
+/** Reads the message's intent as if everybody had all rights. */
 async function readWish(
   options: RouterOptions,
   group: Group,
@@ -324,7 +321,7 @@ async function readWish(
   return { state: "waiting", rule, command: undefined, agents };
 }
 
-/** What was forwarded is somebody else's command. */
+/** Returns the command; a forwarded one is somebody else's. */
 function commandOf(
   options: RouterOptions,
   group: Group,

@@ -3,12 +3,12 @@ import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/contract/store.ts";
 
-/** Each may be a chat of its own, and with it a row that stays: about 12 MB of them. */
+/** Each note may be a chat and so a lasting row: about 12 MB in all. */
 const notesPerDay = 20_000;
 
 /**
- * Notes that somebody spoke in a chat that is no group, for the operator's list of chats. Whoever can make up chats
- * could fill the store with them, so beyond so many a day (UTC) nothing is noted.
+ * Notes messages in unknown chats for the operator's list. Limited per day (UTC), because invented chats could fill the
+ * store.
  */
 export class StrangerNotes {
   readonly #chats: Pick<Store["chats"], "seen">;

@@ -5,16 +5,16 @@ import type { Role } from "../domain/people/role.ts";
 import type { JudgeHearing } from "../rights/people/hearing.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
 
-/** Longest id of somebody or something; no channel has longer ones. */
+/** Maximum length of an id; no channel has longer ones. */
 const idChars = 1_024;
 
 export interface TakeReactionOptions {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly intake: () => IntakeState;
   readonly retryAfterS: number;
-  /** How far somebody is heard. */
+  /** Judges how far somebody is heard. */
   readonly access: JudgeHearing;
-  /** What comes of a reaction in a group. `trigger`: the role that its sender lacks to be heard there. */
+  /** Handles a reaction in a group. `trigger`: role that its sender lacks to be heard there. */
   readonly answer: (
     group: Group,
     reaction: IncomingReaction,

@@ -1,7 +1,7 @@
 import type { FetchedAttachment, IncomingMessage, StoredAttachment } from "../domain/chats/message.ts";
 import { cleanMessage } from "./clean-message.ts";
 
-/** Does something come with the message that may hold words? */
+/** True when an attachment may contain speech. */
 export function hasRecording({ attachments = [] }: IncomingMessage): boolean {
   return attachments.some(({ kind }) => kind === "audio");
 }
@@ -9,11 +9,11 @@ export function hasRecording({ attachments = [] }: IncomingMessage): boolean {
 interface Transcribed {
   readonly message: IncomingMessage;
   readonly attachments: readonly StoredAttachment[];
-  /** What is said in its recordings; empty: nothing was heard. */
+  /** Transcript of the recordings; empty when there is none. */
   readonly spoken: string;
 }
 
-/** What is said in recordings stands behind what was written, so that all who read the message read it too. */
+/** Appends transcripts to the text, for all readers of the message. */
 export function withTranscripts(
   message: IncomingMessage,
   fetched: readonly FetchedAttachment[],

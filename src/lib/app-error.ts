@@ -1,4 +1,4 @@
-/** What each error code means outside the process: the HTTP status and the exit code of a command. */
+/** HTTP status and exit code of each error code. */
 const table = {
   usage: { http: 400, exit: 2 },
   bad_input: { http: 400, exit: 2 },

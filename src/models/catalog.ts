@@ -15,7 +15,7 @@ import type { Provider } from "./provider.ts";
 export const providerDefinitions: readonly ProviderDefinition[] = [offline, anthropic, openai, ...openAiPresets];
 
 type OpenOptions = Partial<Omit<ProviderPorts, "name">> & {
-  /** The kinds that there are, if not those of crabpot alone. */
+  /** Available kinds, if not crabpot's own. */
   readonly definitions?: readonly ProviderDefinition[];
 };
 

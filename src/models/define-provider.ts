@@ -9,7 +9,7 @@ export interface ProviderSettings {
   readonly [setting: string]: unknown;
 }
 
-/** What a provider is opened with besides its settings. */
+/** Ports of a provider, besides its settings. */
 export interface ProviderPorts {
   /** The provider's key in `models.providers`. */
   readonly name: string;
@@ -18,7 +18,7 @@ export interface ProviderPorts {
   readonly silenceMs: number;
 }
 
-/** How a home without a configuration uses a provider whose key is in the environment. */
+/** Use of a provider by a home without a configuration, by a key in the environment. */
 export interface EnvironmentUse {
   /** The variable that must be set for it. */
   readonly keyVariable: string;
@@ -31,19 +31,19 @@ export interface EnvironmentUse {
 /** A kind of model provider, as `models.providers.<name>.kind` names it. */
 export interface ProviderDefinition<Settings = unknown> {
   readonly kind: string;
-  /** What may stand in its entry besides `kind`; keys that it does not name are refused. */
+  /** Schema of its entry besides `kind`; unknown keys are refused. */
   readonly config: z.ZodObject;
-  /** Its keys and passwords by setting: they must not be seen in logs, records and chats. */
+  /** Keys and passwords by setting, to hide in logs, records and chats. */
   secrets?(settings: Settings): Readonly<Record<string, string>>;
   readonly environment?: EnvironmentUse | undefined;
-  /** Where it is, for those that have `/embeddings` and `/audio` as OpenAI does, or some of them. */
+  /** Server for providers with OpenAI's `/embeddings` or `/audio`. */
   server?(settings: Settings): { readonly baseUrl: string; readonly apiKey: string };
   /**
-   * Every home has this provider under the name of its kind, with the settings that `{}` gives; this model answers
+   * Makes the provider available in every home under its kind's name, with the settings of `{}`; this model answers
    * until another is set.
    */
   readonly defaultModel?: string | undefined;
-  /** Loads what the provider needs. Called once, when it is first needed; whoever called it disposes the result. */
+  /** Loads the provider on first use; the caller disposes the result. */
   open(settings: Settings, ports: ProviderPorts): Promise<Provider>;
 }
 

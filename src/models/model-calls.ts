@@ -30,7 +30,7 @@ import type { Routes } from "./routes/routes.ts";
 
 export interface ModelCall {
   readonly group: string;
-  /** What the call is for; undefined: for no turn. */
+  /** The turn that the call is for; undefined: none. */
   readonly turn?: string | undefined;
   /** `undefined` = the default route. */
   readonly route: string | undefined;
@@ -39,14 +39,14 @@ export interface ModelCall {
   readonly system: readonly string[];
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
-  /** Of a route with weights, which model comes first is decided by this; left out: by the group. */
+  /** Selects the first model of a weighted route; the group by default. */
   readonly conversation?: string | undefined;
-  /** Of the answer; left out: what the model and its route allow. */
+  /** Maximum tokens of the answer; the limits of model and route by default. */
   readonly mostTokens?: number | undefined;
-  /** What `estimateTokens` would say of the prompt, where the caller knows it: estimating a long one takes a while. */
+  /** Known result of `estimateTokens`, which takes a while for a long prompt. */
   readonly inputTokens?: number | undefined;
   readonly signal: AbortSignal;
-  /** Called for each try; what it returns is told of the text of that one as it streams in. */
+  /** Called for each try; receives that try's text as it streams in. */
   readonly onTry?: (() => OnDelta) | undefined;
 }
 
@@ -57,10 +57,7 @@ export interface ModelCalls {
    * `model_unavailable`, which lists what was tried.
    */
   complete(call: ModelCall): Promise<ModelAnswer>;
-  /**
-   * How many tokens, as we estimate them, a prompt may have so that each model of the route has room for it and for its
-   * answer, of `mostTokens` at most.
-   */
+  /** Maximum estimated prompt tokens for which each model of the route has room for an answer of up to `mostTokens`. */
   promptTokens(route: string | undefined, mostTokens?: number): number;
   /** The smallest window of the models of the route, as far as it is known. */
   windowTokens(route: string | undefined): number;
@@ -78,7 +75,7 @@ export interface ModelCallsOptions {
   readonly budgets: Budgets;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly calibration: TokenCalibration;
-  /** Of the providers, by the same names. */
+  /** Circuit breakers of the providers, by name. */
   readonly breakers: CircuitBreakers;
   readonly usage: UsageLedger;
   /** The bytes of an image by their SHA-256. Rejects when they cannot be had, or are damaged. */
@@ -186,7 +183,7 @@ class RouteCall {
     }
   }
 
-  /** Why the model need not be asked at all. */
+  /** Returns why the model need not be called at all. */
   #whyUnfit({ reference, capability, outputTokens }: RouteModel): Failure | undefined {
     const room = capability.contextTokens - Math.min(outputTokens, this.#call.mostTokens ?? Infinity);
     const inputTokens = this.#inputTokensFor(reference);
@@ -207,7 +204,7 @@ class RouteCall {
     return undefined;
   }
 
-  /** As this model would count them. */
+  /** Tokens as this model would count them. */
   #inputTokensFor(reference: string): number {
     return Math.ceil(this.#inputTokens * this.#options.calibration.factorOf(reference));
   }
@@ -220,7 +217,7 @@ class RouteCall {
     return { model: reference, why, isTooLong: false };
   }
 
-  /** What an outcome says of the provider. A request that it refuses as such says that it is there. */
+  /** Reports an outcome to the provider's breaker. A refused request proves that it answers. */
   #note(model: RouteModel, outcome: ModelAnswer | ProviderError): void {
     const { breakers, logger } = this.#options;
     const { name } = model.provider;
@@ -334,7 +331,7 @@ class RouteCall {
   }
 }
 
-/** What its provider answers for, and not the request or the key. */
+/** Failures caused by the provider, not by the request or the key. */
 const failuresOfProvider: ReadonlySet<ProviderFailure> = new Set(["rate-limited", "overloaded", "unavailable"]);
 
 function isRefusedRequest({ failure }: ProviderError): boolean {

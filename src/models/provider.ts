@@ -8,12 +8,10 @@ export interface ProviderRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens: number;
-  /** Left out: as the vendor has it. */
+  /** Effort; the vendor's default when omitted. */
   readonly thinking?: Effort | undefined;
   readonly temperature?: number | undefined;
-  /**
-   * The bytes of images to show, by the SHA-256 that parts refer to them by. What is not among them is told in words.
-   */
+  /** Image bytes by SHA-256. Missing images are described in words. */
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -27,9 +25,9 @@ export type OnDelta = (text: string) => void;
 export type OnUsage = (usage: ModelUsage) => void;
 
 /**
- * Why a call failed, in the terms that the calls act on. `rate-limited` and `overloaded`: try again, after
- * `retryAfterMs` if the vendor said so. `unavailable`: connection, time-out, 5xx, malformed or cut answer. `auth`: the
- * key is refused. `invalid`: the request is refused as such. `too-long`: it does not fit.
+ * Class of a failed call. `rate-limited` and `overloaded`: retry, after `retryAfterMs` if given. `unavailable`:
+ * connection, time-out, 5xx, malformed or cut answer. `auth`: refused key. `invalid`: refused request. `too-long`: does
+ * not fit.
  */
 export type ProviderFailure = "rate-limited" | "overloaded" | "unavailable" | "auth" | "invalid" | "too-long";
 
@@ -37,7 +35,7 @@ export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: ProviderFailure;
   readonly retryAfterMs: number | undefined;
-  /** How large the vendor says the model's window is, where it refuses a prompt as too long and says it. */
+  /** Window size that the vendor reports when refusing a prompt as too long. */
   readonly windowTokens: number | undefined;
 
   constructor(
@@ -53,10 +51,9 @@ export class ProviderError extends Error {
 }
 
 /**
- * A vendor. `complete` makes exactly one attempt (no retries of its own), streams, and resolves with a whole answer:
- * tool inputs are parsed JSON objects, and an answer with an unparsable one is malformed as a whole. A stream that is
- * silent for too long is ended. Rejects with ProviderError, or with the signal's reason when aborted. Never puts a key
- * into an error, a log or an answer.
+ * A vendor of models. `complete` makes exactly one attempt, streams, and resolves with a whole answer: tool inputs are
+ * parsed JSON objects, and an unparsable one makes the answer malformed. A silent stream is ended. Rejects with
+ * ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a log or an answer.
  */
 export interface Provider extends AsyncDisposable {
   readonly name: string;
@@ -64,6 +61,6 @@ export interface Provider extends AsyncDisposable {
     request: ProviderRequest,
     options: { signal: AbortSignal; onDelta?: OnDelta | undefined; onUsage?: OnUsage | undefined },
   ): Promise<ModelAnswer>;
-  /** Is the vendor reachable and the key accepted? Costs no tokens. */
+  /** Checks that the vendor is reachable and accepts the key. Costs no tokens. */
   check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }>;
 }

@@ -8,7 +8,7 @@ import { type Budgets, callLimits, limitsMoney, totalLimits, warnOfBudgets } fro
 import { type SoundAmount, type SoundPrice, soundPriceOf, soundUsd } from "./costs/sound-price.ts";
 
 export interface SoundCallsOptions {
-  /** As it is configured at the moment. */
+  /** Current settings. */
   readonly settings: () => {
     readonly models: Parameters<typeof soundPriceOf>[0];
     readonly budgets: Budgets;
@@ -23,19 +23,17 @@ export interface SoundCallsOptions {
 export interface SoundCall {
   readonly group: string;
   readonly groupBudget: BudgetLimits;
-  /** What the call is for; undefined: for no turn. */
+  /** The turn that the call is for; undefined: none. */
   readonly turn?: string | undefined;
   /** `provider/model` */
   readonly model: string;
-  /** What it may come to at most. */
+  /** Maximum amount. */
   readonly most: SoundAmount;
 }
 
-/** What is put aside for a call. */
+/** Reservation for a call. */
 export interface PaidSound {
-  /**
-   * The call is over. `seconds`: how long is what was said or heard; undefined: nobody knows, so it is paid in full.
-   */
+  /** Ends the reservation. `seconds`: duration of the sound; undefined when unknown, then the maximum is charged. */
   settle(seconds: number | undefined): Promise<void>;
   /** Nothing came of the call, and nothing is paid for it. */
   giveBack(): Promise<void>;

@@ -24,7 +24,7 @@ export const limits = {
   resultParts: 16,
   /** Bytes of an image that a tool shows to the model; the host makes it small. */
   imageBytes: 16_000_000,
-  /** Of all that results refer to, until the host has taken them. */
+  /** Maximum bytes of files referred to by results, until the host has taken them. */
   resultFileBytes: 48_000_000,
   /** Files that results refer to, until the host has taken them. */
   resultFiles: 64,

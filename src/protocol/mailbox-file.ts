@@ -31,7 +31,7 @@ export function encodeMessage(message: HostMessage | AgentMessage): MessageText 
   return encoded.ok ? encoded : { ...encoded, reason: `the ${message.payload.type} message ${encoded.reason}` };
 }
 
-/** Why a value, such as a model's tool input, cannot cross the mailbox; undefined when it can. */
+/** Returns why a value, such as a model's tool input, cannot cross the mailbox; undefined when it can. */
 export function refusalOfValue(value: unknown): string | undefined {
   const encoded = encode(value);
   return encoded.ok ? undefined : encoded.reason;

@@ -26,8 +26,8 @@ export function readJson(text: string): JsonReading {
 }
 
 /**
- * Why a text must not be parsed, found without building anything from it. It knows just enough grammar to tell keys
- * from other strings; what is not JSON at all is left to `JSON.parse`.
+ * Returns why a text must not be parsed, without building anything from it. Knows enough grammar to tell keys from
+ * strings; invalid JSON is left to `JSON.parse`.
  */
 function refusal(text: string): string | undefined {
   const scanner = new Scanner();

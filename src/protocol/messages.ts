@@ -18,14 +18,14 @@ export const toolCall = z.strictObject({ id: callId, name: z.string().min(1).max
 export const filePart = z.strictObject({
   kind: z.literal("image"),
   file: z.string().regex(fileNamePattern),
-  /** What people would call it. */
+  /** Display name. */
   name: z.string().max(256),
 });
 
 /** Name of a background job: made at random by the agent, so that no other job of the session has or had it. */
 export const jobId = z.string().regex(/^job-[0-9][0-9a-z]{5,11}$/);
 
-/** How many background jobs a container may have at once, and how long each may run. */
+/** Maximum background jobs of a container, and their maximum duration. */
 export const jobLimits = z.strictObject({
   atOnce: z.number().int().min(0).max(limits.jobs),
   seconds: z.number().positive().max(limits.jobSeconds),
@@ -39,13 +39,13 @@ export const toolResult = z.strictObject({
   callId,
   output: z.string().max(limits.toolOutputChars + 2_000),
   isError: z.boolean(),
-  /** What comes behind the output, in order. */
+  /** Parts after the output, in order. */
   parts: z.array(filePart).max(limits.resultParts).optional(),
 });
 
 export type AgentToolResult = z.infer<typeof toolResult>;
 
-/** What the in-image probe found out about the container it runs in. Names of checks are listed in the probe itself. */
+/** Findings of the probe in the container. The probe lists the names of its checks. */
 export const probeReport = z.strictObject({
   uid: z.number().int(),
   gid: z.number().int(),
@@ -108,7 +108,7 @@ export const hostPayload = z.discriminatedUnion("type", [
     callId,
     output: z.string(),
     isError: z.boolean(),
-    /** What it says comes behind the output. */
+    /** A page whose text follows the output. */
     page: givenPage.optional(),
   }),
   /** Stop what runs for this turn and end it. */
@@ -136,7 +136,7 @@ export const agentPayload = z.discriminatedUnion("type", [
   }),
   /** A sign of life during long work, such as a tool that has begun; shown to the operator. */
   z.strictObject({ type: z.literal("progress"), turn, text: z.string().max(500) }),
-  /** What a tool prints, while it runs and somebody watches. Pieces may be missing: the whole comes with the result. */
+  /** Live output of a tool while somebody watches. Pieces may be missing: the result has the whole. */
   z.strictObject({ type: z.literal("tool-output"), turn, callId, text: z.string().max(limits.outputPieceChars) }),
   z.strictObject({ type: z.literal("pong"), turn }),
   z.strictObject({

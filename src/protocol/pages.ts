@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { limits } from "./limits.ts";
 
-/** Where the host puts a file for the agent, in a folder beside its messages: a counter, and what it is. */
+/** Name of a file that the host gives to the agent, beside its messages: a counter and a type. */
 export const givenFilePattern = /^\d{1,9}\.[a-z0-9]{1,8}$/;
 
 /**
@@ -10,24 +10,24 @@ export const givenFilePattern = /^\d{1,9}\.[a-z0-9]{1,8}$/;
  */
 export const givenPage = z.strictObject({
   file: z.string().regex(givenFilePattern),
-  /** What it is by its bytes. */
+  /** Type by its bytes. */
   kind: z.enum(["html", "text"]),
   show: z.enum(["markdown", "text", "raw", "results"]),
-  /** As the server says. */
+  /** Charset by the server. */
   charset: z.string().max(64).optional(),
   url: z.string().max(limits.addressChars),
-  /** Of a page of results: how many of them. */
+  /** Number of search results in the page. */
   count: z.number().int().min(1).max(limits.searchResults).optional(),
-  /** Of what it says, for the model. */
+  /** Maximum characters for the model. */
   maxChars: z.number().int().min(1).max(limits.toolOutputChars),
 });
 
 export type GivenPage = z.infer<typeof givenPage>;
 
-/** What the reader of pages is told. */
+/** The reader's task. */
 export type ReaderTask = Pick<GivenPage, "kind" | "show" | "charset" | "url" | "count"> & { readonly path: string };
 
-/** What it prints, as JSON. */
+/** The reader's output, as JSON. */
 export interface ReaderOutput {
   readonly title: string;
   readonly text: string;

@@ -1,8 +1,8 @@
-/** Where things are inside a container. The host mounts them there, the agent looks for them there. */
+/** Paths inside a container, shared by host and agent. */
 export const containerPaths = {
   group: "/workspace/group",
   global: "/workspace/global",
-  /** Of a sub-agent alone, which may change nothing else. */
+  /** Scratch folder of a sub-agent, its only writable one. */
   scratch: "/workspace/scratch",
   extra: "/workspace/extra",
   skills: "/workspace/skills",
@@ -15,7 +15,7 @@ export const containerPaths = {
   probe: "/opt/crabpot/probe.py",
   /** Reads pages of the web, in a process of its own. */
   reader: "/opt/crabpot/reader.cjs",
-  /** Of the container of an MCP server: what it keeps, the package that it runs, and what starts it. */
+  /** Paths in an MCP server's container: its data, its package and its starter. */
   data: "/data",
   package: "/opt/mcp",
   starter: "/opt/crabpot/server.py",
@@ -30,7 +30,7 @@ export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected
  */
 export const filesFolder = "files";
 
-/** What the agent calls a file there. */
+/** Name of a file handed over by the agent. */
 export const fileNamePattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Names are counters of twelve digits, so that they sort and are never used twice. */
@@ -46,7 +46,7 @@ export const agentEnvironment = {
   generation: "CRABPOT_GENERATION",
   /** Set where file events may not arrive: how often to look instead. */
   rescanMs: "CRABPOT_RESCAN_MS",
-  /** Where commands begin, where that is not the group's folder. */
+  /** Working folder of commands, where it is not the group's folder. */
   workspace: "CRABPOT_WORKSPACE",
 } as const;
 

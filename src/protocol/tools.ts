@@ -3,31 +3,31 @@ import * as z from "zod";
 import { limits } from "./limits.ts";
 
 /**
- * How much harm a call can do: `low` looks or talks, `medium` changes or gives away something of the group's, `high`
- * can do anything that its container can.
+ * Possible harm of a call: `low` reads or talks, `medium` changes or gives away the group's data, `high` can do
+ * anything in its container.
  */
 export type ToolRisk = "low" | "medium" | "high";
 
 /**
- * What members are told while a call runs: `{ doing: "running a command", shows: "command" }` gives `running a command
- * (npm test)`.
+ * Activity shown to members while a call runs: `{ doing: "running a command", shows: "command" }` gives `running a
+ * command (npm test)`.
  */
 export interface ToolActivity<Field extends string = string> {
-  /** What goes on, as it follows "Working for 20 s: ". */
+  /** Activity, as in "Working for 20 s: …". */
   readonly doing: string;
   /** The field of the input that says with what. Its beginning is shown if it is text; secrets are taken out. */
   readonly shows?: Field;
 }
 
-/** What host and agent agree on about a tool, whichever of them runs it. */
+/** A tool's definition, shared by host and agent. */
 export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
-  /** What the model calls it: `[a-zA-Z0-9_-]{1,64}`, unique in a host. */
+  /** Name for the model: `[a-zA-Z0-9_-]{1,64}`, unique in a host. */
   readonly name: string;
   /** For the model. */
   readonly description: string;
   /** A `z.strictObject`. What a model sends is checked by it before the tool runs. */
   readonly input: Schema;
-  /** What the model is told of the input, where its JSON Schema is another one's and `input` takes any object. */
+  /** JSON Schema for the model when it comes from another program and `input` takes any object. */
   readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Shows images, so that it is offered only where a model of the route can be shown any. */
   readonly needsVision?: boolean;
@@ -45,10 +45,7 @@ export interface ToolOutput {
   readonly isError: boolean;
 }
 
-/**
- * What a tool throws when it cannot do what it was asked for. The message is for the model: what failed, with which
- * value, what to do.
- */
+/** A tool's failure. The message is for the model: what failed, with which value, what to do. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
 }
@@ -77,11 +74,11 @@ export function timedOut(name: string, timeoutSeconds: number): ToolOutput {
 
 export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 
-/** What the agent has to know of a tool to run it, or to let the host run it. */
+/** An announced tool, for the agent to run or to forward. */
 export const announcedTool = z.strictObject({
   name: toolName,
   runs: z.enum(["host", "container"]),
-  /** How long the agent lets it run. The host looks to its own tools itself. */
+  /** Time limit in the agent. The host limits its own tools. */
   timeoutSeconds: z.number().positive().max(limits.toolTimeoutSeconds),
   /**
    * Fields of the input that are paths in the container: the agent makes them absolute and follows links before it asks

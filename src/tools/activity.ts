@@ -9,7 +9,7 @@ export interface ActivityOptions {
 
 const shownChars = 40;
 
-/** What these calls do, in words for members, such as `running a command (npm test) and 1 more`. */
+/** Describes calls for members, such as `running a command (npm test) and 1 more`. */
 export function describeActivity(calls: readonly ToolCall[], { registry, redact }: ActivityOptions): string {
   const [first, ...more] = calls;
   if (!first) return "thinking";

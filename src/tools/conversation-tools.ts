@@ -21,7 +21,7 @@ import type { SessionRight } from "./sessions/session-rights.ts";
 
 export interface ConversationToolsOptions {
   readonly registryOf: (group: Group) => Promise<ToolRegistry>;
-  /** Why a tool of a source is not there now; undefined: nobody knows. */
+  /** Reason why a source's tool is missing now; undefined when unknown. */
   readonly whyMissing?: ((group: Group, name: string) => string | undefined) | undefined;
   readonly sessions: Pick<SessionStore, "offerTools" | "extendOffer">;
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
@@ -29,46 +29,46 @@ export interface ConversationToolsOptions {
 
 /** The tools of one turn. */
 export interface TurnTools {
-  /** What the model is shown. */
+  /** Definitions for the model. */
   readonly definitions: readonly ToolDefinition[];
-  /** What the agent is told of them. */
+  /** Announcements for the agent. */
   readonly announced: readonly AnnouncedTool[];
   /** Names of those of sources that the conversation was offered and that are there now. */
   readonly ofSources: readonly string[];
   get(name: string): Tool | undefined;
   /** Which tools besides those that the model is shown a query fits, in words for it. */
   find(query: string): string;
-  /** For whom the turn asks and what it had read when this was first asked for: what its calls are judged by. */
+  /** The asker and the origins at the time of the first call: the basis for judging calls. */
   provenance(): Promise<Provenance>;
-  /** May this call be made? */
+  /** Judges a call. */
   judge(call: ToolCall): Promise<Verdict>;
-  /** What these calls bring the turn into contact with, when they are made; undefined: nothing. */
+  /** Exposure caused by these calls; undefined: none. */
   exposureOf(calls: readonly ToolCall[]): Exposure | undefined;
 }
 
-/** Of a turn: what its models can do, what it may, and for whom. */
+/** A turn's circumstances: abilities of its models, its rights and its asker. */
 export interface TurnCircumstances {
-  /** What some model of the turn's route can do. */
+  /** Abilities of some model of the turn's route. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
-  /** Does its group remember what is said? */
+  /** True when its group has a memory. */
   readonly remembers?: boolean | undefined;
-  /** Is it to have skills? */
+  /** True when it may have skills. */
   readonly hasSkills?: boolean | undefined;
-  /** Has its group's image a browser? */
+  /** True when its group's image has a browser. */
   readonly hasBrowser?: boolean | undefined;
-  /** Does something say aloud what it says? */
+  /** True when its messages can be spoken. */
   readonly speaks?: boolean | undefined;
-  /** The only skills that its agent has; left out: all. */
+  /** Skills that its agent has; all by default. */
   readonly skillNames?: readonly string[] | undefined;
-  /** What can it do on the web? Left out: nothing. */
+  /** Web access; none by default. */
   readonly web?: WebAbilities | undefined;
-  /** May its session see others? */
+  /** True when its session may see others. */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
   readonly provenance: () => Promise<Provenance>;
   /** Groups that may have written to a folder which this group has, too. */
   readonly writersOfShared: readonly string[];
-  /** What it may by its session; left out: everything. */
+  /** Rights of its session; all by default. */
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
@@ -123,7 +123,7 @@ export class ConversationTools {
     };
   }
 
-  /** What a conversation that began now would be offered. Nothing is settled. */
+  /** Tools that a new conversation would be offered. Records nothing. */
   async ifBegun(group: Group, given: AudienceTraits): Promise<Pick<TurnTools, "definitions" | "ofSources">> {
     const registry = await this.#options.registryOf(group);
     const definitions = offerNow(registry, this.#audienceOf(group, given));
@@ -169,7 +169,7 @@ export class ConversationTools {
   }
 }
 
-/** Where a turn belongs. `id`: its own. */
+/** A turn's place. `id`: the turn's. */
 interface TurnPlace {
   readonly session: string;
   readonly conversation: number;
@@ -196,7 +196,7 @@ type Judged = Circumstances & {
   readonly whyMissing: (name: string) => string | undefined;
 };
 
-/** What the conversation was not offered is refused whatever the policy says of it. */
+/** Judges a call; a tool that the conversation was not offered is refused regardless of policy. */
 async function judge(called: ToolCall, circumstances: Judged): Promise<Verdict> {
   const { names, registry } = circumstances;
   const call = innerCall(called);

@@ -17,7 +17,7 @@ import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
-/** What a tool can say in the group's chat. `text` is a file's caption, and empty for a reaction. */
+/** A tool's message to the group's chat. `text` is a file's caption, and empty for a reaction. */
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /**
@@ -28,22 +28,18 @@ export interface CapabilityPorts {
   readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
   readonly subAgents: SubAgentPort;
-  /** Results of the conversation that the model is not shown any more. */
+  /** Earlier results that the model no longer sees. */
   readonly results: ResultPort;
-  /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
+  /** The group's memory; undefined without one. Tools that need it are offered only with one. */
   readonly memory?: MemoryPort | undefined;
-  /**
-   * The group's skills; undefined where it is to have none. Tools that need this are offered only where it has some.
-   */
+  /** The group's skills; undefined without any. Tools that need them are offered only with some. */
   readonly skills?: SkillPort | undefined;
   readonly askForm: FormPort;
-  /** Pages of the web; undefined where the group may fetch none. Tools that need this are offered only where it may. */
+  /** Web pages; undefined when the group may fetch none. Tools that need them are offered only when it may. */
   readonly pages?: PagePort | undefined;
-  /** Undefined where the group cannot search the web. Tools that need this are offered only where it can. */
+  /** Web search; undefined when the group has none. Tools that need it are offered only then. */
   readonly webSearch?: SearchPort | undefined;
-  /**
-   * What says words aloud; undefined where nothing does. Tools that need this are offered only where something does.
-   */
+  /** Speech; undefined without any. Tools that need it are offered only with it. */
   readonly speech?: SpeechPort | undefined;
 }
 
@@ -53,20 +49,20 @@ export interface CapabilityPorts {
  */
 export type FormPort = (form: FormRequest, signal: AbortSignal) => Promise<FilledForm>;
 
-/** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
+/** Actions on running sub-agents; each answers in words for the model. */
 export interface SubAgentPort {
   status(id: string | undefined): Promise<string>;
   message(id: string, text: string): Promise<string>;
   cancel(id: string): Promise<string>;
 }
 
-/** What the host can do for its tools. A tool names what it needs and gets nothing else. */
+/** Ports of the host for its tools. A tool names the ports that it needs and gets no others. */
 export interface ToolPorts extends CapabilityPorts {
   /**
    * The text as it may go to the chat: without what the model marked as internal, and without secrets. May be empty.
    */
   readonly redact: (text: string) => string;
-  /** Sends something to the group's chat. A turn has only so many calls of tools that need this. */
+  /** Sends a message to the group's chat. Such calls are limited per turn. */
   readonly send: (said: Said) => Promise<void>;
   /**
    * Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong
@@ -90,7 +86,7 @@ export interface ToolPorts extends CapabilityPorts {
   readonly otherTools: { readonly find: (query: string) => string };
   /** Tells people who wait how far the call is, in words that may come from outside. */
   readonly tellProgress: (text: string) => void;
-  /** What has become of the change of a file that this call proposed. Throws ToolError where nothing was changed. */
+  /** Outcome of the file change that this call proposed. Throws ToolError when nothing was changed. */
   readonly changeOutcome: () => Promise<string>;
 }
 
@@ -106,11 +102,11 @@ type GivenPorts = Omit<ToolPorts, keyof CapabilityPorts> & Partial<CapabilityPor
 /** The result of a call: text, and what comes behind it. */
 export interface HostToolOutput extends ToolOutput {
   readonly parts?: readonly Part[] | undefined;
-  /** The agent puts what it says behind the output. */
+  /** A page whose text the agent appends to the output. */
   readonly page?: GivenPage | undefined;
 }
 
-/** What every tool may know of the call. */
+/** Facts about the call for every tool. */
 export interface HostCall {
   readonly group: string;
   readonly turn: string;
@@ -118,21 +114,18 @@ export interface HostCall {
   readonly signal: AbortSignal;
 }
 
-/** What a tool with settings gets of them. */
+/** Settings of a tool that has some. */
 interface ToolSettings<Config extends z.ZodObject> {
-  /** As its `config` allows them; those of a plugin stand in `plugins.<name>.settings`. */
+  /** Settings by its `config`; those of a plugin come from `plugins.<name>.settings`. */
   readonly settings: z.output<Config>;
 }
 
 /** A tool that runs in the host. What it is given comes from the model, and through it from anybody: it is hostile. */
 export interface HostTool extends ToolFacts {
   readonly runs: "host";
-  /**
-   * What its results bring into a turn beside the host's own words; undefined: nothing where it comes with crabpot,
-   * `tool` otherwise.
-   */
+  /** Origin that its results add to a turn besides the host's; none for crabpot's own tools, `tool` otherwise. */
   readonly origin?: Origin | undefined;
-  /** The MCP server that has it. */
+  /** MCP server of the tool. */
   readonly server?: string | undefined;
   /**
    * Fields of the input that are paths in the container, which the agent resolves; all others are taken from the
@@ -143,45 +136,45 @@ export interface HostTool extends ToolFacts {
   readonly channelTrait: ChannelAbility | undefined;
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
-  /** What main groups are told of it in place of its description. */
+  /** Description for main groups. */
   readonly mainDescription: string | undefined;
   /** Works with what the group remembers. */
   readonly needsMemory: boolean;
   /** Works with the group's skills. */
   readonly needsSkills: boolean;
-  /** Puts files into the container, where whatever runs may keep them. */
+  /** Puts files into the container, where running programs may keep them. */
   readonly givesFiles?: boolean | undefined;
-  /** What it needs of the web; undefined: nothing. */
+  /** Web access that it needs; none by default. */
   readonly needsWeb?: "fetch" | "search" | undefined;
-  /** Says words aloud. */
+  /** Needs speech. */
   readonly needsSpeech?: boolean | undefined;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
-  /** What an agent must be allowed to by its session; undefined: nothing special. */
+  /** Session right that it needs; undefined: none. */
   readonly right: SessionRight | undefined;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
-  /** The ports that it asks for, where somebody wants to know. */
+  /** Ports that it needs, for documentation. */
   readonly needs?: readonly (keyof ToolPorts)[] | undefined;
-  /** The settings that it takes, where it is a plugin's; others have none. */
+  /** Settings schema of a plugin's tool. */
   readonly config?: z.ZodObject | undefined;
-  /** Nobody can use it at present: what it is a part of is not there. */
+  /** True while the tool is unavailable because a part is missing. */
   readonly isAway?: (() => boolean) | undefined;
-  /** Throws ToolError for input that does not fit, and what the tool throws. */
+  /** Runs a call. Throws ToolError for invalid input, and the tool's own errors. */
   run(input: unknown, place: GivenPorts & HostCall & { readonly settings?: unknown }): Promise<string | HostToolOutput>;
 }
 
-/** What a tool may want of a channel. */
+/** Ability of a channel that a tool may need. */
 export type ChannelAbility = "reactions" | "voice";
 
-/** What the author of a tool writes. */
+/** Definition by a tool's author. */
 interface HostToolDefinition<
   Schema extends z.ZodObject,
   Need extends keyof ToolPorts,
   Config extends z.ZodObject,
 > extends ToolFacts<Schema> {
   readonly runs: "host";
-  /** What its settings may be; without it there are none. */
+  /** Schema of its settings; none by default. */
   readonly config?: Config;
   readonly needs?: readonly Need[];
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];

@@ -9,10 +9,9 @@ import type { ToolRegistry } from "./registry.ts";
 const builtIn: ReadonlySet<Tool> = new Set<Tool>([...builtInTools, ...findingTools]);
 
 /**
- * What calls bring their turn into contact with. A tool that runs in the container may read all of the group's folder,
- * whatever it is called with, and folders that it shares with other groups; one that changes anything may write to it,
- * and so may whatever runs in the container with a file that it is given. The words of a tool that did not come with
- * crabpot are its own.
+ * Exposure caused by calls. A tool in the container may read the whole group folder and shared folders, whatever its
+ * input; one that changes anything may write there, and so may anything that runs in the container with a given file.
+ * Results of a tool from outside count as the tool's own words.
  */
 export function exposureOf(
   {

@@ -7,13 +7,13 @@ import type { ToolRegistry } from "./registry.ts";
 /** Tools that not every group has, and that may come and go while the host runs. */
 export interface ToolSource {
   /**
-   * Those of this group's agent as they are now; a source that has not changed answers with the same list. What cannot
-   * be had is left out and told elsewhere: this never rejects. It is asked before each step of a turn.
+   * Current tools of this group's agent; an unchanged source returns the same list. Unavailable ones are left out and
+   * reported elsewhere: never rejects. Called before each step of a turn.
    */
   toolsOf(group: Group): Promise<readonly Tool[]>;
-  /** A turn of this group begins, and its tools are going to be asked for. Must not throw. */
+  /** Announces a turn of this group, which will ask for its tools. Must not throw. */
   warm?(group: Group): void;
-  /** Why a tool of its own, which a conversation was offered, is not there now; undefined: it is none of its own. */
+  /** Reason why an offered tool of this source is missing now; undefined when it is not this source's. */
   whyMissing?(group: Group, name: string): string | undefined;
 }
 
@@ -54,7 +54,7 @@ export class GroupTools {
     for (const source of this.#sources) source.warm?.(group);
   }
 
-  /** Why a tool of a source is not there now; undefined: no source knows it. */
+  /** Reason why a source's tool is missing now; undefined when no source knows it. */
   whyMissing(group: Group, name: string): string | undefined {
     for (const source of this.#sources) {
       const reason = source.whyMissing?.(group, name);

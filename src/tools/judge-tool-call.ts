@@ -12,7 +12,7 @@ import { riskOf } from "./risk.ts";
 import { type CommandTool, isCommandTool, shellTool } from "./skills/command-tool.ts";
 import type { RiskPlace } from "./risk.ts";
 
-/** What a call is judged by, besides itself. */
+/** Circumstances for judging a call. */
 export interface Circumstances {
   readonly registry: Pick<ToolRegistry, "get" | "tools" | "withheld">;
   readonly audience: Audience;
@@ -20,16 +20,13 @@ export interface Circumstances {
   readonly provenance: Provenance;
 }
 
-/**
- * What was decided about a call, and which rules were looked at for it: none for a tool that there is not, or that
- * cannot work.
- */
+/** Verdict on a call, and the rules consulted: none for an unknown or unavailable tool. */
 export interface JudgedToolCall {
   readonly verdict: Verdict;
   readonly looked: readonly LookedAt[];
 }
 
-/** Judges one call: is there such a tool, do channel and models have what it needs, and what does the policy say? */
+/** Judges one call: is the tool known, do channel and models support it, and what says the policy? */
 export async function judgeToolCall(
   { name, input }: Pick<ToolCall, "name" | "input">,
   { registry, audience, place, provenance }: Circumstances,
@@ -48,7 +45,7 @@ export async function judgeToolCall(
   return judgeCall({ ...provenance, tool: name, input, risk }, policyFor(tool, audience.policy));
 }
 
-/** Of what is withheld: the rule, and the reason for the model. What the policy denies is denied with its own rule. */
+/** Rule and reason for a withheld tool. A policy's denial names its own rule. */
 const refusalOf: Readonly<Record<Exclude<Withheld, "policy">, (tool: Tool) => readonly [string, string]>> = {
   channel: (tool) => [
     "the channel cannot do that",
@@ -95,7 +92,7 @@ function strictness({ action, quorum = 1, approvers }: Verdict): number {
   return 1 + quorum * 10 + (approvers === undefined ? 0 : roles.indexOf(approvers));
 }
 
-/** Nobody is asked about what could not be done. */
+/** Returns why a call is impossible, so that nobody is asked about it. */
 function faultOf(tool: Tool, input: unknown): string | undefined {
   try {
     parseToolInput(tool, input);

@@ -18,7 +18,7 @@ import { findingTools } from "./finding/finding-tools.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import { slimSchema } from "./slim-schema.ts";
 
-/** Who tools are offered to: a group, as its settings, its channel and its models are now. */
+/** Audience of tools: a group with its settings, channel and models. */
 export interface Audience {
   readonly policy: ToolPolicy;
   readonly channelCan: (ability: ChannelAbility) => boolean;
@@ -26,30 +26,29 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
-  /** The group remembers what is said. */
+  /** True when the group has a memory. */
   readonly remembers?: boolean | undefined;
-  /** The group is to have skills. */
+  /** True when the group may have skills. */
   readonly hasSkills?: boolean | undefined;
-  /** The only ones of them that the agent has; left out: all. */
+  /** Skills that the agent has; all by default. */
   readonly skillNames?: readonly string[] | undefined;
-  /** What the group can do on the web; left out: nothing. */
+  /** Web access of the group; none by default. */
   readonly web?: WebAbilities | undefined;
-  /** Something says aloud what the group's agents say. */
+  /** True when the agents' messages can be spoken. */
   readonly speaks?: boolean | undefined;
-  /** The group's image has a browser. */
+  /** True when the group's image has a browser. */
   readonly hasBrowser?: boolean | undefined;
-  /** It is a main group. */
+  /** True for a main group. */
   readonly isMain?: boolean | undefined;
-  /** The group's sessions may see others. */
+  /** True when the group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
-  /** What the agent may by its session; left out: everything. */
+  /** Session rights of the agent; all by default. */
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
 /**
- * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or
- * cannot see; there are no other sessions to see; the group keeps no memories, has no skills, no browser, nothing that
- * speaks, or may not go to the web; an agent may not do this in its session; what the tool is a part of is not there.
+ * Reason for withholding a tool: denied by policy for every input; unsupported by the channel or the models; no other
+ * sessions to see; no memory, skills, browser, speech or web access; no right in this session; a missing part.
  */
 export type Withheld =
   | "policy"
@@ -65,7 +64,7 @@ export type Withheld =
   | "right"
   | "plugin";
 
-/** What the channel must be able to do for this tool; undefined: nothing special. */
+/** Channel ability that this tool needs; undefined: none. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
   return tool.runs === "host" ? tool.channelTrait : undefined;
 }
@@ -75,7 +74,7 @@ export function policyFor(tool: Tool, policy: ToolPolicy): ToolPolicy {
   return asksAlways(tool) ? asAlwaysAsked(tool.name, policy) : policy;
 }
 
-/** Do people decide about each of its calls? */
+/** True when people decide about each of its calls. */
 export function asksAlways(tool: Tool): boolean {
   return tool.runs === "host" && tool.asksAlways;
 }
@@ -128,14 +127,14 @@ export class ToolRegistry {
     return this.#entries.get(name)?.tool;
   }
 
-  /** Why the audience does not get this tool; undefined when it does. */
+  /** Returns why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, audience: Audience): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, audience.policy))) return "policy";
     if (isCommandTool(tool) && isAlwaysDenied(shellTool, risks, audience.policy)) return "policy";
     return lacksRight(tool, audience) ? "right" : withheldByAbility(tool, audience);
   }
 
-  /** What the model is told of the tools that this audience gets, sorted by name. */
+  /** Definitions of the tools that this audience gets, sorted by name. */
   offer(audience: Audience): readonly ToolDefinition[] {
     const entries = [...this.#entries.values()].filter(({ tool }) => this.withheld(tool, audience) === undefined);
     return entries.map(({ tool, definition }) =>
@@ -145,7 +144,7 @@ export class ToolRegistry {
     );
   }
 
-  /** What the agent is told of the tools with these names; those that do not exist are left out. */
+  /** Announcements of these tools; unknown names are left out. */
   announce(names: readonly string[]): AnnouncedTool[] {
     const entries = names.flatMap((name) => this.#entries.get(name) ?? []);
     const own = entries.filter(({ tool }) => !isCommandTool(tool));
@@ -160,7 +159,7 @@ function lacksRight(tool: Tool, { rights }: Audience): boolean {
   return tool.runs === "host" && tool.right !== undefined && rights?.has(tool.right) === false;
 }
 
-/** What the channel or the models cannot do, or what would find nothing. */
+/** Checks abilities of channel and models, and whether the tool would find anything. */
 function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined {
   const { channelCan, modelCallsTools, modelSees } = audience;
   const ability = abilityOf(tool);
@@ -176,7 +175,7 @@ function lackingSkill({ skill }: CommandTool, { hasSkills = false, skillNames }:
   return hasSkills && skillNames?.includes(skill) !== false ? undefined : "skills";
 }
 
-/** What a tool needs and the group does not have. */
+/** Checks what a tool needs and the group lacks. */
 function lackingIn(
   tool: HostTool | ContainerTool,
   { seesSessions, remembers, hasSkills, hasBrowser, speaks, web }: Audience,
@@ -221,7 +220,7 @@ function toEntry(tool: Tool): Entry {
   };
 }
 
-/** As callers write it: what has a default may be left out. */
+/** Input schema for callers: fields with a default are optional. */
 function inputSchemaOf(tool: Tool): ToolDefinition["inputSchema"] {
   return slimSchema(z.toJSONSchema(tool.input, { io: "input" }));
 }

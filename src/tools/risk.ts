@@ -9,7 +9,7 @@ import { containerPaths } from "../protocol/paths.ts";
 import type { Tool } from "./catalog.ts";
 import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";
 
-/** What the risk of a call depends on besides its input. */
+/** Context for the risk of a call. */
 export interface RiskPlace {
   /** The group has a folder of the machine that its agent may write to. */
   readonly hasWritableMount: boolean;

@@ -1,6 +1,6 @@
 /**
- * Said of values for who checks them, which the host does, with words of its own for what does not fit. Models are told
- * what matters in descriptions; all of this together would be a third of what tools cost in each prompt.
+ * Schema keywords that only the host checks, with its own messages. Models learn what matters from descriptions; these
+ * would be a third of the tools' cost in each prompt.
  */
 const keptByHost: ReadonlySet<string> = new Set([
   "$schema",
@@ -33,7 +33,7 @@ function slimValue(value: unknown): unknown {
   return typeof value === "object" && value !== null ? slimSchema(value) : value;
 }
 
-/** No description, that there are no other properties, and the ends of what a number can be at all. */
+/** True for defaults: no description, no additional properties, and the full range of numbers. */
 function isUsual(key: string, value: unknown): boolean {
   if (key === "description") return value === "";
   if (key === "additionalProperties") return value === false;

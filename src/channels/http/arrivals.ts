@@ -18,7 +18,7 @@ export class Arrivals {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Nobody waits from now on. */
+  /** Releases all waiting callers. */
   close(): void {
     this.#closed = true;
     for (const wake of this.#waiting) wake();

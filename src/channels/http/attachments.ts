@@ -23,7 +23,7 @@ function kindOf(mimeType: string): AttachmentKind {
   return kind === "image" || kind === "audio" || kind === "video" ? kind : "document";
 }
 
-/** What a text in base64 holds; a padding need not be there. */
+/** Returns the number of bytes in base64 text, with or without padding. */
 function decodedBytes(data: string): number {
   const padding = /={0,2}$/.exec(data.slice(-2))?.[0].length ?? 0;
   return Math.floor(((data.length - padding) * 3) / 4);

@@ -18,7 +18,7 @@ import {
 } from "./requests.ts";
 
 export interface HttpOptions {
-  /** Where the routes are added; it has not begun to listen yet, and whoever gets through it may do everything here. */
+  /** Gateway for the routes, before it listens; whoever passes its authentication has full access here. */
   readonly routes: FastifyInstance;
   readonly outgoing: OutgoingMessages;
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export class HttpChannel implements Channel {
   readonly #options: HttpOptions;
   readonly #arrivals = new Arrivals();
   readonly #accepting = new Set<Promise<Receipt>>();
-  /** Chats in which somebody has waited for a while. */
+  /** Chats with a person who has waited for a while. */
   readonly #activity = new Map<string, { readonly state: Sign; readonly since: number }>();
-  /** Messages with a higher `seq` are announced when they come: nobody needs to look for them before. */
+  /** Messages above this `seq` are announced, so there is no need to look for them. */
   #newest = Number.POSITIVE_INFINITY;
   #accept: AcceptMessage | undefined;
   #events: ChannelEvents | undefined;

@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 
 import { AppError } from "../../lib/app-error.ts";
 
-/** Of a posted message, its attachments in base64 included. */
+/** Maximum body of a posted message, with its attachments in base64. */
 const bodyBytes = 16 * 1024 * 1024;
 /** Texts and names, whatever they hold, have fewer; more of them would keep the host busy for seconds. */
 const mostValues = 100_000;

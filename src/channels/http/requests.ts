@@ -64,7 +64,7 @@ export type MessageBody = z.infer<typeof messageBody>;
 export type ReactionBody = z.infer<typeof reactionBody>;
 export type RepliesQuery = z.infer<typeof repliesQuery>;
 
-/** What was asked, or where and why it cannot be understood. */
+/** A parsed request, or its fault with a path. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly path: string; readonly message: string };

@@ -13,7 +13,7 @@ export interface SpokenLine {
 export interface MisaddressedLine {
   readonly group: string;
   readonly member: string;
-  /** The group that there is. */
+  /** The existing group. */
   readonly meant: string;
 }
 
@@ -21,9 +21,8 @@ export interface MisaddressedLine {
 const byDefault = { group: "main", member: "you" } as const;
 
 /**
- * Reads `group/member: text`, where `group` is one of those that there are. Any other line is said as a whole by member
- * `you` in group `main`, unless the word before its slash is so much like a group's name that it may be meant for there
- * only. Undefined when nothing is said.
+ * Reads `group/member: text` for an existing group. Any other line is text of member `you` in group `main`, unless the
+ * word before its slash resembles a group's name. Undefined for a blank line.
  */
 export function parseLine(line: string, groups: readonly string[]): SpokenLine | MisaddressedLine | undefined {
   const whole = line.trim();
@@ -43,9 +42,8 @@ const indent = "  ";
 const leastColumns = 20;
 
 /**
- * What follows `group/member: ` on a terminal: characters that steer a terminal are made visible, and further lines are
- * indented, so that no text can look like somebody else's line. With `columns`, lines end between words so that none is
- * longer; `taken` of the first are.
+ * Formats the text after `group/member: `: control characters become visible and further lines are indented, so that no
+ * text can imitate another line. `columns` wraps at words; `taken` columns of the first line are used.
  */
 export function formatText(text: string, room?: { readonly columns: number; readonly taken: number }): string {
   const lines = visibleLines(text.replaceAll("\r\n", "\n")).split("\n");

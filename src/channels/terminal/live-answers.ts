@@ -2,11 +2,11 @@ import type { Delta } from "../../domain/chats/delta.ts";
 import { cutToColumns } from "../../lib/text/columns.ts";
 import { formatText } from "./line.ts";
 
-/** Of an answer that grows, its end is shown: no terminal is higher. */
+/** Shown length of a growing answer's end; no terminal is higher. */
 const shownChars = 4_000;
-/** Of a program's output, its last line is. */
+/** Shown length of a program's last output line. */
 const outputChars = 1_000;
-/** At most so many turns are shown at once. */
+/** Maximum turns shown at once. */
 const most = 8;
 const cutMark = "…";
 
@@ -15,21 +15,18 @@ interface LiveTurn {
   readonly name: string;
   answer: string;
   isCut: boolean;
-  /** What it does besides, and what the program that it runs has printed last. */
+  /** Current activity, and the last line printed by the running program. */
   doing: string;
   output: string;
 }
 
-/** How large the place is. */
+/** Available space. */
 export interface LiveRoom {
   readonly columns: number;
   readonly rows: number;
 }
 
-/**
- * What turns say and do at this moment, in lines that stand above the prompt until the message comes. What steers a
- * terminal is made visible.
- */
+/** Live turns as lines above the prompt, until the message comes. Control characters are made visible. */
 export class LiveAnswers {
   readonly #turns = new Map<string, LiveTurn>();
   readonly #nameOf: (delta: Delta) => string;
@@ -51,7 +48,7 @@ export class LiveAnswers {
     else turn.output = (turn.output + delta.text).slice(-outputChars);
   }
 
-  /** The newest lines that there is room for. */
+  /** Returns the newest lines that fit. */
   lines({ columns, rows }: LiveRoom): readonly string[] {
     const all = [...this.#turns.values()].flatMap((turn) => linesOf(turn, columns));
     if (all.length <= rows) return all;

@@ -50,7 +50,7 @@ export class Screen implements Disposable {
     return this.#lines;
   }
 
-  /** How wide the terminal is; undefined: it is none, and nothing is to be wrapped for it. */
+  /** Width of the terminal; undefined when there is none, and nothing is wrapped. */
   get columns(): number | undefined {
     const { output } = this.#streams;
     return "columns" in output && typeof output.columns === "number" && output.columns > 0 ? output.columns : undefined;
@@ -70,7 +70,7 @@ export class Screen implements Disposable {
     this.prompt();
   }
 
-  /** How many rows the terminal has; undefined: it is none. */
+  /** Rows of the terminal; undefined when there is none. */
   get rows(): number | undefined {
     const { output } = this.#streams;
     return "rows" in output && typeof output.rows === "number" && output.rows > 0 ? output.rows : undefined;
@@ -115,7 +115,7 @@ export class Screen implements Disposable {
     await written;
   }
 
-  /** Removes the prompt and what stands above it, of which the cursor is so many rows below. */
+  /** Erases the prompt and this number of rows above the cursor. */
   #wipe(rows: number): void {
     const { output } = this.#streams;
     moveCursor(output, 0, -(rows + this.#liveRows));

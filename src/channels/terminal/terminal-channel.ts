@@ -26,7 +26,7 @@ export interface TerminalOptions extends HostConsole {
 const storeRetryS = 1;
 /** Between two looks at an answer that grows. */
 const redrawMs = 50;
-/** Rows that answers take while they grow; so many others stay for the prompt and what stands above. */
+/** Maximum rows for growing answers; the same number stays for the prompt and earlier output. */
 const mostLiveRows = 20;
 const keptRows = 4;
 const describeSign = { queued: "waits for its turn …", working: "is being worked on …" } as const;
@@ -47,9 +47,9 @@ export class TerminalChannel implements Channel {
   readonly #printed = new Map<string, { readonly seq: number; readonly done: Promise<void> }>();
   // Ids must be unique for ever; the lines of a terminal have none of their own.
   readonly #run = randomUUID();
-  /** Groups in which somebody has waited for a while. */
+  /** Groups with a person who has waited for a while. */
   readonly #activity = new Map<string, Exclude<Sign, "idle">>();
-  /** What is done there, where it takes long. */
+  /** Activity of long turns, by group. */
   readonly #progress = new Map<string, string>();
   readonly #live = new LiveAnswers(({ chat = "", agent }) => this.#nameOf(formatText(chat), agent));
   /** Only a person at a terminal can watch: programs get whole messages. */

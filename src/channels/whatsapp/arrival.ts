@@ -1,6 +1,6 @@
 import type { AttachmentKind } from "../../domain/chats/message.ts";
 
-/** Where the encrypted bytes of a file are and what opens them. Bytes as base64. */
+/** Location and key of an encrypted file. Bytes as base64. */
 export interface MediaReference {
   readonly kind: AttachmentKind;
   /** The word for this kind of file that its keys are derived with. */
@@ -14,23 +14,23 @@ export interface MediaReference {
 }
 
 /**
- * What a member did in a chat, as the worker understood it: plain data, kept in the journal as JSON until the host has
- * it. Ids of people and chats are those of WhatsApp (`…@lid`, `…@s.whatsapp.net`, `…@g.us`), without device.
+ * A member's act in a chat, as understood by the worker: plain data, kept in the journal as JSON until the host has it.
+ * Ids are WhatsApp's (`…@lid`, `…@s.whatsapp.net`, `…@g.us`), without device.
  */
 export interface Arrival {
   readonly chat: string;
   readonly id: string;
   /** The LID when it is known, otherwise the phone number. */
   readonly sender: string;
-  /** The other one of the two. */
+  /** The sender's other id. */
   readonly senderAlias?: string | undefined;
   readonly senderName?: string | undefined;
-  /** Own words of the platform for chat and sender, to answer the message with. */
+  /** The platform's addresses of chat and sender, for answers. */
   readonly address: { readonly chat: string; readonly participant?: string | undefined };
   readonly text: string;
   /** People that the text names; it says `@` and the digits of their id. */
   readonly mentions: readonly string[];
-  /** It is said to the agent: it mentions the agent's account, or there is nobody else in the chat. */
+  /** True when it mentions the agent's account, or the chat has nobody else. */
   readonly toAgent: boolean;
   readonly quote?:
     | {
@@ -41,22 +41,22 @@ export interface Arrival {
       }
     | undefined;
   readonly media: readonly MediaReference[];
-  /** It is an emoji on a message of ours, or (empty) takes one back, and says nothing else. */
+  /** A reaction to one of our messages; an empty emoji takes it back. */
   readonly reaction?: { readonly message: string; readonly emoji: string } | undefined;
-  /** Passed on from another chat. */
+  /** True when forwarded from another chat. */
   readonly forwarded?: boolean | undefined;
-  /** Milliseconds since 1970. */
+  /** Time of sending, in milliseconds since 1970. */
   readonly sentAt?: number | undefined;
 }
 
-/** What is known of a group. */
+/** Known facts about a group. */
 export interface GroupFacts {
   readonly chat: string;
   readonly title?: string | undefined;
-  /** How the group itself names its members. */
+  /** Kind of ids that the group uses for members. */
   readonly addressing: "lid" | "pn";
   readonly members: readonly GroupMember[];
-  /** The account is not in the group any more. */
+  /** True when the account is no longer in the group. */
   readonly left: boolean;
 }
 
@@ -76,7 +76,7 @@ export function userOf(jid: string): string {
   return jid.slice(0, jid.search(/[:@]|$/));
 }
 
-/** Is this person the account? Devices of one account differ behind a colon. */
+/** True when this person is the account; devices of one account differ behind a colon. */
 export function isSame({ pn, lid }: Account, person: string): boolean {
   const user = userOf(person);
   return user === userOf(pn) || (lid !== undefined && user === userOf(lid));

@@ -6,7 +6,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 
-/** WhatsApp, with an account of its own. */
+/** WhatsApp, with a linked account for the agent. */
 export const whatsapp = defineChannel({
   name: "whatsapp",
   config: whatsAppSettings,

@@ -2,7 +2,7 @@
 const number = /^\+([1-9]\d{5,14})$/;
 const numbered = /^([1-9]\d{5,14})@s\.whatsapp\.net$/;
 const person = /^\d+@(?:lid|s\.whatsapp\.net)$/;
-/** Digits as people like to write them. */
+/** Digits as people write phone numbers. */
 const digitsApart = /^\+?[\d\s().\-/\u00a0\u2010-\u2015\u202f]*$/u;
 
 /** `+15551234567` → `15551234567@s.whatsapp.net`, which is how messages say it; anything else as it is. */
@@ -17,7 +17,7 @@ export function numberOfPerson(id: string): string | undefined {
   return digits === undefined ? undefined : `+${digits}`;
 }
 
-/** Why nobody on WhatsApp has this id, as the end of a sentence that begins with it; undefined: somebody may. */
+/** Returns why this is no WhatsApp id, as the end of a sentence; undefined when valid. */
 export function personFault(id: string): string | undefined {
   if (person.test(id) || number.test(id)) return undefined;
   const digits = id.replaceAll(/\D/g, "");

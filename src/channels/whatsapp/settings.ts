@@ -36,7 +36,7 @@ export const whatsAppSettings = z.strictObject({
 
 export type WhatsAppSettings = z.output<typeof whatsAppSettings>;
 
-/** Does a server of this name lie on this machine? `host` as `URL` gives it. */
+/** True for a loopback host name, as `URL` gives it. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }

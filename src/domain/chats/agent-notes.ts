@@ -5,16 +5,13 @@
 export const memoryFile = "MEMORY.md";
 export const notesFolder = "notes";
 
-/**
- * What an agent has noted, as a new conversation is shown it. Hostile: whoever has written to the agent may have put it
- * there.
- */
+/** An agent's notes as shown to a new conversation. Hostile: anyone who writes to the agent may have put them there. */
 export interface AgentNotes {
   /** The beginning of MEMORY.md; empty when there is none. */
   readonly memory: string;
-  /** Why MEMORY.md is there and is not read. */
+  /** Reason why the existing MEMORY.md was not read. */
   readonly refused?: string | undefined;
-  /** Of what is in the folder of notes, in order. */
+  /** Names in the folder of notes, in order. */
   readonly names: readonly string[];
   /** There are more than these. */
   readonly hasMore: boolean;

@@ -3,18 +3,18 @@ export interface DeltaPlace {
   readonly group: string;
   readonly session: string;
   readonly turn: string;
-  /** Of a group with several agents, which. */
+  /** The agent that writes, in a group with several. */
   readonly agent?: string | undefined;
   /** Left out: its answer goes to no chat. */
   readonly channel?: string | undefined;
   readonly chat?: string | undefined;
 }
 
-/** What a turn does at this moment, piece by piece, for whoever watches. It is not stored and has no number. */
+/** A piece of a turn's live progress, for watchers. Neither stored nor numbered. */
 export type Delta = DeltaPlace &
   (
     | { readonly type: "answer"; readonly text: string }
-    /** What has come of this answer does not count any more: another try, or the next answer of the turn, begins. */
+    /** Marks the answer so far as void: another try, or the next answer of the turn, begins. */
     | { readonly type: "reset" }
     /** In words for people. */
     | { readonly type: "doing"; readonly text: string }

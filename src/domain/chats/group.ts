@@ -20,7 +20,7 @@ export interface MountRequest {
   readonly protect: readonly string[];
 }
 
-/** What programs of the host's user run by themselves in a folder with a repository. */
+/** Repository paths whose contents programs of the host's user run automatically. */
 export const protectedByDefault: readonly string[] = [".git/hooks", ".git/config"];
 
 /** Upper bounds for one day (UTC); `undefined` = no bound of that kind. */
@@ -48,7 +48,7 @@ export interface Group {
   readonly agent?: string | undefined;
   /** Ids of all of its agents where there are several. */
   readonly agents?: readonly string[] | undefined;
-  /** Of several agents, the one that is at work: it is there for the group as it is in that agent's turns. */
+  /** The agent at work, in a group with several. */
   readonly acting?: ActingAgent | undefined;
   /** Route of models; `undefined` = the default route. */
   readonly model: string | undefined;
@@ -86,7 +86,7 @@ export function groupOfFolder(folder: string): string {
   return folder.split("@", 1)[0] ?? folder;
 }
 
-/** As events name the agent whose folder this is, unless it is the group's first one, whose folder is the group's. */
+/** The agent's id for events about this folder; empty for the group's first agent, which uses the group's folder. */
 export function agentNamedBy(folder: string): { readonly agent?: string } {
   const [, agent] = folder.split("@", 2);
   return agent === undefined ? {} : { agent };
@@ -113,9 +113,9 @@ export interface Chat {
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
   readonly messages: number;
-  /** What people call it; hostile. */
+  /** Display name of the chat; hostile. */
   readonly title?: string | undefined;
-  /** Who is in it, as far as its platform says so; kept for groups only. */
+  /** Members of the chat, if the platform reports them; kept for groups only. */
   readonly members?: readonly Sender[] | undefined;
   /** Our account is not in it any more. */
   readonly left?: boolean | undefined;
@@ -155,7 +155,7 @@ export function isExpired({ kind, at }: Pick<ChatRequest, "kind" | "at">, now: n
   return kind === "pairing" && (now >= at + pairingLifetimeMs || now < at);
 }
 
-/** How the request with this code is answered. */
+/** The answer to the request with this code. */
 export interface RequestSettlement {
   readonly code: string;
   readonly as: "approved" | "denied";
@@ -176,8 +176,8 @@ export interface RequestLimits {
 const deviceNames = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /**
- * Why this cannot be the name of a group, which is also the name of its folder: the end of a sentence that begins with
- * the name. Undefined when it can.
+ * Returns why this cannot be a group and folder name, as the end of a sentence that begins with it; undefined when
+ * valid.
  */
 export function groupNameFault(name: string): string | undefined {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)) {

@@ -27,40 +27,40 @@ export interface IncomingAttachment {
   readonly kind: AttachmentKind;
   readonly name?: string | undefined;
   readonly mimeType: string;
-  /** As announced; `fetch` counts for itself. */
+  /** Announced size; `fetch` counts the real one. */
   readonly bytes?: number | undefined;
   /** Writes the content to a new file at `path`. Rejects when there is more than `limitBytes` or it cannot be had. */
   fetch(path: string, limitBytes: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What was heard of a recording. */
+/** Result of transcribing a recording. */
 export interface HeardSound {
-  /** How long it is. */
+  /** Length of the recording. */
   readonly seconds?: number | undefined;
-  /** What is said in it stands in the message's text, as a program heard it. */
+  /** True when the message's text is a transcript made by a program. */
   readonly transcribed?: boolean | undefined;
-  /** Why nothing was heard, as the end of a sentence. */
+  /** Reason why nothing was heard, as the end of a sentence. */
   readonly failure?: string | undefined;
 }
 
-/** What became of an attachment: a file in the group's folder, or (`failure`) why there is none. */
+/** Outcome of an attachment: a file in the group's folder, or `failure` with the reason. */
 export interface StoredAttachment {
   readonly kind: AttachmentKind;
-  /** What its sender calls it. */
+  /** File name given by the sender. */
   readonly name?: string | undefined;
   readonly file?:
     | {
-        /** As the group's container sees it. */
+        /** Path inside the group's container. */
         readonly path: string;
-        /** As its first bytes say, whatever the sender said. */
+        /** Type by the first bytes, whatever the sender claimed. */
         readonly mimeType: string;
         readonly bytes: number;
-        /** Of an image that models can be shown: what it was when it came. */
+        /** Hash of the original image, when models can be shown it. */
         readonly sha256?: string | undefined;
       }
     | undefined;
   readonly failure?: string | undefined;
-  /** Of a recording. */
+  /** Transcription, for a recording. */
   readonly heard?: HeardSound | undefined;
 }
 
@@ -74,25 +74,20 @@ export interface Recording {
   /** In whose chat it was sent. */
   readonly group: string;
   readonly path: string;
-  /** As its first bytes say. */
+  /** Type by the first bytes. */
   readonly mimeType: string;
   /** Without the dot. */
   readonly extension: string;
   readonly bytes: number;
 }
 
-/**
- * What is known of a recording: how long it is, and what is said in it. Whatever goes wrong is said in the result, not
- * thrown, but for the signal's reason.
- */
+/** Measures and transcribes a recording. Failures are part of the result; only the signal's reason is thrown. */
 export type HearSound = (
   recording: Recording,
   signal: AbortSignal,
 ) => Promise<Pick<FetchedAttachment, "heard" | "transcript">>;
 
-/**
- * What a channel hands over. `(channel, chat, sender.id, id)` names a message once and for all; the text is hostile.
- */
+/** A message from a channel, identified by `(channel, chat, sender.id, id)`; the text is hostile. */
 export interface IncomingMessage {
   readonly channel: string;
   readonly chat: string;
@@ -106,7 +101,7 @@ export interface IncomingMessage {
   readonly attachments?: readonly IncomingAttachment[] | undefined;
   /** The chat is one of this sender and the agent alone: whatever is said there is for the agent. */
   readonly direct?: boolean | undefined;
-  /** What people call the chat, where it has a name. */
+  /** Display name of the chat, if it has one. */
   readonly chatTitle?: string | undefined;
   /**
    * When the platform says that it was sent, milliseconds since 1970; it may have waited there while the host was away.
@@ -114,7 +109,7 @@ export interface IncomingMessage {
   readonly sentAt?: number | undefined;
   /** The sender passes on what somebody else said: it is no mention and no command of the sender. */
   readonly forwarded?: boolean | undefined;
-  /** Where in the chat it was said, by the channel's id; absent: in no thread. */
+  /** The channel's id of the thread; undefined outside of threads. */
   readonly thread?: string | undefined;
 }
 
@@ -175,7 +170,7 @@ export type OutgoingKind = (typeof outgoingKinds)[number];
 /** A file on its way out: the host's own copy. */
 export interface OutgoingFile {
   readonly path: string;
-  /** As people see it. */
+  /** Display name. */
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: number;
@@ -190,9 +185,9 @@ export interface OutgoingReaction {
   readonly emoji: string;
 }
 
-/** What the agent is doing, in a line of its own in the chat. */
+/** The agent's current activity, as a line in the chat. */
 export interface ProgressLine {
-  /** What was shown under the same id is replaced. */
+  /** Replaces the line shown earlier under this id. */
   readonly id: string;
   readonly text: string;
   /** It is the last one: the work is over. */
@@ -209,7 +204,7 @@ export interface OutgoingDraft {
   /** Channel ids of the messages that this one answers. */
   readonly inReplyTo: readonly string[];
   readonly turn: string | undefined;
-  /** What the agent that says it, or about which it is, is called, where its group has several. */
+  /** Name of the agent that the message is from or about, in a group with several. */
   readonly agent?: string | undefined;
   /** The thread of the chat that it belongs to, by the channel's id; absent: none. */
   readonly thread?: string | undefined;
@@ -243,7 +238,7 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly retriedAt?: number | undefined;
   /** When the channel had it. */
   readonly acceptedAt?: number | undefined;
-  /** Why it is where it is, if the last attempt failed. */
+  /** Reason of the last failed attempt. */
   readonly error?: string | undefined;
   /** Given to a channel with the trait `quotes` where the message is to quote one; it is not stored. */
   readonly quote?: OutgoingQuote | undefined;
@@ -251,5 +246,5 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly pruned?: boolean | undefined;
 }
 
-/** What people are shown while they wait: a place in the line, work on their message, or neither any more. */
+/** Activity shown to waiting people: queued, working on their message, or neither. */
 export type Sign = "queued" | "working" | "idle";

@@ -8,11 +8,11 @@ export interface BlobPart {
   readonly kind: "image" | "audio" | "file";
   /** SHA-256 of the bytes, 64 lower-case hex digits. */
   readonly blob: string;
-  /** As the first bytes say. */
+  /** Type by the first bytes. */
   readonly mimeType: string;
   readonly bytes: number;
   readonly name?: string | undefined;
-  /** Of a picture that moves, or of one of several in a file: how many the original has. */
+  /** Number of frames or pictures in the original file. */
   readonly frames?: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export const originalTypes: ReadonlySet<string> = new Set([...imageTypes, "image
 /** Bytes of a picture of which such an image is made. */
 export const originalBytes = 64_000_000;
 
-/** What a message or a result consists of, whichever way it is kept. */
+/** Returns the parts of a message or a result, however it is stored. */
 export function partsOf(content: {
   readonly text?: string | undefined;
   readonly output?: string | undefined;

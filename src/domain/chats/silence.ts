@@ -1,4 +1,4 @@
-/** What an agent answers when there is nothing to be said in the chat. */
+/** The agent's answer that keeps the chat silent. */
 export const silentAnswer = "NO_REPLY";
 
 const thoughts = /<internal>[^]*?(?:<\/internal>|$)/gi;

@@ -8,10 +8,9 @@ import type { ContainerEventData } from "./data/container.ts";
 import type { WebEventData } from "./data/web.ts";
 
 /**
- * What each type of event says. Texts that people or agents wrote stay out, except for `command.given` (the words
- * behind the command), `agent.failed` and `agent.overstepped` (what the agent says or did), and names of files. What
- * names other groups has no `group` of its own, so that it never reaches a reader of that group's events: its data says
- * whom it is about.
+ * Data of each event type. Text by people or agents stays out, except for `command.given` (the command's argument),
+ * `agent.failed`, `agent.overstepped` (the agent's words or acts) and file names. Events that name other groups carry
+ * no `group`, so that no reader of a single group sees them.
  */
 export interface EventData
   extends
@@ -29,7 +28,7 @@ export type EventType = keyof EventData;
 export type NewEvent<Type extends EventType = EventType> = {
   [Each in Type]: {
     readonly type: Each;
-    /** Whose it is; absent for what belongs to no group or names others. */
+    /** Group of the event; absent when it belongs to none or names others. */
     readonly group?: string | undefined;
     readonly session?: string | undefined;
     readonly turn?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Who did what an audit record tells of: a part of crabpot by its one word, everybody else by kind and id. No id that
- * somebody may choose can pass for the host or the operator.
+ * The author of an audited act: a part of crabpot by one word, anyone else by kind and id. No freely chosen id can pass
+ * for the host or the operator.
  */
 export type Actor = "host" | "operator" | "model" | "agent" | `member:${string}` | `address:${string}`;
 

@@ -1,6 +1,6 @@
 /**
- * Where words come from that a model has read: what people of a role wrote, a file that came with a message, the web,
- * an MCP server, a tool from outside, another agent.
+ * Sources of words that a model has read: people of a role, a file, the web, an MCP server, a tool from outside,
+ * another agent.
  */
 export const origins = ["owner", "admin", "member", "guest", "file", "web", "mcp", "tool", "agent"] as const;
 
@@ -13,8 +13,8 @@ export function sortOrigins(given: Iterable<Origin>): readonly Origin[] {
 }
 
 /**
- * What a step brings its turn into contact with. What the turn has read, it may write: reading the group's folder takes
- * over the origins that the folder carries, and writing to it leaves all origins of the turn there.
+ * Origins that a step adds to its turn. Reading the group's folder takes over the folder's origins; writing leaves the
+ * turn's origins there.
  */
 export interface Exposure {
   readonly origins: readonly Origin[];

@@ -1,6 +1,6 @@
 import type { Role } from "./role.ts";
 
-/** Who writes in a chat: the channel's stable id. The same id on another channel is somebody else. */
+/** A member by the channel's stable id. The same id on another channel is another person. */
 export interface MemberId {
   readonly channel: string;
   readonly id: string;
@@ -16,7 +16,7 @@ export interface Person {
 
 /** Roles in a group by `memberKey`; `default` for those who are not named. */
 export interface Members {
-  /** Where the configuration has them: `groups.family.members`. */
+  /** Setting that names the member: `groups.family.members`. */
   readonly place: string;
   readonly default: Role | undefined;
   readonly byKey: Readonly<Record<string, Role>>;

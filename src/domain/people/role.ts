@@ -1,4 +1,4 @@
-/** What people may do, from the least to the most. */
+/** Roles, from the least rights to the most. */
 export const roles = ["guest", "member", "admin", "owner"] as const;
 
 export type Role = (typeof roles)[number];

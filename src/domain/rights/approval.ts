@@ -14,8 +14,8 @@ export const approvalStates = ["open", "allowed", "denied", "expired", "cancelle
 export type ApprovalState = (typeof approvalStates)[number];
 
 /**
- * How far an approval goes, the narrowest first: this call alone; the same call (tool and exact input) again in this
- * conversation, for a day in this group, or in this group until it is revoked.
+ * Scopes of an approval, narrowest first: this call; the same tool and input in this conversation; for a day in this
+ * group; until revoked.
  */
 export const approvalScopes = ["once", "session", "day", "always"] as const;
 
@@ -25,20 +25,20 @@ export type ApprovalScope = (typeof approvalScopes)[number];
 export interface Asker {
   /** `<channel>:<sender id>`, or `operator`. */
   readonly id: string;
-  /** What people see; anybody may choose theirs. */
+  /** Display name, freely chosen. */
   readonly name: string;
   readonly role: Role;
 }
 
 /**
- * What hangs on no turn, so that none waits for it: what a tool of a server says of itself now (`description`), or
- * values that a server asks people for (`form`). Everything else is a call of a turn's.
+ * Questions outside of turns: a server tool's changed description (`description`), or a server's form (`form`). All
+ * others are about a turn's call.
  */
 export const standingQuestions = ["description", "form"] as const;
 
 export type StandingQuestion = (typeof standingQuestions)[number];
 
-/** What a call would change in a file of the operator's: people are shown this instead of its input. */
+/** A proposed change of one of the operator's files, shown to people instead of the call's input. */
 export interface ProposedChange {
   /** A unified diff of all of it. */
   readonly diff: string;
@@ -46,7 +46,7 @@ export interface ProposedChange {
   readonly base: string;
 }
 
-/** What a proposed change is a change of, in words: the group's instructions, or a skill of its own. */
+/** Returns the words for the changed thing: the group's instructions, or its skill. */
 export function changedThing({ about, tool, input }: Pick<NewApproval, "about" | "tool" | "input">): string {
   if (about === "description") return `what ${tool.replaceAll(/[^\w-]/g, "_")} says of itself`;
   if (tool === packageRequest) return "the list of the group's packages";
@@ -81,25 +81,25 @@ export interface NewApproval {
   readonly asker: Asker;
   /** The least role that may answer. */
   readonly approvers: Role;
-  /** So many different people have to allow it. */
+  /** Number of different people who must allow it. */
   readonly quorum: number;
   /** Milliseconds since 1970. */
   readonly askedAt: number;
   readonly expiresAt: number;
-  /** What the turn had read when the call was judged. Undefined: not kept. */
+  /** Origins of the turn when the call was judged; undefined when not kept. */
   readonly origins?: readonly Origin[] | undefined;
-  /** Of a call that proposes one. It can be allowed once, and not for longer. */
+  /** Proposed change of a file. Such a call can only be allowed once. */
   readonly change?: ProposedChange | undefined;
 }
 
-/** Who decided, as records and chats name them. */
+/** A person who decided, as named in records and chats. */
 export interface Decider {
-  /** Who it is, whichever of their accounts they write from: what is counted for a quorum. */
+  /** Stable identity across the person's accounts, counted for a quorum. */
   readonly person: string;
-  /** What else they may have been counted as before more was known of them; left out: nothing. */
+  /** Earlier identities under which this person may have been counted. */
   readonly alsoAs?: readonly string[] | undefined;
   readonly actor: Actor;
-  /** What people see, such as `"Ann"` or `the operator`. */
+  /** Display name, such as `"Ann"` or `the operator`. */
   readonly name: string;
   readonly role: Role;
 }
@@ -107,7 +107,7 @@ export interface Decider {
 /** An approval as the store keeps it. */
 export interface Approval extends NewApproval {
   readonly group: string;
-  /** Where it was asked, and nowhere else in a chat it can be answered. Empty: the operator alone was asked. */
+  /** Channel of the question; answers count only there. Empty when only the operator was asked. */
   readonly channel: string;
   readonly chat: string;
   /** This and what follows: of a call of a turn's. */
@@ -117,35 +117,32 @@ export interface Approval extends NewApproval {
   /** `seq` of the step with the model's answer. */
   readonly step: number | undefined;
   readonly state: ApprovalState;
-  /** Of one that was allowed. */
+  /** Scope, once allowed. */
   readonly scope: ApprovalScope | undefined;
   readonly decidedAt: number | undefined;
   /** The last one who answered; undefined where nobody did. */
   readonly decider: Omit<Decider, "person"> | undefined;
   /** In the words of who denied it. */
   readonly reason: string | undefined;
-  /** How many people have allowed it so far. */
+  /** Number of people who have allowed it so far. */
   readonly votes: number;
   /**
    * When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again.
    */
   readonly releasedAt: number | undefined;
-  /** What has become of a proposed change that was allowed. */
+  /** Outcome of an allowed change. */
   readonly outcome?: ChangeOutcome | undefined;
 }
 
-/**
- * How an answer came: as a command with the code, as a reply of one word, as a reaction to the card, or from the
- * operator.
- */
+/** Ways to answer: a command with the code, a one-word reply, a reaction to the card, or the operator. */
 export type AnswerWay = "command" | "reply" | "reaction" | "operator";
 
 /** The last reaction of somebody to a card, as far as anything came of it. */
 export interface CardReaction {
   readonly code: string;
-  /** Who it is, as `Decider.person`. */
+  /** Identity, as in `Decider.person`. */
   readonly person: string;
-  /** What the channel calls it, with its name. */
+  /** The channel's id of the person, with the channel's name. */
   readonly id: string;
   /** It was no answer, and this was said. */
   readonly refused: boolean;
@@ -164,14 +161,14 @@ export interface ApprovalAnswer {
 }
 
 /**
- * What came of an answer. `counted`: more people have to allow it. `settled`: it had been decided, expired or cancelled
- * before, and nothing was changed.
+ * Outcome of an answer. `counted`: more people must allow it. `settled`: already decided, expired or cancelled; nothing
+ * changed.
  */
 export interface Answered {
   readonly outcome: "allowed" | "denied" | "counted" | "settled";
   /** `counted` before: the same person had allowed it already. */
   readonly again?: boolean | undefined;
-  /** As it is now. */
+  /** The approval after the answer. */
   readonly approval: Approval;
 }
 
@@ -187,10 +184,10 @@ export interface Grant {
   readonly input: string;
   readonly sha256: string;
   readonly scope: Exclude<ApprovalScope, "once">;
-  /** Who gave it. */
+  /** The person who gave it. */
   readonly by: string;
   readonly at: number;
-  /** Of scope `day`. */
+  /** Expiry, for scope `day`. */
   readonly expiresAt: number | undefined;
   readonly revokedAt: number | undefined;
 }

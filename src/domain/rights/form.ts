@@ -1,4 +1,4 @@
-/** What a server asks people for while it works on a call: values for a form, or that somebody opens an address. */
+/** A server's request during a call: values for a form, or an address to open. */
 export interface FormRequest {
   readonly server: string;
   /** The tool that was called. */
@@ -11,7 +11,7 @@ export interface FormRequest {
 
 export type FormValue = string | number | boolean | string[];
 
-/** What came of it: `decline` is a no, `cancel` that nobody said either. */
+/** Outcome of a form: `decline` is a refusal, `cancel` no answer. */
 export interface FilledForm {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, FormValue> | undefined;
@@ -24,10 +24,10 @@ export interface FormField {
   readonly label: string;
   readonly required: boolean;
   readonly default?: FormValue | undefined;
-  /** Of a number; of a text, how long; of choices, how many. */
+  /** Minimum value of a number, length of a text or number of choices. */
   readonly least?: number | undefined;
   readonly most?: number | undefined;
   readonly format?: "email" | "uri" | "date" | "date-time" | undefined;
-  /** Of `choice` and `choices`: what can be chosen, and what people see of it. */
+  /** Options with their labels, for `choice` and `choices`. */
   readonly options?: readonly { readonly value: string; readonly label: string }[] | undefined;
 }

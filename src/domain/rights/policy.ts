@@ -2,12 +2,12 @@ import type { Origin } from "../people/origin.ts";
 import { isAtLeast } from "../people/role.ts";
 import type { Role } from "../people/role.ts";
 
-/** What becomes of a tool call. `ask`: people decide. */
+/** Decisions about a tool call. `ask`: people decide. */
 export const actions = ["allow", "ask", "deny"] as const;
 
 export type Action = (typeof actions)[number];
 
-/** How much harm a call can do, the least first. */
+/** Possible harm of a call, least first. */
 export const risks = ["low", "medium", "high"] as const;
 
 export type Risk = (typeof risks)[number];
@@ -31,7 +31,7 @@ export function isInRange(role: Role, range: RoleRange): boolean {
 
 /** A rule of a policy: it fits a call when all that it says of the call is so. What it leaves out fits any call. */
 export interface Rule {
-  /** What people call it: `rules[2] of group family`. */
+  /** Display name: `rules[2] of group family`. */
   readonly name: string;
   /** Names of tools; undefined: all. */
   readonly tools?: readonly string[] | undefined;
@@ -39,16 +39,16 @@ export interface Rule {
   readonly exceptTools?: readonly string[] | undefined;
   /** This risk and above. */
   readonly risk?: Risk | undefined;
-  /** Of who asks: the least role of those whose messages the turn answers. */
+  /** Range of the asker's role: the least among those whose messages the turn answers. */
   readonly role?: RoleRange | undefined;
   /** The turn has read something of at least one of these. */
   readonly origins?: readonly Origin[] | undefined;
   /** A pattern with `*` for the shell's command, or for the input as JSON. */
   readonly match?: string | undefined;
   readonly action: Action;
-  /** Of `ask`: so many people have to allow it; undefined: one. */
+  /** Number of people who must allow it, for `ask`; one by default. */
   readonly quorum?: number | undefined;
-  /** Of `ask`: the least role that may answer; undefined: as in the settings for everybody. */
+  /** Least role that may answer, for `ask`; the general setting by default. */
   readonly approvers?: Role | undefined;
   /** It is of a `default` or a preset: what holds for calls that nothing else says anything about. */
   readonly isFallback?: true | undefined;
@@ -59,17 +59,17 @@ export interface ToolPolicy {
   readonly rules: readonly Rule[];
 }
 
-/** What was decided about a call. */
+/** The decision about a call. */
 export interface Verdict {
   readonly action: Action;
   readonly risk: Risk;
-  /** What people call the rule that decided. */
+  /** Display name of the deciding rule. */
   readonly rule: string;
   /** For the model, of a call that is denied. */
   readonly reason?: string | undefined;
   readonly quorum?: number | undefined;
   readonly approvers?: Role | undefined;
-  /** Of a call that is a command: what the tool `shell` is called with in its place. */
+  /** Input for the tool `shell`, for a call that is a command. */
   readonly command?: CalledCommand | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Rule } from "./policy.ts";
 
-/** What the operator has written down once for agents of one kind: what they are for, and what they may not. */
+/** The operator's profile for a kind of agent: its purpose and its limits. */
 export interface Profile {
   readonly name: string;
   /** When it is of use, in a few words for the model that chooses one. */

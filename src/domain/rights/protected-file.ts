@@ -10,15 +10,13 @@ export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDEN
 
 export type ProtectedFileName = (typeof protectedFileNames)[number];
 
-/** So much of AGENTS.md is shown to the model, and may be proposed for it. */
+/** Maximum characters of AGENTS.md that the model is shown and that can be proposed. */
 export const instructionChars = 32_000;
 
-/**
- * Where an agent's own instructions come from, which it has in all of its groups: what the configuration says of it.
- */
+/** Setting with an agent's own instructions, used in all its groups. */
 export const agentsSetting = "config.yaml: agents";
 
-/** What one of them says, which is more than blanks. */
+/** Text of an instruction file, not blank. */
 export interface InstructionText {
   readonly file: ProtectedFileName | typeof agentsSetting;
   readonly text: string;

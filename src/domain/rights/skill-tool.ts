@@ -16,16 +16,16 @@ export interface SkillTool {
   readonly name: string;
   readonly skill: string;
   readonly description: string;
-  /** As its author wrote it: a command line, a file of the skill with its arguments, or an address that is fetched. */
+  /** Kind, as in the source: a command line, a file of the skill with arguments, or an address to fetch. */
   readonly kind: string;
   readonly isAddress: boolean;
-  /** As its author wrote it, with `{{argument}}` where values go. */
+  /** Command as in the source, with `{{argument}}` for values. */
   readonly command: string;
   readonly args: readonly SkillToolArgument[];
   /** The least that each of its calls counts as; what its command does may be worse. */
   readonly risk: Risk;
   readonly timeoutSeconds: number;
-  /** Of what is run, by turns text and the name of an argument. */
+  /** Alternating pieces: text, then the name of an argument. */
   readonly pieces: readonly string[];
   /** Arguments that may not begin with a hyphen. */
   readonly beginsWord: readonly string[];

@@ -8,7 +8,7 @@ export interface Destination {
 export interface InjectedSecret {
   readonly name: string;
   readonly value: string;
-  /** As `host:port`. */
+  /** Hosts, as `host:port`. */
   readonly hosts: readonly string[];
   /** The header that carries it, in lower case. */
   readonly header: string;
@@ -20,9 +20,9 @@ export interface InjectedSecret {
   readonly paths?: readonly string[] | undefined;
 }
 
-/** What a group's containers may reach. No destinations: there is no way out at all. */
+/** Destinations that a group's containers may reach. None: no egress at all. */
 export interface GroupNetwork {
-  /** As `host:port`. */
+  /** Destinations, as `host:port`. */
   readonly allow: readonly string[];
   /** Those of `allow` that may have an address that is not of the public internet. */
   readonly allowPrivate: readonly string[];

@@ -1,13 +1,13 @@
 import type { GroupNetwork } from "./egress.ts";
 import type { Risk } from "../rights/policy.ts";
 
-/** What both kinds of servers have. */
+/** Settings that both kinds of servers share. */
 interface ServerFacts {
-  /** As config.yaml calls it: the first part of its tools' names. */
+  /** Name in config.yaml, and the prefix of its tools' names. */
   readonly name: string;
   /** The only ones of its tools that may be used; undefined: all of them. */
   readonly tools: readonly string[] | undefined;
-  /** Of its tools, by their own names, or of all; undefined: by what the server says of them. */
+  /** Risk of all tools, or by tool; undefined: judged by the server's own annotations. */
   readonly risk: Risk | Readonly<Record<string, Risk>> | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface StdioServer extends ServerFacts {
   readonly network: GroupNetwork;
   /** `group`: each group has a container and a data folder of its own. `shared`: all groups have one. */
   readonly scope: "group" | "shared";
-  /** How it sees the group's folder at /workspace/group; never where it is shared. */
+  /** Access to the group's folder at /workspace/group; never for a shared server. */
   readonly folder: "none" | "ro" | "rw";
   /** It may have models of its group answer, within the group's budget; never where it is shared. */
   readonly sampling: boolean;
@@ -47,15 +47,15 @@ export type McpServer = StdioServer | RemoteServer;
  */
 export interface TestedTool {
   readonly server: string;
-  /** As its server calls it. */
+  /** Name given by the server. */
   readonly name: string;
   readonly risk: Risk;
   readonly state: "ok" | "changed" | "refused";
-  /** Why it is refused. */
+  /** Reason of the refusal. */
   readonly reason?: string | undefined;
 }
 
-/** What a server has said of itself. */
+/** The server's description of itself, from a test connection. */
 export interface TestedServer {
   readonly name: string;
   readonly version: string;
@@ -64,10 +64,10 @@ export interface TestedServer {
   readonly tools: readonly TestedTool[];
 }
 
-/** What stands between the name of a server and that of its tool: `files__read`. */
+/** Separator between server and tool in a tool's name: `files__read`. */
 export const serverToolSeparator = "__";
 
-/** What config.yaml says of the risk of a tool, by the name that its server gives it; undefined: nothing. */
+/** Returns the risk that config.yaml gives to a tool, by the server's name for it; undefined when none. */
 export function configuredRisk({ risk }: Pick<ServerFacts, "risk">, tool: string): Risk | undefined {
   if (typeof risk !== "object") return risk;
   return Object.hasOwn(risk, tool) ? risk[tool] : undefined;

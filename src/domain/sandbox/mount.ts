@@ -1,10 +1,10 @@
 /** A file in a writable mount that programs of the host's user run by themselves, or that says what they run. */
 export interface ExecutionPoint {
-  /** Of the mount, below `/workspace/extra`. */
+  /** Path below `/workspace/extra`. */
   readonly target: string;
   /** Below the mount; hostile, but without control characters. */
   readonly path: string;
-  /** Whose it is: `git-hook`, `git-config`, `editor` … */
+  /** Kind of program that runs it: `git-hook`, `git-config`, `editor` … */
   readonly kind: string;
 }
 
@@ -16,7 +16,7 @@ export interface RefusedMount {
   readonly reason: string;
 }
 
-/** What became of one since the last look. */
+/** Change of an execution point since the last look. */
 export interface ExecutionPointChange extends ExecutionPoint {
   readonly change: "added" | "changed" | "removed";
 }
@@ -31,9 +31,9 @@ export interface SetIdFile {
   readonly mode: string;
 }
 
-/** What lies in the mounts of a container at one moment. */
+/** Contents of a container's mounts at one moment. */
 export interface MountSighting {
-  /** Why the container may not be used any more, a whole sentence; undefined when it may. */
+  /** Reason why the container is unusable now, as a sentence; undefined while usable. */
   readonly refused: string | undefined;
   /** Those whose bits were taken away. */
   readonly setIdFiles: readonly SetIdFile[];

@@ -1,4 +1,4 @@
-/** Where a package of an image can come from. */
+/** Package managers for images. */
 export const packageManagers = ["apt", "pip", "npm"] as const;
 
 export type PackageManager = (typeof packageManagers)[number];
@@ -6,16 +6,16 @@ export type PackageManager = (typeof packageManagers)[number];
 /** The tool by which an agent asks for some. */
 export const packageRequest = "request_packages";
 
-/** What a group wants in its image besides what every agent has; names, some with a version. */
+/** Extra packages in a group's image, by manager; names, some with a version. */
 export type PackageLists = { readonly [Manager in PackageManager]: readonly string[] };
 
-/** What a group's image is to have: packages that it names, and a browser with what that needs. */
+/** Wanted contents of a group's image: packages, and optionally a browser. */
 export type ImageWish = PackageLists & { readonly browser?: true | undefined };
 
 /** The word for the variant of the agent image that has a browser. */
 export const browserVariant = "browser";
 
-/** What that variant is made of: a browser, what drives it, what adds certificates that it trusts, and letters. */
+/** Packages of the browser image: browser, driver, certificate tool and fonts. */
 const browserPackages: PackageLists = {
   apt: ["chromium", "fonts-liberation", "libnss3-tools"],
   pip: [],
@@ -28,7 +28,7 @@ export function packagesFor({ browser, apt, pip, npm }: ImageWish): PackageLists
   return browser === true ? addPackages(lists, browserPackages) : sortPackages(lists);
 }
 
-/** Of one kind, in one image. */
+/** Maximum packages per manager and image. */
 export const mostPackages = 64;
 
 /** npm's own bound for a name, and enough for a version behind it. */
@@ -50,12 +50,12 @@ const grammars: { readonly [Manager in PackageManager]: { readonly pattern: RegE
   npm: { pattern: npmPackage, example: "prettier, prettier@3.6.2 or @scope/name" },
 };
 
-/** What pip and npm would take for the name of a file. */
+/** File names that pip or npm would install from. */
 const fileEnding = /\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip|whl|deb)$/i;
 
 /**
- * Why this cannot be asked of that manager: the end of a sentence that begins with the text. Undefined when it can.
- * What is let through is no option, no path, no address, no pattern and no word that a shell reads as more than a word.
+ * Returns why this is no valid package for the manager, as the end of a sentence; undefined when valid. Valid text is
+ * never an option, path, address, pattern or shell syntax.
  */
 export function packageFault(manager: PackageManager, text: string): string | undefined {
   const { pattern, example } = grammars[manager];
@@ -75,7 +75,7 @@ export function sortPackages(lists: Partial<PackageLists>): PackageLists {
   return { apt: sorted("apt"), pip: sorted("pip"), npm: sorted("npm") };
 }
 
-/** What both ask for. Where they name other versions of one package, the second one counts. */
+/** Joins two lists of packages. The second list's version of a package wins. */
 export function addPackages(lists: PackageLists, more: PackageLists): PackageLists {
   const joined = (manager: PackageManager): readonly string[] => {
     const named = new Set(more[manager].map((text) => nameOf(manager, text)));

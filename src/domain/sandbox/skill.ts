@@ -1,10 +1,7 @@
 import type { SkillTool } from "../rights/skill-tool.ts";
 import { unseenCharacter } from "../../lib/text/hidden-characters.ts";
 
-/**
- * Where a skill comes from: with crabpot, installed by the operator, or of one group alone. A nearer one wins: the last
- * is the nearest.
- */
+/** Sources of skills, farthest first; the nearest one wins. */
 export const skillSources = ["bundled", "installed", "group"] as const;
 
 export type SkillSource = (typeof skillSources)[number];
@@ -28,14 +25,14 @@ export const skillLimits = {
   /** Folders in folders. */
   depth: 8,
   pathChars: 200,
-  /** Of SKILL.md. */
+  /** Maximum size of SKILL.md. */
   textBytes: 256 * 1024,
 } as const;
 
-/** So many skills of one place are looked at, in the order of their names. */
+/** Maximum skills read per source, in name order. */
 export const mostSkills = 100;
 
-/** What the front matter of SKILL.md says. */
+/** Front matter of SKILL.md. */
 export interface SkillFacts {
   readonly name: string;
   readonly description: string;
@@ -56,7 +53,7 @@ export interface Skill extends SkillFacts {
   /** Those that it brings. */
   readonly tools: readonly SkillTool[];
   readonly source: SkillSource;
-  /** Of all its files: see `hashOfTree`. */
+  /** Hash of all files: see `hashOfTree`. */
   readonly sha256: string;
   /** Paths of its files, sorted. */
   readonly files: readonly string[];
@@ -66,7 +63,7 @@ export interface Skill extends SkillFacts {
   readonly byAgent: boolean;
 }
 
-/** What an agent is told of a skill before it reads it. */
+/** A skill as listed for an agent before it reads it. */
 export type SkillSummary = Pick<Skill, "name" | "description">;
 
 /** Something that is wrong with a skill: `path` is of a file in it, or a key of its front matter. */
@@ -77,7 +74,7 @@ export interface SkillFault {
 
 const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Why this cannot be the name of a skill, as the end of a sentence that begins with it; undefined when it can. */
+/** Returns why this is no valid skill name, as the end of a sentence; undefined when valid. */
 export function skillNameFault(name: string): string | undefined {
   if (name.length === 0 || name.length > 64) return "must have 1 to 64 characters";
   if (namePattern.test(name)) return undefined;

@@ -1,14 +1,12 @@
 import type { Actor } from "../people/actor.ts";
 
-/**
- * Where a setting stands in config.yaml, from the top: `["models", "routes", "main", 0]`. Numbers are places in lists.
- */
+/** Path of a setting in config.yaml: `["models", "routes", "main", 0]`. Numbers are list indexes. */
 export type SettingPath = readonly (string | number)[];
 
-/** What is to become of one setting. */
+/** A change of one setting. */
 export interface SettingEdit {
   readonly path: SettingPath;
-  /** As YAML gives it; undefined: the setting is removed. */
+  /** The new YAML value; undefined removes the setting. */
   readonly value: unknown;
 }
 
@@ -26,7 +24,7 @@ export interface SettingChange {
   readonly applies: "now" | "container" | "restart";
 }
 
-/** Who changes settings, and how: by hand in the file, with a command, in a chat, or found changed at a start. */
+/** The author of a settings change, and the way: file, command, chat, or found at a start. */
 export interface SettingAuthor {
   readonly actor: Actor;
   readonly via: "file" | "command" | "chat" | "start";

@@ -1,6 +1,6 @@
 /**
- * What says an agent's words aloud: nothing, a program in a container, or a model of a provider. `charactersPerDay`: of
- * a group (UTC), at most.
+ * Source of spoken answers: none, a program in a container, or a provider's model. `charactersPerDay`: maximum per
+ * group and UTC day.
  */
 export type SpeechPlace =
   | "none"
@@ -15,7 +15,7 @@ export type SpeechPlace =
       readonly charactersPerDay: number;
     };
 
-/** What a group's image needs for a program to speak there, by Debian's names. */
+/** Debian packages for speech in a group's image. */
 export const espeakPackages: readonly string[] = ["espeak-ng", "opus-tools"];
 
 /** The container in which it speaks, among those of MCP servers, none of which can have this name. */
@@ -29,6 +29,6 @@ export interface VoiceMessage {
   readonly content: Uint8Array;
   /** Undefined: nobody knows. */
   readonly seconds?: number | undefined;
-  /** How loud each of 64 moments is, from 0 to 100, as phones draw it; undefined: nobody knows. */
+  /** Loudness at 64 moments, 0 to 100, as phones draw it; undefined when unknown. */
   readonly waveform?: readonly number[] | undefined;
 }

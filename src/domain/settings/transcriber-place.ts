@@ -1,4 +1,4 @@
-/** What hears voice messages: nothing, the model in this folder, or a model of a provider. */
+/** Source of transcripts: none, a model in a folder, or a provider's model. */
 export type TranscriberPlace =
   | "none"
   | { readonly folder: string }

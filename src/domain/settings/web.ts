@@ -1,20 +1,20 @@
 /** Which pages of the web may be fetched: any that is public, only those at listed places, or none. */
 export const webReaches = ["public", "allowlist", "off"] as const;
 
-/** Who can be asked to search the web. */
+/** Supported search providers. */
 export const searchProviders = ["searxng", "brave", "tavily", "exa", "serper", "duckduckgo"] as const;
 
 export type SearchProviderName = (typeof searchProviders)[number];
 
-/** Who searches for this home. */
+/** The search provider of this home. */
 export interface SearchSettings {
   readonly provider: SearchProviderName;
-  /** Where it is, instead of where its vendor has it; may be private. */
+  /** Address that replaces the vendor's; may be private. */
   readonly baseUrl?: string | undefined;
   readonly apiKey?: string | undefined;
 }
 
-/** What a group has of the web. */
+/** A group's web access. */
 export interface GroupWeb {
   readonly fetch: (typeof webReaches)[number];
   /** `host:port` that may be fetched from whatever address they have, and whatever port it is. */
@@ -32,14 +32,14 @@ export interface WebAbilities {
   readonly searches: boolean;
 }
 
-/** What a group can do on the web. */
+/** Lists what a group can do on the web. */
 export function webAbilities({ fetch, search }: Pick<GroupWeb, "fetch" | "search">): WebAbilities {
   return { fetches: fetch !== "off", searches: search !== undefined };
 }
 
-/** What came back for an address. What stands in it is hostile. */
+/** The response of an address. Its content is hostile. */
 export interface FetchedPage {
-  /** Where it came from in the end. */
+  /** Final address, after redirects. */
   readonly url: string;
   readonly status: number;
   readonly content: Uint8Array;
@@ -47,12 +47,12 @@ export interface FetchedPage {
   readonly mimeType: string;
   readonly extension: string;
   readonly kind: "html" | "text" | "image" | "file";
-  /** What the server says that it is, where its bytes say something else. */
+  /** The server's content type, where the bytes say something else. */
   readonly claimed?: string | undefined;
   readonly charset?: string | undefined;
   /** There was more. */
   readonly isCut: boolean;
 }
 
-/** What went to the web, or should have: pages and searches are counted apart. */
+/** Kinds of web use, counted separately. */
 export type WebUse = "fetch" | "search";

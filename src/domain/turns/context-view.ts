@@ -6,7 +6,7 @@ export interface EntryRange {
   readonly to: number;
 }
 
-/** What a conversation's prompts are made of. Tokens are our own estimate, which is on the high side. */
+/** Makeup of a conversation's prompts. Tokens are our own, generous estimate. */
 export interface ContextView {
   readonly group: string;
   readonly session: string;
@@ -14,10 +14,10 @@ export interface ContextView {
   readonly last: number;
   /** Oldest first, each behind the one before it. */
   readonly summaries: readonly (EntryRange & { readonly tokens: number; readonly kind: SummaryKind })[];
-  /** What is shown as it is. */
+  /** Entries shown unsummarized. */
   readonly raw: EntryRange;
   readonly tokens: {
-    /** Of the smallest model of the group's route; null: it is not known. */
+    /** Context window of the smallest model in the group's route; null when unknown. */
     readonly window: number | null;
     readonly total: number;
     readonly bySection: Readonly<Record<ContextSection, number>>;
@@ -26,7 +26,7 @@ export interface ContextView {
   readonly entries?: readonly LogEntry[];
 }
 
-/** Who uses a prompt's tokens: what stands in the system prompt, then what else there is. */
+/** Sections of a prompt: first those of the system prompt, then the rest. */
 export const contextSections = [
   "system",
   "instructions",

@@ -1,7 +1,7 @@
 import type { Access } from "../chats/group.ts";
 import type { SkillSummary } from "../sandbox/skill.ts";
 
-/** What an agent was told about itself and its group, at the beginning of a conversation or in a note since. */
+/** Facts about itself and its group that an agent was told in this conversation. */
 export interface ToldFacts {
   readonly agentName: string;
   readonly timeZone: string;
@@ -16,7 +16,7 @@ export interface ToldFacts {
   readonly network: readonly string[];
   /** Left out: none. */
   readonly skills?: readonly SkillSummary[] | undefined;
-  /** What the container has besides what every agent has, in words; left out: nothing. */
+  /** Additional packages in the container, in words. */
   readonly packages?: string | undefined;
   /** The group has asked for packages that could not be installed. */
   readonly lacksPackages?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface ToldFacts {
 export interface ConversationPrompt {
   readonly conversation: number;
   readonly system: readonly string[];
-  /** What each section has, in tokens, by its name; left out: it was made by a version that did not count them. */
+  /** Tokens by section; absent in rows of older versions. */
   readonly sections?: Readonly<Record<string, number>> | undefined;
   readonly told: ToldFacts;
 }

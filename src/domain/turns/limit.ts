@@ -1,9 +1,8 @@
 /**
- * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a
- * turn that took too long. `place-time`: tools that ran for long while other groups had no place. `output-rate`: lines
- * of a session's log that came too fast. `workspace`, `workspace-files`: the group's folder. `turn-steps`: answers of
- * the model in one turn. `repeats`, `no-progress`: a turn whose calls went round in circles; both count rounds of
- * calls.
+ * Limits that can be reached. `memory`: processes ended by the kernel. `processes`: refused starts. `turn-time`: length
+ * of a turn. `place-time`: long tools while other groups waited for a slot. `output-rate`: log lines that came too
+ * fast. `workspace`, `workspace-files`: the group's folder. `turn-steps`: model answers in a turn. `repeats`,
+ * `no-progress`: rounds of calls in a loop.
  */
 export type LimitName =
   | "memory"
@@ -20,12 +19,12 @@ export type LimitName =
 /** A bound that was reached. `text` is a whole sentence in plain words, good for a log, a chat and a model. */
 export interface LimitHit {
   readonly limit: LimitName;
-  /** What was counted, in the limit's own unit: processes, milliseconds, bytes … */
+  /** Counted value in the limit's unit: processes, milliseconds, bytes … */
   readonly value: number;
   readonly text: string;
 }
 
-/** How often the kernel has enforced a container's limits since it was made. */
+/** Number of times that the kernel has enforced each of a container's limits. */
 export interface LimitCounters {
   /** Processes that were ended because the memory was used up. */
   readonly memoryKills: number;
@@ -33,7 +32,7 @@ export interface LimitCounters {
   readonly refusedProcesses: number;
 }
 
-/** What a folder takes, links not followed, other file systems not entered. */
+/** Size of a folder, without following links or entering other file systems. */
 export interface FolderUsage {
   readonly bytes: number;
   /** Files, folders and links. */

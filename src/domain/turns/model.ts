@@ -7,15 +7,15 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
-/** What came of a call: text alone is its output; with anything else it has parts. */
+/** Result of a call: plain text is its output, anything else has parts. */
 export type ToolResult = { readonly callId: string; readonly isError: boolean } & (
   | { readonly output: string; readonly parts?: undefined }
   | { readonly parts: readonly Part[]; readonly output?: undefined }
 );
 
 /**
- * What a model has thought before and between the parts of an answer, in its vendor's own form. It is given back
- * unchanged, and only to the model that thought it, as vendors want it between calls of tools. Nobody is shown it.
+ * A model's reasoning in its vendor's form. Returned unchanged, and only to the model that made it. Never shown to
+ * people.
  */
 export type Thoughts = readonly Readonly<Record<string, unknown>>[];
 
@@ -31,7 +31,7 @@ export type ModelMessage =
     }
   | { readonly role: "tool"; readonly results: readonly ToolResult[] };
 
-/** What the model is told about a tool; `inputSchema` is a JSON Schema object. */
+/** A tool as described to the model; `inputSchema` is a JSON Schema object. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;

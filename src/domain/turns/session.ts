@@ -47,7 +47,7 @@ export function mainSessionKeys(group: AgentPlace & Pick<Group, "agents">): read
  */
 export type Addressee = { readonly only: string } | { readonly except: readonly string[] };
 
-/** What the agent of this id answers in the group; undefined: it has no such agent. */
+/** Messages that the agent of this id answers in the group; undefined for an unknown agent. */
 export function addresseeOf(group: Pick<Group, "agent" | "agents">, agent: string): Addressee | undefined {
   const [first, ...others] = agentsOf(group);
   if (agent === first) return { except: others };
@@ -75,7 +75,7 @@ export function agentOfSession({ key }: Pick<Session, "key">): string {
 export interface SideSession {
   readonly group: GroupChat;
   readonly kind: Exclude<SessionKind, "main">;
-  /** Of the asker's choice, unique among those of its kind in the group. */
+  /** Id chosen by the creator, unique among its kind in the group. */
   readonly id: string;
   /** Id of the session that it works for. */
   readonly parent?: string | undefined;
@@ -127,7 +127,7 @@ export interface Session {
   readonly retired?: { readonly from: number; readonly captions: number } | undefined;
 }
 
-/** What the operator sees of a session's container. */
+/** A session's container as shown to the operator. */
 export interface HotContainerView {
   readonly session: string;
   readonly group: string;

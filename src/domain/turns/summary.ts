@@ -2,9 +2,8 @@
 export type SummaryKind = "summary" | "eviction";
 
 /**
- * What stands in a conversation's prompt for steps that are not shown any more. Steps are named by their `seq`,
- * inclusive; entries count them from 1 in the log of the conversation. Those of one conversation that hold at a time
- * follow each other without a gap.
+ * Stand-in for steps that a conversation's prompt no longer shows. Steps are named by `seq`, inclusive; entries count
+ * them from 1 in the conversation's log. Valid summaries of a conversation follow each other without a gap.
  */
 export interface Summary {
   readonly kind: SummaryKind;
@@ -14,7 +13,7 @@ export interface Summary {
   readonly toEntry: number;
   /** Written by a model from whatever was said; empty for an eviction. */
   readonly text: string;
-  /** What the text adds to the prompt, as we estimate it. */
+  /** Estimated tokens that the text adds to the prompt. */
   readonly tokens: number;
   /** `provider/model` that wrote it. */
   readonly model: string | undefined;

@@ -11,9 +11,8 @@ export const turnStates = ["running", "done", "failed", "cancelled"] as const;
 export type TurnState = (typeof turnStates)[number];
 
 /**
- * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what
- * happens, the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the
- * channel has the reply.
+ * Phases of a turn: `queue` until it begins, `container`, `context` to build the prompt and store, the `model`, `tools`
+ * with their transport, `mailbox` between host and agent, `send` until the channel has the reply.
  */
 export const turnPhases = ["queue", "container", "context", "model", "tools", "mailbox", "send"] as const;
 
@@ -32,18 +31,15 @@ export interface Turn {
   readonly cause: Cause;
   readonly replyTo: ReplyTarget;
   readonly state: TurnState;
-  /** How many containers have worked on it: 1, or 2 after the first one died. */
+  /** Number of containers used: 1, or 2 after the first one died. */
   readonly attempts: number;
   readonly startedAt: number;
   readonly endedAt: number | undefined;
-  /** Why it failed or was cancelled, as told in the chat. */
+  /** Reason of the failure or cancellation, as told in the chat. */
   readonly reason: string | undefined;
-  /** Of the host's life that ended it; undefined for one that runs or that ended without work. */
+  /** Times measured by the host that ended the turn; undefined while it runs or when it ended without work. */
   readonly times?: TurnTimes | undefined;
-  /**
-   * What it has read, or its conversation before it, in the order of `origins`; undefined: it was not kept at that
-   * time.
-   */
+  /** Origins read by the turn or its conversation before it; undefined in older rows. */
   readonly origins?: readonly Origin[] | undefined;
 }
 
@@ -66,7 +62,7 @@ export type StepBody =
       readonly denied: readonly ToolResult[];
       /** Ids of the calls that people were asked about; absent: none. */
       readonly asked?: readonly string[] | undefined;
-      /** Of each call; undefined: it has none, or they were not kept at that time. */
+      /** Verdicts of the calls; undefined when there are none or in older rows. */
       readonly verdicts?: readonly CallVerdict[] | undefined;
     }
   | { readonly kind: "tools"; readonly results: readonly ToolResult[] };
@@ -80,7 +76,7 @@ export interface Step {
   readonly body: StepBody;
 }
 
-/** What of a step is kept as blobs, in order; the same one may be there twice. */
+/** Blobs that a step refers to, in order, repetitions included. */
 export function blobsOf(body: StepBody): readonly BlobPart[] {
   if (body.kind === "model") return [];
   const contents = body.kind === "user" ? [body] : body.results;

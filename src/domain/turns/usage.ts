@@ -6,30 +6,30 @@ import type { BudgetLimits } from "../chats/group.ts";
  */
 export const defaultTotalUsd = 5;
 
-/** What all groups together may spend in a day, in US dollars; undefined: there is no limit in money. */
+/** Returns the daily US dollar limit of all groups together; undefined when unlimited. */
 export function totalUsdPerDay(total: { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] }):
   | number
   | undefined {
   return total.usdPerDay ?? (total.tokensPerDay === undefined ? defaultTotalUsd : undefined);
 }
 
-/** What model calls are added up by; `member`: who set the agent to work. */
+/** Groupings of usage; `member`: who asked the agent. */
 export const usageKinds = ["group", "member", "model", "day", "agent"] as const;
 
 export type UsageBy = (typeof usageKinds)[number];
 
-/** What model calls have used. */
+/** Usage of model calls, summed up. */
 export interface UsageSum {
   /**
    * A group, a model, a day (UTC), an agent's id, or `<channel>:<id>` of a member; empty for calls that no member or no
    * turn's agent caused.
    */
   readonly key: string;
-  /** Of a member, where it is known. */
+  /** Name of the member, if known. */
   readonly name: string | undefined;
   readonly calls: number;
   readonly inputTokens: number;
-  /** Of the input: read from the vendor's prompt cache, and written to it. */
+  /** Input tokens read from the vendor's prompt cache. */
   readonly cachedInputTokens: number;
   readonly writtenInputTokens: number;
   readonly outputTokens: number;
@@ -38,7 +38,7 @@ export interface UsageSum {
   readonly unpricedCalls: number;
 }
 
-/** What one model call has used, and what it was for. */
+/** Usage and purpose of one model call. */
 export interface CallUsage {
   readonly model: string;
   /** The first message of this turn says whose call it was. */
@@ -49,26 +49,26 @@ export interface CallUsage {
   readonly outputTokens: number;
   /** Undefined: the price is not known. */
   readonly usd: number | undefined;
-  /** What our estimates of the model's prompts are to be multiplied by; undefined: as before. */
+  /** Correction factor for our token estimates of this model; undefined: unchanged. */
   readonly tokenFactor?: number | undefined;
 }
 
-/** How large a model's window is, as far as its server has refused longer prompts. */
+/** Size of a model's window, learned from refused prompts. */
 export interface LearnedWindow {
   /** `provider/model` */
   readonly model: string;
   readonly windowTokens: number;
-  /** Of what was known of the model when this was learned: with something else it does not hold any more. */
+  /** Description of the model when this was learned; invalid once it changes. */
   readonly described: string;
   /** Milliseconds since 1970. */
   readonly learnedAt: number;
 }
 
-/** What is used of a day's budgets, reservations included. */
+/** Use of a day's budgets, reservations included. */
 export interface DayUse {
   readonly day: string;
   readonly group: BudgetUse;
-  /** Of all groups together. */
+  /** All groups together. */
   readonly total: BudgetUse;
 }
 
@@ -76,7 +76,7 @@ interface BudgetUse {
   readonly tokens: number;
   readonly usd: number;
 }
-/** What calls of models have used and cost, as programs read it. `id`: `<channel>:<id>` of a member. */
+/** Usage and cost of model calls for programs. `id`: `<channel>:<id>` of a member. */
 export interface UsageLine extends Omit<UsageSum, "key" | "name"> {
   readonly by: UsageBy;
   readonly id?: string;

@@ -1,10 +1,7 @@
-/** How often an agent looks by itself at what HEARTBEAT.md of its group says. */
+/** Schedule for reading HEARTBEAT.md of a group. */
 export interface HeartbeatSettings {
   readonly everyMinutes: number;
-  /**
-   * What the clocks of the zone show at the first one of a day, and after the last one, as `08:00`; both undefined: all
-   * day long.
-   */
+  /** Local time of the day's first beat, and of its end, as `08:00`; undefined: all day. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Which models are asked; undefined: those of the group. */

@@ -5,7 +5,7 @@ export type JobState = (typeof jobStates)[number];
 
 /** A job as its agent announces it. Times are milliseconds since 1970. */
 export interface NewJob {
-  /** Of the agent's choice, such as `job-4k7q2x`; no other job of the session has or had it. */
+  /** Id chosen by the agent, such as `job-4k7q2x`, unique in the session. */
   readonly id: string;
   readonly group: string;
   /** Id of the session. */
@@ -24,11 +24,11 @@ export interface Job extends NewJob {
   readonly state: JobState;
   readonly endedAt: number | undefined;
   readonly exitCode: number | undefined;
-  /** Why it ended, where that was not its own doing. */
+  /** Reason of an end from outside. */
   readonly reason: string | undefined;
 }
 
-/** How a job ended. */
+/** End of a job. */
 export interface JobEnd {
   readonly state: Exclude<JobState, "running">;
   readonly at: number;

@@ -9,7 +9,7 @@ export const subAgentStates = ["running", "done", "failed", "cancelled", "expire
 
 export type SubAgentState = (typeof subAgentStates)[number];
 
-/** What a sub-agent is shown of the conversation that it comes from. */
+/** Parts of the parent's conversation that a sub-agent can be shown. */
 export const subAgentContexts = ["none", "summary", "fork"] as const;
 
 export type SubAgentContext = (typeof subAgentContexts)[number];
@@ -40,12 +40,12 @@ export interface NewSubAgent {
   readonly skills?: readonly string[] | undefined;
   /** For whom its parent worked, as `channel:id` of a member, where somebody is known. */
   readonly requester?: string | undefined;
-  /** What its parent might do. */
+  /** Role of its parent. */
   readonly role: Role;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** So many may run at once in its group: one more fails at once. */
+  /** Maximum sub-agents running at once in the group; one more fails. */
   readonly atOnce: number;
 }
 
@@ -61,9 +61,9 @@ export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key"> {
   readonly turn: string;
   readonly step: number;
   readonly state: SubAgentState;
-  /** What it answered, or why it did not. */
+  /** Its answer, or the reason of its failure. */
   readonly text: string | undefined;
-  /** What it has read. */
+  /** Origins that it has read. */
   readonly origins: readonly Origin[];
   /** Files that it has handed over, as its parent sees them. */
   readonly files: readonly string[];

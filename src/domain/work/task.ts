@@ -11,7 +11,7 @@ export type Timing =
   | { readonly kind: "every"; readonly everyMs: number; readonly since: number }
   | { readonly kind: "cron"; readonly cron: string };
 
-/** What becomes of due times that passed while the host was away: none, the last or all of them is made up for. */
+/** Rules for due times missed while the host was away: run none, the last, or all. */
 export const missedRules = ["skip", "latest", "all"] as const;
 
 export type MissedRule = (typeof missedRules)[number];
@@ -32,22 +32,22 @@ export type TaskGroup = GroupChat & Pick<Group, "agent">;
 /** Something that an agent is told to do at certain times. */
 export interface NewTask {
   readonly id: string;
-  /** Of the group as it was when the task was made: another chat under the same name does not get it. */
+  /** The group at creation; another chat under the same name does not inherit the task. */
   readonly group: TaskGroup;
   readonly name: string;
-  /** What the agent is told; as hostile as whoever wrote it. */
+  /** Prompt for the agent; as hostile as its author. */
   readonly prompt: string;
   readonly timing: Timing;
   /** An IANA name. */
   readonly timezone: string;
   readonly mode: TaskMode;
   readonly missed: MissedRule;
-  /** Whose words the prompt is made of, and what else whoever made it had read. */
+  /** Origin of the prompt's words, and other origins its author had read. */
   readonly origin: Origin;
   readonly origins: readonly Origin[];
-  /** Who asked for it, as `channel:id` of a member; undefined: the operator, or nobody in particular. */
+  /** Requesting member as `channel:id`; undefined for the operator or nobody in particular. */
   readonly requester: string | undefined;
-  /** What its maker was then: its turns never have more rights. */
+  /** The maker's role at creation; its turns never have more rights. */
   readonly role: Role;
   /** When it is due next; undefined: never again. */
   readonly next: number | undefined;
@@ -56,7 +56,7 @@ export interface NewTask {
 
 export interface Task extends NewTask {
   readonly state: TaskState;
-  /** Why it is paused. */
+  /** Reason of the pause. */
   readonly reason: string | undefined;
   /** Runs that failed in a row. */
   readonly failures: number;
@@ -78,10 +78,10 @@ export interface TaskRun {
   readonly state: RunState;
   readonly claimedAt: number;
   readonly endedAt: number | undefined;
-  /** How often a turn was begun for it, or is about to be. */
+  /** Number of turns begun for this run, including one about to begin. */
   readonly attempts: number;
   readonly turn: string | undefined;
-  /** Why it failed, or how many due times were passed by. */
+  /** Reason of the failure, or number of skipped due times. */
   readonly reason: string | undefined;
 }
 

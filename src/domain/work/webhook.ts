@@ -4,17 +4,17 @@ import type { Role } from "../people/role.ts";
 export interface Webhook {
   readonly name: string;
   readonly group: string;
-  /** What the program signs with. */
+  /** Shared secret for signatures. */
   readonly secret: string;
-  /** What the agent is to do with what was sent; undefined: it sees for itself. */
+  /** Instructions for the agent; undefined: it decides from the payload. */
   readonly prompt: string | undefined;
-  /** What its turns may do. */
+  /** Role of its turns. */
   readonly role: Extract<Role, "guest" | "member">;
-  /** So many calls in a minute. */
+  /** Maximum calls per minute. */
   readonly perMinute: number;
 }
 
-/** Where the gateway takes calls of the webhook of this name. */
+/** Returns the gateway path of a webhook. */
 export function webhookPath(name: string): string {
   return `/v1/hooks/${name}`;
 }

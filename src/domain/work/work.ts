@@ -3,24 +3,20 @@ import type { Origin } from "../people/origin.ts";
 import type { Role } from "../people/role.ts";
 
 /**
- * Why a turn begins: somebody spoke (`message`), a time has come (`schedule`, `heartbeat`), another program called
- * (`webhook`, `api`), something that the agent had left running is over (`job-ended`), a person answered a question of
- * the host's (`approval`), or another agent gave it (`agent`).
+ * Causes of turns: a message, a due time (`schedule`, `heartbeat`), another program (`webhook`, `api`), an ended job
+ * (`job-ended`), a person's answer (`approval`), or another agent (`agent`).
  */
 export const causes = ["message", "schedule", "heartbeat", "webhook", "job-ended", "approval", "agent", "api"] as const;
 
 export type Cause = (typeof causes)[number];
 
-/**
- * Where the answer of a turn goes: into a chat (and a thread of it), to another session as work for it, or nowhere, as
- * when a program reads it.
- */
+/** Destination of a turn's answer: a chat (or thread), another session as work, or nowhere when a program reads it. */
 export type ReplyTarget =
   | { readonly kind: "chat"; readonly channel: string; readonly chat: string; readonly thread?: string | undefined }
   | {
       readonly kind: "session";
       readonly session: string;
-      /** Whose it is, where that is another group than the turn's. */
+      /** The group, when it is not the turn's own. */
       readonly group?: GroupChat | undefined;
     }
   | { readonly kind: "nowhere" };
@@ -35,7 +31,7 @@ export type WorkState = (typeof workStates)[number];
  * (see `MessageState`), so that there is one row, and one truth, for each.
  */
 export interface NewWork {
-  /** Of the maker's choice; never used twice. */
+  /** Id chosen by the maker; never used twice. */
   readonly id: string;
   readonly group: string;
   /** Id of the session that does it. */
@@ -46,17 +42,17 @@ export interface NewWork {
   /** Names the cause, such as `task:12:1767225600000`: a second piece of work of the same name is a duplicate. */
   readonly dedupe?: string | undefined;
   readonly replyTo: ReplyTarget;
-  /** Whose words it is made of. */
+  /** Origin of its words. */
   readonly origin: Origin;
-  /** What else whoever made it has read. */
+  /** Other origins that its maker has read. */
   readonly origins?: readonly Origin[] | undefined;
-  /** Who asked for it, as `channel:id` of a member, where somebody did. */
+  /** Requesting member as `channel:id`, if any. */
   readonly requester?: string | undefined;
   /** The highest role that its turn has; undefined: that of whoever asked, or what the origin says. */
   readonly role?: Role | undefined;
-  /** What the agent is told; hostile unless the origin is the owner. */
+  /** Text for the agent; hostile unless the origin is the owner. */
   readonly text: string;
-  /** What a program sent along: hostile, and shown as data. */
+  /** Payload from a program: hostile, shown as data. */
   readonly payload?: string | undefined;
 }
 
@@ -66,7 +62,7 @@ export interface Work extends NewWork {
   readonly state: WorkState;
   /** The turn that has, or had, it. */
   readonly turn: string | undefined;
-  /** Why it was dropped. */
+  /** Reason why it was dropped. */
   readonly reason: string | undefined;
   readonly createdAt: number;
 }

@@ -2,7 +2,7 @@ import type { Group } from "../../domain/chats/group.ts";
 import type { IncomingMessage } from "../../domain/chats/message.ts";
 import { isMentioned, isSpoken } from "./mention.ts";
 
-/** Why a message is for the agent, or that it is not: `unaddressed`. The words stand in the audit log. */
+/** Rule that addresses a message to the agent, or `unaddressed`. Recorded in the audit log. */
 export type AddressRule =
   | "main-group"
   | "trigger-always"
@@ -14,17 +14,17 @@ export type AddressRule =
   | "unaddressed";
 
 export interface AddressOptions {
-  /** What the group's agents are called. */
+  /** Names of the group's agents. */
   readonly names: readonly string[];
-  /** What is said in recordings that came with the message. */
+  /** Transcript of the message's recordings. */
   readonly spoken?: string | undefined;
-  /** Did the agent say what is quoted here? */
+  /** True when the agent sent the quoted message. */
   readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
 }
 
 /**
- * The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in
- * it; what was forwarded is another person's words, and mentions nobody.
+ * Returns the first rule that addresses this message to the agent. Sender names and quoted text never count; a
+ * forwarded message mentions nobody.
  */
 export async function addressRule(
   options: AddressOptions,

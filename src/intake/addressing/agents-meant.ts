@@ -10,9 +10,8 @@ export interface AgentsMeantOptions {
 }
 
 /**
- * Ids of those of several agents that a message is for: all that it names; if it names none, the one whose message it
- * replies to; else the first one, which has what is for nobody in particular. A platform's own mention means the
- * account that they share, so it names nobody.
+ * Ids of the addressed agents: all that the message names; else the one whose message it replies to; else the first. A
+ * platform's own mention means the shared account, and so no agent.
  */
 export async function agentsMeant(
   { names, sessionOf }: AgentsMeantOptions,

@@ -4,7 +4,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import type { SaidCommand } from "./command.ts";
 import { withoutLeadingMention } from "./mention.ts";
 
-/** What a whole message says. It goes as far as `once`. */
+/** One-word replies, and the commands that they stand for with scope `once`. */
 const commands: Readonly<Record<string, "approve" | "deny">> = {
   yes: "approve",
   ok: "approve",

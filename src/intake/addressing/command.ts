@@ -1,23 +1,23 @@
 import { nearest } from "../../lib/text/nearest.ts";
 import { withoutLeadingMention } from "./mention.ts";
 
-/** How a command is written: its name behind a slash, and whether words follow. */
+/** Form of a command: its name, and whether an argument follows. */
 export interface CommandForm {
   readonly name: string;
-  /** What stands behind it, such as `CODE [name]`; absent: it stands alone. */
+  /** Form of the argument, such as `CODE [name]`; absent: none. */
   readonly takes?: string | undefined;
-  /** It may be for one of several agents: the name of that one stands behind it. */
+  /** True when the name of one of several agents may follow. */
   readonly perAgent?: boolean | undefined;
 }
 
 /** A command as it was said. */
 export interface SaidCommand {
   readonly command: string;
-  /** What stood behind it; of `help`, a word that resembles a command. */
+  /** Argument of the command; for `help`, a word that resembles a command. */
   readonly argument?: string | undefined;
 }
 
-/** One line only: what goes on for longer is no command. */
+/** A command is one line; longer text is not. */
 const pattern = /^\/([a-z]{1,32})([.!?]*)(?:[ \t]+(.*))?$/i;
 
 /**

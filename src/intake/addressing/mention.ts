@@ -1,17 +1,16 @@
 import { proseOf } from "./prose.ts";
 
 /**
- * Is `@name` said in this text? Anywhere, in any case, the name taken literally. Not as part of a longer word
- * (`@crabby`, `@crab-1`, `@crab.io`), of an e-mail or network address (`x@crab`, `@crab@example.org`,
- * `example.org/@crab`), and not in code or quoted lines. What may follow: anything else, `@crab's` and `@crab.`
- * included.
+ * True when the text contains `@name` in any case, taken literally. Not within a longer word (`@crabby`, `@crab-1`,
+ * `@crab.io`), an e-mail or network address (`x@crab`, `@crab@example.org`, `example.org/@crab`), code or quoted lines.
+ * Anything else may follow, as in `@crab's` and `@crab.`.
  */
 export function isMentioned(text: string, name: string): boolean {
   if (!text.includes("@")) return false;
   return mentionPattern(name).test(proseOf(text).normalize("NFC"));
 }
 
-/** Is the name said in what a program has heard? As a word of its own, in any case; nobody says an @. */
+/** True when the transcript contains the name as a word, in any case, without @. */
 export function isSpoken(transcript: string, name: string): boolean {
   const inWord = String.raw`\p{L}\p{M}\p{N}_`;
   const pattern = new RegExp(`(?<![${inWord}])${RegExp.escape(name.normalize("NFC"))}(?![${inWord}])`, "iu");

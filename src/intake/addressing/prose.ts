@@ -1,7 +1,6 @@
 /**
- * What a person says in a text, without what is only shown: fenced code, inline code and quoted lines are replaced by a
- * blank. A fence that is never closed reaches to the end of the text; backticks that are never closed are ordinary
- * characters. Takes time in proportion to the length of the text, whatever it holds.
+ * Returns a person's own words: fenced code, inline code and quoted lines become a blank. An unclosed fence reaches to
+ * the end; unclosed backticks are ordinary. Linear in the length of the text.
  */
 export function proseOf(text: string): string {
   const source = text.replaceAll(/\r\n?/g, "\n");
@@ -22,7 +21,7 @@ export function proseOf(text: string): string {
   return prose;
 }
 
-/** Where the quoted line or the fenced block that begins at this start of a line ends; undefined where neither does. */
+/** End of the quoted line or fenced block that begins at this start of a line; undefined when there is none. */
 function endOfLineBlock(source: string, at: number): number | undefined {
   if (at > 0 && source[at - 1] !== "\n") return undefined;
   const newline = source.indexOf("\n", at);
@@ -60,7 +59,7 @@ function backticksAt(source: string, at: number): string {
   return source.slice(at, end);
 }
 
-/** The start of the next run of exactly so many backticks behind a place; places must not go backwards. */
+/** Start of the next run of exactly `length` backticks after a position; positions must not decrease. */
 type NextRun = (length: number, after: number) => number | undefined;
 
 function backtickRuns(source: string): NextRun {

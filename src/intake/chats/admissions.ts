@@ -25,30 +25,30 @@ export interface AdmissionOptions {
   /** Nothing is left of another chat under this name: no folder, no messages. */
   readonly isNameFree: (group: GroupChat) => Promise<boolean>;
   readonly assistantName: string;
-  /** May the agent of a group that says nothing of its own use the tool of this name at all? */
+  /** True when an agent of a group with default settings may use this tool. */
   readonly isOffered: (tool: string) => boolean;
   readonly tries: Pick<CodeTries, "isLocked" | "wrong" | "right">;
   /** For codes that are over some day: must never go back. */
   readonly now: () => number;
-  /** Puts on record that somebody's direct chat is about to become a group because this one said so. */
+  /** Records that a direct chat is about to become a group by this person's decision. */
   readonly pairing: (request: ChatRequest, by: Actor) => Promise<void>;
   /** A group was added because this one said so. */
   readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
 }
 
-/** What comes of an answer: a text for who gave it, what is said elsewhere, and what becomes of the request. */
+/** Outcome of an answer: a reply, other notices, and the request's new state. */
 export interface AnswerOutcome {
   readonly text: string;
   readonly outgoing: readonly OutgoingDraft[];
   readonly settles?: RequestSettlement | undefined;
 }
 
-/** What has been decided, to be written together. */
+/** A decision, to be written in one transaction. */
 export interface Decision extends AnswerOutcome {
   readonly settles: RequestSettlement;
 }
 
-/** Who lets a chat in, and what the group is to be called; undefined: like the chat. */
+/** The admitting person, and the group's wished name; undefined: like the chat. */
 interface Wish {
   readonly name: string | undefined;
   readonly actor: Actor;
@@ -68,10 +68,7 @@ export interface Admissions {
   approve(code: string, wish: Wish): Promise<Decision & { readonly group: Group }>;
   /** Rejects with `not_found` for an unknown code. */
   deny(code: string): Promise<Decision>;
-  /**
-   * What a chat would be called that becomes a group without a wish. Rejects with `conflict` where all such names are
-   * taken.
-   */
+  /** Default group name for a chat. Rejects with `conflict` when all candidates are taken. */
   nameFor(chat: Pick<ChatRequest, "channel" | "chat" | "title" | "sender">): Promise<string>;
 }
 

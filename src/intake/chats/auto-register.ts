@@ -11,7 +11,7 @@ import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "../in-order.ts";
 
 export interface AutoRegisterOptions {
-  /** What the chat of this message is called as a group; undefined: it does not become one by itself. */
+  /** Group name for this message's chat; undefined when it is not registered automatically. */
   readonly nameOf: (message: IncomingMessage) => Promise<string | undefined>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
   /** Groups that are made on one day (UTC), and those of the channel that are not in the configuration. */
@@ -75,7 +75,7 @@ async function refuse(
   return { outcome: "refused", code: "too-many-groups", reason, retryAfterS, lasting: true, stopped: false };
 }
 
-/** Says nothing of the other chat: whoever writes here need not know of it. */
+/** Error that reveals nothing about the other chat. */
 function notByItself({ name, channel, chat }: GroupChat): AppError {
   return new AppError(
     "conflict",

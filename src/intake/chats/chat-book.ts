@@ -22,8 +22,8 @@ interface ChatBookOptions {
 }
 
 /**
- * What platforms say of chats: titles, members, whether we are still in them. Who is in a chat that is no group is not
- * written down, only remembered while the host runs, for the moment in which it becomes one.
+ * Platforms' facts about chats: titles, members, and whether the account is still in them. Members of a chat without a
+ * group are kept in memory only, until it becomes one.
  */
 export class ChatBook implements AsyncDisposable {
   readonly #context: ChatBookOptions;

@@ -1,4 +1,4 @@
-/** What members care about, by the tool that it takes. */
+/** Abilities that members care about, by the tool that they need. */
 const abilities: readonly (readonly [tool: string, ability: string])[] = [
   ["read_file", "read the files that you send"],
   ["shell", "run programs in a sandbox of this group's own"],
@@ -6,8 +6,8 @@ const abilities: readonly (readonly [tool: string, ability: string])[] = [
 ];
 
 /**
- * What a chat is told when it has become a group: what the agent can do there, how to call it and how to stop it.
- * `isOffered`: may the agent use the tool of this name at all?
+ * Greeting for a new group: what the agent can do there, and how to call and stop it. `isOffered` tells whether the
+ * agent may use a tool.
  */
 export function greetingFor(assistantName: string, isOffered: (tool: string) => boolean): string {
   const can = abilities.filter(([tool]) => isOffered(tool)).map(([, ability]) => ability);

@@ -2,16 +2,16 @@ import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { GroupStore } from "../../stores/contract/store.ts";
 
-/** A chat as the store knows it; undefined: nobody noted whose the folder is. */
+/** The chat that owns a folder; undefined when unknown. */
 export type FormerChat = Pick<GroupChat, "channel" | "chat"> | undefined;
 
 export interface GroupFoldersOptions {
   readonly store: Pick<GroupStore, "folder" | "claimFolder" | "earlierChat">;
-  /** Is there anything of this name where the folders of groups are? */
+  /** True when the groups' folder has an entry of this name. */
   readonly exists: (name: string) => Promise<boolean>;
-  /** Makes the folder, if it is not there yet. */
+  /** Creates the folder if it is missing. */
   readonly make: (group: Pick<Group, "name" | "main">) => Promise<void>;
-  /** Is anything kept in a memory of this name? */
+  /** True when a memory of this name has entries. */
   readonly hasMemories: (name: string) => Promise<boolean>;
   /** Puts on record that what another chat has left goes to this group; called before it does. */
   readonly adopting: (group: Group, from: FormerChat) => Promise<void>;
@@ -29,9 +29,8 @@ export class GroupFolders {
   }
 
   /**
-   * For a group that is added at run time. `adopt`: also what another chat, or nobody knows who, has left under its
-   * name; otherwise that is a `conflict`. What is remembered was said in the other chat and is never handed over: that
-   * is a `conflict`, too.
+   * Claims the folder for a group added at run time. `adopt` also takes over what another or an unknown chat left;
+   * otherwise that is a `conflict`. Memories from another chat are never handed over: also a `conflict`.
    */
   async take(group: Group, adopt: boolean): Promise<void> {
     const { store, make, hasMemories, adopting } = this.#options;
@@ -58,12 +57,12 @@ export class GroupFolders {
     return isForeign ? owner : undefined;
   }
 
-  /** Has the folder gone to another chat since this group was added? */
+  /** True when the folder has gone to another chat since this group was added. */
   isLost(group: GroupChat): Promise<boolean> {
     return isLost(this.#options.store, group);
   }
 
-  /** May a group of this name and chat be added without taking what is another one's? */
+  /** True when this group can be added without taking over another chat's data. */
   async isFree(group: GroupChat): Promise<boolean> {
     return (await this.#foreign(group)) === undefined;
   }

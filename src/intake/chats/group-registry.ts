@@ -16,13 +16,13 @@ export interface GroupRegistry {
   /** By name. */
   list(): readonly Group[];
   /**
-   * Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken, or when the
-   * folder of this name is another chat's and `adopt` does not say that it goes to this one.
+   * Throws `bad_input` for a name that is no valid folder, and `conflict` when the name or the chat is taken, or the
+   * folder belongs to another chat and `adopt` is not set.
    */
   add(group: NewGroup, options?: { readonly adopt?: boolean }): Promise<Group>;
   /** Returns what was removed. Throws `not_found`, or `conflict` for a group of the configuration. */
   remove(name: string): Promise<GroupChat>;
-  /** What groups that were added at run time say themselves, served or not. */
+  /** Settings of groups added at run time, active or not. */
   stored(): readonly StoredGroup[];
   /**
    * A stored group says this from now on, which is stored already, and may be served with it; calls `commit` in the
@@ -41,7 +41,7 @@ export interface GroupRegistry {
   readonly shadowed: readonly StoredGroup[];
 }
 
-/** Which groups there were not, or not any more, in the same chat. */
+/** Groups that were added or removed in the same chat. */
 export interface GroupsChanged {
   readonly added: readonly Group[];
   readonly removed: readonly Group[];
@@ -54,9 +54,9 @@ export interface GroupRegistryOptions {
   readonly prepare: (group: Group, adopt: boolean) => Promise<void>;
   /** A stored group as it is with the settings of now. */
   readonly resolve: (group: StoredGroup) => Group;
-  /** May a stored group not be served: does its folder belong to another chat by now, say? */
+  /** True for a stored group that must stay inactive, as when its folder belongs to another chat now. */
   readonly isLost?: (group: StoredGroup) => Promise<boolean>;
-  /** Are chats of this channel names that people type? A group there is also found by its own name. */
+  /** True when chats of this channel are typed names: its groups are also found by their own names. */
   readonly hasTypedChats?: (channel: string) => boolean;
 }
 
@@ -203,7 +203,7 @@ async function removeGroup(
   return group;
 }
 
-/** Why this group cannot stand beside the others; undefined when it can. */
+/** Returns why this group conflicts with the others; undefined when it does not. */
 function conflictWith(added: GroupChat, groups: ReadonlyMap<string, Group>): string | undefined {
   if (groups.has(added.name)) return `Group "${added.name}" already exists.`;
   for (const group of groups.values()) {

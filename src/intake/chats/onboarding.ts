@@ -11,13 +11,13 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface OnboardingOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "open"> };
-  /** Do chats of this channel ask to become groups? */
+  /** True when chats of this channel can ask to become groups. */
   readonly onboards: (channel: string) => boolean;
-  /** Do people who write to us directly get a code? */
+  /** True when people who write directly get a code. */
   readonly pairs: boolean;
-  /** Where requests are told. */
+  /** Groups that are told of requests. */
   readonly mainGroups: () => readonly Group[];
-  /** Can somebody read what is said on this channel? */
+  /** True when somebody can read messages on this channel. */
   readonly isConnected: (channel: string) => boolean;
   readonly assistantName: string;
   /** A number below the one that is given, not to be guessed. */
@@ -38,9 +38,9 @@ const requestLimits: Readonly<Record<RequestKind, RequestLimits>> = {
 const codeLengths: Readonly<Record<RequestKind, number>> = { admission: 5, pairing: 8 };
 
 /**
- * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words;
- * who writes directly gets its code, to tell the operator. Nothing of what was said is kept, and strangers can neither
- * flood a main group nor speak in it.
+ * Turns a mention in an unknown chat into one request in the main groups, in the host's words; a direct chat gets its
+ * code to give to the operator. Nothing of the message is kept, and strangers can neither flood a main group nor speak
+ * in it.
  */
 export function createOnboarding(options: OnboardingOptions): (message: IncomingMessage) => Promise<void> {
   return async (message) => {

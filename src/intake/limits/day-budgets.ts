@@ -26,9 +26,9 @@ export interface Reservation {
   readonly day: string;
   /** Bytes of files that may be fetched for it. */
   readonly fileRoom: number;
-  /** Why that is less than its files say they have. */
+  /** Budget that limits the files to less than announced. */
   readonly filesLimitedBy: Account | undefined;
-  /** The message as it is stored, with so many bytes of files. */
+  /** Charges the stored message with this number of file bytes. */
   charge(fileBytes: number): Charge;
   /** The message was not stored, or was there already. */
   giveBack(): void;
@@ -38,13 +38,13 @@ export interface Reservation {
 const rememberedAccounts = 20_000;
 /** Above the limits there is room for chat commands, which are short: who has to stop an agent can. */
 const forCommands = { group: 1_000, member: 100, bytes: 1024 * 1024 } as const;
-/** What a file may have that does not say how large it is. */
+/** Assumed maximum for a file of unknown size. */
 const unknownFileBytes = 64 * 1024 * 1024;
 const fileNameChars = 256;
 
 /**
- * What a group, and a member over all groups of a channel, may have stored on one day (UTC). The sums are kept in
- * memory, read from the store at their first use, and written there with each message, so a restart changes nothing.
+ * Daily budgets (UTC) of groups, and of members over all groups of a channel. Sums are kept in memory, read from the
+ * store on first use and written with each message, so that a restart changes nothing.
  */
 export class DayBudgets {
   readonly #store: Pick<Store["intake"], "ofDay">;
@@ -158,7 +158,7 @@ function storedBytes({ text, chat, id, sender, quote, thread, attachments = [] }
   return parts.reduce((sum, part = "") => sum + Buffer.byteLength(part), 0);
 }
 
-/** Is there less room than the files say they have? */
+/** True when there is less room than the files' announced sizes. */
 function isShort({ attachments = [] }: IncomingMessage, room: number): boolean {
   return room === 0 || attachments.reduce((sum, { bytes = 0 }) => sum + bytes, 0) > room;
 }

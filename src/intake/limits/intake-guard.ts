@@ -43,7 +43,7 @@ export class IntakeGuard implements Disposable {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  /** Why nothing is taken in at all. */
+  /** Reason why intake is closed. */
   #closed: Trouble | undefined = starting;
 
   constructor(options: IntakeGuardOptions) {
@@ -55,7 +55,7 @@ export class IntakeGuard implements Disposable {
     if (this.#closed === starting) this.#closed = undefined;
   }
 
-  /** Nothing is taken in any more. */
+  /** Closes intake. */
   close(): void {
     this.#closed = stopping;
   }

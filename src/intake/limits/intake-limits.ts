@@ -44,9 +44,9 @@ interface LimitOptions {
 }
 
 /**
- * How much is taken in: so many messages a minute from one sender in a group, so much a day of a group and of a member,
- * so many that wait in a group, so many that wait in all. What is refused was not acknowledged, so its sender still has
- * it; the chat is told once per flood, of a day's limit once a day.
+ * Limits of intake: messages per minute of a sender in a group, daily budgets of group and member, messages waiting in
+ * a group and in all. A refused message is not acknowledged, so its sender still has it; the chat is told once per
+ * flood, or once a day for a daily limit.
  */
 export class IntakeLimits {
   readonly #options: LimitOptions;
@@ -126,7 +126,7 @@ export class IntakeLimits {
     return undefined;
   }
 
-  /** Whoever has used up a day's budget is kept out until the day ends, and nobody else. */
+  /** Refuses senders with an exhausted budget until the day ends. */
   async #usedUp(message: IncomingMessage, { day, account, what }: UsedUp): Promise<Refusal> {
     const now = this.#options.clock.now();
     const isNews = await this.#options.store.intake.tell(day, account, "messages");
@@ -187,8 +187,8 @@ export class IntakeLimits {
 }
 
 /**
- * How many messages wait at most, without counting them each time: it is enough to add up what comes in until as many
- * may wait as are allowed. Often fewer wait, as turns take messages without telling here.
+ * Upper bound of waiting messages that avoids counting: it adds arrivals until the limit may be reached. The real
+ * number is often lower, as turns take messages without notice.
  */
 class WaitingBound {
   #atMost = Number.POSITIVE_INFINITY;
@@ -198,7 +198,7 @@ class WaitingBound {
     this.#atMost += 1;
   }
 
-  /** Do as many wait as are allowed? Counts only when it may be so. */
+  /** True when the limit is reached. Counts only when it may be. */
   async isReached(allowed: number, count: () => Promise<number>): Promise<boolean> {
     if (this.#atMost >= allowed) this.#atMost = await count();
     return this.#atMost >= allowed;

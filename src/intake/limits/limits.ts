@@ -1,14 +1,14 @@
 import { mebibyte } from "../../lib/text/bytes.ts";
 
-/** What may be taken in on one day (UTC). */
+/** Budget of one day (UTC). */
 export interface DayBudget {
   readonly messages: number;
-  /** Of texts, quotes, names and ids. */
+  /** Bytes of texts, quotes, names and ids. */
   readonly bytes: number;
   readonly attachmentBytes: number;
 }
 
-/** How often a group's agent may be set to work. */
+/** Limits of a group's turns. */
 export interface PaceLimits {
   /** Turns that begin within an hour; 0: as many as there are. */
   readonly turnsPerHour: number;
@@ -27,9 +27,9 @@ export interface RouterLimits {
   /** Messages of one sender in one group. */
   readonly perSenderPerMinute: number;
   readonly perGroupPerDay: DayBudget;
-  /** Of one member in all groups of a channel. */
+  /** Budget of a member over all groups of a channel. */
   readonly perMemberPerDay: DayBudget;
-  /** What a channel is told to wait before it tries again. */
+  /** Seconds after which a channel should retry. */
   readonly retryAfterS: number;
 }
 

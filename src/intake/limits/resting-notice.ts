@@ -1,6 +1,6 @@
 import type { Rest } from "./turn-pace.ts";
 
-/** What the chat is told when the agent stops answering for a while. */
+/** Notice for a chat in which the agent pauses. */
 export function restingNotice({ limit, allowed, ms }: Pick<Rest, "limit" | "allowed" | "ms">): string {
   const pause = describeMinutes(ms);
   return limit === "loop"

@@ -11,7 +11,7 @@ const rememberedSenders = 10_000;
 export class SenderRate {
   readonly #clock: Clock;
   readonly #limiter: RateLimiter;
-  /** Somebody has been told of their flood, and they have not been calm since. */
+  /** Senders told about their flood and not calm since. */
   readonly #told = new Set<string>();
 
   constructor(perMinute: () => number, clock: Clock) {

@@ -12,16 +12,16 @@ export interface TurnPaceOptions {
   readonly clock: Clock;
 }
 
-/** What keeps the agent from answering for a while. */
+/** Limits that pause the agent. */
 export type PaceLimit = "loop" | "turns-per-hour";
 
-/** What was decided about a message for the agent. It counts from `settle` on. */
+/** Verdict on a message for the agent. Counted from `settle` on. */
 export interface PaceVerdict {
-  /** It is not answered, because of this limit. */
+  /** The limit that keeps it unanswered. */
   readonly held: PaceLimit | undefined;
   /** The limit was reached just now: the agent rests from here on. */
   readonly rest: Rest | undefined;
-  /** It ends a rest, as somebody else than those of the loop speaks. */
+  /** True when it ends a pause: somebody outside of the loop speaks. */
   readonly wakes: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Rest {
   readonly limit: PaceLimit;
   readonly allowed: number;
   readonly ms: number;
-  /** Who takes part in the loop. */
+  /** Senders in the loop. */
   readonly senders: ReadonlySet<string>;
 }
 
@@ -41,11 +41,11 @@ interface Resting extends Rest {
 interface Pace {
   /** Those of the last hour, oldest first, by id. */
   readonly turns: Map<string, PacedTurn>;
-  /** As many of them as the limits ask about. */
+  /** Number of turns needed by the limits. */
   most: number;
   readonly loaded: Promise<void>;
   resting: Resting | undefined;
-  /** Earlier turns are no part of a loop: somebody else has spoken since. */
+  /** Start of the loop: earlier turns came before another sender. */
   loopFrom: number;
   rests: number;
   lastRestAt: number;
@@ -94,7 +94,7 @@ export class TurnPace {
     });
   }
 
-  /** May this sender's message be answered now? Rejects when the store cannot be read. */
+  /** Judges whether this sender's message may be answered now. Rejects when the store cannot be read. */
   async judge(group: Group, sender: string): Promise<PaceVerdict> {
     const limits = this.#options.limitsOf(group);
     if (limits.turnsPerHour === 0 && limits.loopTurns === 0) return free;
@@ -128,7 +128,7 @@ export class TurnPace {
     pace.resting = { ...verdict.rest, until: now + verdict.rest.ms };
   }
 
-  /** Why the group's agent rests, and for how much longer (milliseconds). */
+  /** Limit that pauses the group's agent, and the remaining milliseconds. */
   resting(group: string): { readonly limit: PaceLimit; readonly ms: number } | undefined {
     const resting = this.#groups.get(group)?.resting;
     const ms = (resting?.until ?? 0) - this.#options.clock.monotonic();
@@ -191,7 +191,7 @@ export class TurnPace {
   }
 }
 
-/** So many turns have to be remembered to judge by these limits. */
+/** Number of turns that must be remembered for these limits. */
 function mostTurns({ turnsPerHour, loopTurns }: PaceLimits): number {
   return Math.max(turnsPerHour, loopTurns + 1);
 }

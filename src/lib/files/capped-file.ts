@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, statSync } from "node:fs";
 
-/** What becomes of a full file. */
+/** Handling of a full file. */
 export interface FullFile {
   /** The path that it gets. */
   readonly nextPath: () => string;

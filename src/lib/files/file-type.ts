@@ -1,13 +1,13 @@
 import { heifKind } from "./heif-kind.ts";
 
-/** What a file is by its first bytes. */
+/** A file type, detected by the first bytes. */
 export interface FileType {
   readonly mimeType: string;
   /** Without the dot. */
   readonly extension: string;
 }
 
-/** As many bytes as `sniffFileType` looks at. */
+/** Number of bytes that `sniffFileType` reads. */
 export const sniffedBytes = 4_096;
 
 interface Signature extends FileType {
@@ -56,7 +56,7 @@ const unknownType: FileType = { mimeType: "application/octet-stream", extension:
 const plainText: FileType = { mimeType: "text/plain", extension: "txt" };
 
 const office = "application/vnd.openxmlformats-officedocument";
-/** What a name may say more precisely of a content that we know in general: by the general type. */
+/** File endings that refine a detected general type. */
 const finerTypes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "application/zip": {
     docx: `${office}.wordprocessingml.document`,
@@ -78,7 +78,7 @@ const finerTypes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * What a content is, by its first bytes; its name only says which kind of archive or text it is. What is not known is
+ * Detects a content's type by its first bytes; the name only refines archives and text. Unknown content is
  * `application/octet-stream`, `.bin`.
  */
 export function sniffFileType(head: Buffer, name = ""): FileType {

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 
-/** What may still be written to the file system of a folder: bytes, and entries (inodes). One system call. */
+/** Free space in a folder's file system: bytes and entries (inodes). One system call. */
 export async function freeSpace(folder: string): Promise<{ readonly bytes: number; readonly entries: number }> {
   const { bavail, bsize, ffree } = await statfs(folder);
   return { bytes: bavail * bsize, entries: ffree };

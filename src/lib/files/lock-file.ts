@@ -4,13 +4,13 @@ import { AppError, nothingIfMissing, toError } from "../app-error.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { writeWhole } from "./guarded-change.ts";
 
-/** What is kept of something that the operator has installed: which version of it, and the hash of its files. */
+/** A record of installed things: their versions and the hash of their files. */
 export interface LockFile<Content> {
   /** Throws for what is no such content. */
   readonly parse: (value: unknown) => Content;
-  /** Where there is no file. */
+  /** Content when there is no file. */
   readonly empty: Content;
-  /** What to do about a file that cannot be used. */
+  /** Instruction for an unusable file. */
   readonly fix: string;
 }
 
@@ -25,7 +25,7 @@ export async function readLockFile<Content>(file: string, { parse, empty, fix }:
   }
 }
 
-/** As a whole, or not at all; in the same order whoever writes it. */
+/** Writes atomically and in a stable order. */
 export async function writeLockFile(file: string, content: object): Promise<void> {
   await writeWhole(file, `${JSON.stringify(JSON.parse(canonicalJson(content)), undefined, 2)}\n`);
 }

@@ -6,7 +6,7 @@ export interface MountPoint {
   readonly device: string;
   /** The folder of that file system that is shown. */
   readonly root: string;
-  /** Where it is shown. */
+  /** Mount point. */
   readonly target: string;
   readonly options: readonly string[];
   readonly type: string;

@@ -19,7 +19,7 @@ import { join } from "node:path";
 
 import { AppError, errorCode, toError } from "../app-error.ts";
 
-/** Why a file of somebody else's folder was not read. */
+/** Reasons not to read a file in someone else's folder. */
 export type HostileRefusal =
   | "missing"
   | "bad-name"
@@ -46,7 +46,7 @@ export interface HostileReadOptions {
   readonly maxBytes: number;
   /** The only uid whose files are read; undefined = any. */
   readonly ownerUid?: number | undefined;
-  /** What else is refused, judged by the file that was opened. */
+  /** Additional refusal, judged by the opened file. */
   readonly refuse?: (stats: Stats) => HostileRefusal | undefined;
   /** Give the first `maxBytes` of a larger file instead of refusing it: for showing, never for parsing. */
   readonly cut?: boolean;
@@ -100,7 +100,7 @@ export class HostileFolder implements AsyncDisposable {
     return isEntryName(name) && succeeds(() => mkdirSync(this.#entry(name), 0o755));
   }
 
-  /** Who owns this folder. */
+  /** Owner of this folder. */
   async owner(): Promise<{ readonly uid: number; readonly gid: number }> {
     const { uid, gid } = await this.#handle.stat();
     return { uid, gid };
@@ -190,7 +190,7 @@ export class HostileFolder implements AsyncDisposable {
     return ((await this.stat(name))?.blocks ?? 0) * 512;
   }
 
-  /** What an entry is, without opening it; undefined when it is gone. */
+  /** Stats of an entry without opening it; undefined when it is gone. */
   async stat(name: string | Buffer): Promise<Stats | undefined> {
     if (!isEntryName(name)) return undefined;
     try {

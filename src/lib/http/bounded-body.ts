@@ -30,8 +30,8 @@ export function isEventStream(response: IncomingMessage): boolean {
 }
 
 /**
- * What a response holds, unpacked while it is read: what is counted is what comes out, so a small body that unpacks to
- * a large one ends at the limit like any other. The stream fails with `too_large`, or when nothing comes for too long.
+ * Reads a response unpacked, counting the unpacked bytes, so that a small body that grows large also ends at the limit.
+ * Fails with `too_large`, or when nothing comes for too long.
  */
 export function boundedBody(response: IncomingMessage, { maxBytes, ...times }: BoundedBodyOptions): Readable {
   const coding = (response.headers["content-encoding"] ?? "").trim().toLowerCase();

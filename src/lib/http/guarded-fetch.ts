@@ -14,7 +14,7 @@ export interface GuardedFetchOptions {
   readonly allowPorts?: readonly string[];
   /** Nothing else than `allowPrivate` and `allowPorts` may be asked. */
   readonly onlyListed?: boolean;
-  /** Of an answer, unpacked; of each event in a stream of events. */
+  /** Maximum unpacked bytes of a response, or of each event in a stream. */
   readonly maxBytes?: number;
   /** Until the headers of an answer are there, redirects included. */
   readonly headersMs?: number;

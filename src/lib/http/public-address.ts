@@ -56,9 +56,7 @@ export function publicAddressCheck(attached: () => readonly string[] = attachedN
   };
 }
 
-/**
- * What an operator cannot vouch for: this network, link-local ones, where clouds keep their metadata, and multicast.
- */
+/** Addresses that no setting can allow: this network, link-local ones with cloud metadata, and multicast. */
 const neverIpv4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["169.254.0.0", 16],

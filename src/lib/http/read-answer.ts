@@ -1,4 +1,4 @@
-/** What was sent has more bytes than are read. */
+/** The content has more bytes than the limit. */
 export class TooLongError extends Error {
   constructor() {
     super("the answer is too long");

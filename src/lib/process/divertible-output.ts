@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-/** What is written goes to the stream, or to whoever takes it for a while: a prompt, which must not be written over. */
+/** Writes to a stream, or temporarily to another taker such as a prompt that must not be overwritten. */
 export class DivertibleOutput {
   readonly #stream: Pick<Writable, "write">;
   #taker: ((text: string) => void) | undefined;

@@ -2,12 +2,12 @@ import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 
-/** How operators and services stop a process. */
+/** Signals with which operators and services stop a process. */
 const requests = ["SIGTERM", "SIGINT"] as const;
 /** Nobody asks for an end in this way, but what they would end at once can as well end in good order. */
 const accidents = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
-/** How a process that runs until it is told to stop is told. Disposing gives the signals back to Node. */
+/** Stop requests of a long-running process. Disposing restores Node's own handling. */
 export interface StopSignals extends Disposable {
   /**
    * Resolves at the first signal that ends the process, with the exit code of an orderly end: 0 only when it was asked
@@ -51,7 +51,7 @@ export function listenForSignals(hungUp?: () => void): StopSignals {
   };
 }
 
-/** What shells say of a process that a signal has ended. */
+/** Exit code that shells use for a process ended by a signal. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }

@@ -11,7 +11,7 @@ const maxFileBytes = 10 * 1024 * 1024;
 
 export interface LoggerOptions {
   readonly level: "debug" | "info" | "warn" | "error";
-  /** Where people read it: stderr. */
+  /** Output for people: stderr. */
   readonly output: { write(text: string): unknown };
   /** `pretty`: for eyes, with colours. `json`: one object per line. */
   readonly format: "pretty" | "json";

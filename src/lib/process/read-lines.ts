@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 export interface ReadLinesOptions {
   /** Longest line that is read, in bytes. */
   readonly longest: number;
-  /** Why a longer one is a fault. */
+  /** Reason given for a line that is too long. */
   readonly tooLong: string;
   /** Takes a line without its end; what it returns is a fault. */
   readonly onLine: (line: Buffer) => string | undefined;

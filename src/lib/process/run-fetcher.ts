@@ -7,24 +7,21 @@ import { visibleLines } from "../text/visible.ts";
 /** Bounds on a program that fetches. */
 export interface FetcherLimits {
   readonly timeoutMs: number;
-  /** Of what it prints. */
+  /** Maximum bytes of output. */
   readonly outputBytes: number;
-  /** Of one file that it writes. */
+  /** Maximum bytes of one written file. */
   readonly fileBytes: number;
 }
 
 export interface FetcherRun {
   readonly cwd: string;
-  /** Of the host: keys among them do not get to the program. */
+  /** The host's environment; keys in it are not passed on. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly limits: FetcherLimits;
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * What programs that fetch need of the environment: where they are, proxies, their own settings. None of the keys that
- * the host has.
- */
+/** Environment variables that fetching programs need: paths, proxies, their settings. None of the host's keys. */
 const passedOn =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TMPDIR|XDG_\w+|SSH_AUTH_SOCK|SSL_CERT_\w+|NODE_EXTRA_CA_CERTS|(?:https?|all|no)_proxy|git_\w+|npm_config_\w+)$/i;
 const blockBytes = 512;
@@ -54,15 +51,15 @@ export async function runFetcher(
 export interface FailedFetch {
   readonly program: string;
   readonly timeoutMs: number;
-  /** What to do where there is no such program. */
+  /** Advice when the program is missing. */
   readonly instead: string;
-  /** Where in what it prints the reason stands. */
+  /** Position of the reason in the program's output. */
   readonly says: "first" | "last";
 }
 
 const shownLines = 3;
 
-/** Why it failed, as the end of a sentence. Throws `setup_required` where there is no such program. */
+/** Returns the reason of a failure, as the end of a sentence. Throws `setup_required` when the program is missing. */
 export function whyFetchFailed(cause: unknown, { program, timeoutMs, instead, says }: FailedFetch): string {
   if (errorCode(cause) === "127")
     throw new AppError("setup_required", `The program ${program} is needed for this and is not installed.`, {

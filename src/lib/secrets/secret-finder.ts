@@ -4,10 +4,10 @@ import { secretForms } from "./secret-forms.ts";
 
 /** A number for each letter and digit, upper and lower case alike, anew for each process; 0 for all other bytes. */
 const numberOf = makeNumbers();
-/** What a hash is multiplied with for each further character; odd, so that no character's share is lost. */
+/** Factor of the rolling hash; odd, so that every character counts. */
 const multiplier = randomBytes(4).readInt32LE() | 1;
 
-/** Where a form was found: `from` to before `to`, counted from the first byte of the text. */
+/** Receives a found form: bytes `from` to before `to` of the text. */
 export type OnFound = (from: number, to: number) => void;
 
 /**
@@ -23,7 +23,7 @@ export class SecretFinder {
   /** Bytes from the first to the last character of the longest form, with the widest gaps; 0 when there is none. */
   readonly longestSpan: number;
   readonly maxGap: number;
-  /** How many characters forms have, the fewest first. */
+  /** Lengths of the forms, shortest first. */
   readonly lengths: Int32Array;
   /** The multiplier to the power of each of them. */
   readonly powers: Int32Array;
@@ -51,7 +51,7 @@ export class SecretFinder {
     return new SecretScan(this, onFound);
   }
 
-  /** Where secrets are in a whole text, overlapping ones joined, in order. */
+  /** Finds secrets in a whole text, overlapping ones joined, in order. */
   find(bytes: Uint8Array): { from: number; to: number }[] {
     const found: { from: number; to: number }[] = [];
     this.scan((from, to) => found.push({ from, to })).read(bytes);

@@ -7,15 +7,14 @@ export const shortestForm = 8;
 const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** What is left of a text for comparing: its ASCII letters and digits, in lower case. */
+/** Reduces a text for comparison to its ASCII letters and digits, in lower case. */
 export function project(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
 }
 
 /**
- * How a secret looks as it is, in JSON, HTML, a URL, hexadecimal, base64 and base32 at every offset, and backwards:
- * each as its letters and digits (see `project`), so that upper case, base64url, and dots, blanks or quotes between
- * make no difference.
+ * Forms of a secret in JSON, HTML, URLs, hexadecimal, base64 and base32 at every offset, and reversed, each reduced by
+ * `project`, so that case, base64url and separators make no difference.
  */
 export function secretForms(secret: string): string[] {
   const bytes = Buffer.from(secret);

@@ -11,9 +11,8 @@ interface Pattern {
 }
 
 /**
- * What `SecretFinder` finds in a whole text, for text that is passed on while it comes. It knows where a secret may
- * have begun, so that nothing of one is passed on, and that can be felt: with a watch in the hand a secret can be
- * guessed character by character. It is for readers who may know the secrets, and not for chats.
+ * A `SecretFinder` for streamed text. It holds back the possible beginning of a secret, which shows in the timing, so
+ * that a secret could be guessed character by character. Only for readers who may know the secrets, never for chats.
  */
 export class SecretPatterns {
   readonly patterns: readonly Pattern[];
@@ -55,14 +54,14 @@ export interface SecretStreamOptions {
 export class SecretStream {
   readonly #patterns: SecretPatterns;
   readonly #options: SecretStreamOptions;
-  /** How much of each pattern is matched; those of which nothing is are not in it. */
+  /** Matched length of each pattern; patterns without a match are left out. */
   #matched = new Map<number, number>();
-  /** Where the last letters and digits stand, as many as the longest form has. */
+  /** Positions of the last letters and digits, as many as the longest form has. */
   readonly #places: Float64Array;
   #characters = 0;
   /** In UTF-16 units: where the text that is held begins, and where the next character will stand. */
   #passed = 0;
-  /** Where the last secret ended that was replaced. */
+  /** End of the last replaced secret. */
   #replaced = 0;
   #position = 0;
   /** Bytes since the last letter or digit. */
@@ -134,7 +133,7 @@ export class SecretStream {
     if (border > 0) matched.set(index, border);
   }
 
-  /** Where the so-many-last letter or digit stands. */
+  /** Position of the n-th last letter or digit. */
   #placeOf(last: number): number {
     return this.#places[(this.#characters - last) % this.#places.length] ?? 0;
   }

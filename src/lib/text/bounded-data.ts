@@ -44,7 +44,7 @@ function cappedObject(value: object, redact: (text: string) => string, depth: nu
   return Object.fromEntries(kept);
 }
 
-/** What is still too large is replaced by its length and hash. */
+/** Replaces what is still too large by its length and hash. */
 function fit(data: unknown): unknown {
   const json = toLine({ data });
   if (Buffer.byteLength(json) <= limits.dataBytes) return data;

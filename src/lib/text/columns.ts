@@ -1,19 +1,19 @@
 import { eastAsianWidth } from "get-east-asian-width";
 
 const emoji = /\p{Emoji_Presentation}|\ufe0f|\u20e3/u;
-/** What stands on the character before it; the last range are vowels and ends of Korean syllables. */
+/** Combining characters; the last range are vowels and finals of Korean syllables. */
 const standing = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u;
-/** What does not begin a line, though a character before it would end one. */
+/** Characters that must not begin a line. */
 const closing = /^[\p{Pe}\p{Pf}\p{Po}\u30fc]/u;
-/** Where tabs end is not known here: as many as they may take. */
+/** Assumed width of a tab, at most. */
 const tabColumns = 8;
 
-/** How many columns of a terminal a text of one line takes. */
+/** Returns the terminal columns of a one-line text. */
 export function columnsOf(text: string): number {
   return charactersOf(text).reduce((sum, character) => sum + characterColumns(character), 0);
 }
 
-/** Of what people take for one character, whatever it is made of. */
+/** Returns the columns of one grapheme. */
 function characterColumns(character: string): number {
   if (character === "\t") return tabColumns;
   if (emoji.test(character)) return 2;

@@ -3,5 +3,5 @@ export function isHeaderValue(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** What to say of a secret that cannot. */
+/** Fault of a secret that is no valid header value. */
 export const notHeaderValue = "holds white space or characters outside ASCII; was something copied along with it?";

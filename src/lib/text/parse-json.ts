@@ -1,4 +1,4 @@
-/** What a text from outside says as JSON; undefined, which no JSON says, when it is none. */
+/** Parses JSON from outside; undefined when invalid, which JSON cannot be. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

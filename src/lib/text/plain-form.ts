@@ -7,8 +7,8 @@ const lookalikes = new Map(
 );
 
 /**
- * What a reader takes a text for: without what is not seen, with one form of each letter, and with Latin letters for
- * those that look like them in words that are half Latin. Only to be judged, never to be kept.
+ * Returns a text as a reader sees it: without invisible characters, in one form of each letter, look-alikes in Latin.
+ * For judging only, never for storing.
  */
 export function plainForm(text: string): string {
   const seen = text.normalize("NFKC").replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "");

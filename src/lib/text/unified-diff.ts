@@ -3,10 +3,7 @@ import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatch } from
 /** Time and memory grow with the square of the lines that differ: beyond so many, each line counts as replaced. */
 const mostChangedLines = 500;
 
-/**
- * How to come from one text to the other, as a unified diff: `-` before lines that go, `+` before those that come, and
- * three that stay around them. Empty where the texts are the same.
- */
+/** Returns a unified diff with three lines of context; empty when the texts are equal. */
 export function unifiedDiff(before: string, after: string): string {
   const options = { context: 3, maxEditLength: mostChangedLines };
   const patch = structuredPatch("", "", before, after, undefined, undefined, options) ?? replacement(before, after);

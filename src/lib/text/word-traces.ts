@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { plainForm } from "./plain-form.ts";
 
 const word = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}]+/gu;
-/** So many words in a row are somebody's. */
+/** Number of words in a row that identify a speaker. */
 const runLength = 3;
 const shortestWord = 4;
 const shortestWithDigit = 3;
@@ -11,8 +11,8 @@ const shortestWithDigit = 3;
 const mostRuns = 4_000_000;
 
 /**
- * What somebody has said, as far as it can be told from what others said: words that nobody else used, and three words
- * in a row that nobody else said in a row. Single words of less than four letters are nobody's.
+ * Words that identify a speaker: words that nobody else used, and three in a row that nobody else said. Words of fewer
+ * than four letters do not count.
  */
 export class WordTraces {
   readonly #words = new Set<string>();

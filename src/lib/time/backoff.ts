@@ -13,8 +13,8 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait after this failure in a row (1, 2 …), milliseconds: the only exponential back-off here. Whoever
- * counts the failures starts again with 1 after a success. `random` is in 0..1.
+ * Milliseconds to wait after the n-th failure in a row, exponentially. Callers restart at 1 after a success. `random`
+ * is in 0..1.
  */
 export function backoffMs({ firstMs, longestMs, jitter }: BackoffOptions, failures: number, random = 0): number {
   const delayMs = Math.min(longestMs, firstMs * 2 ** (failures - 1));

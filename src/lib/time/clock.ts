@@ -14,8 +14,5 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/**
- * What was noted in the future by less than this counts as noted now: a clock that is set back by so little may have
- * been set right.
- */
+/** Tolerance for times in the future: a clock may have been corrected by this much. */
 export const clockSlackMs = 60_000;

@@ -1,18 +1,18 @@
 export interface RateLimit {
-  /** So many in each period, evenly: one more whenever its share of the period has passed. */
+  /** Number per period, evenly spread. */
   readonly count: number;
   readonly periodMs: number;
-  /** So many at once, at least 1; left out: `count`. */
+  /** Number allowed at once, at least 1; `count` by default. */
   readonly burst?: number;
   /** Once one was refused, all are until so many could pass at once, at most `burst`; left out: 1. */
   readonly reopenAt?: number;
 }
 
-/** What came of asking to pass. */
+/** Result of asking to pass. */
 export interface Passage {
   /** 0: it passed. */
   readonly waitMs: number;
-  /** How many were refused since the last one that passed; one that was refused itself is among them. */
+  /** Number refused since the last one that passed, including this one. */
   readonly refused: number;
 }
 
@@ -73,7 +73,7 @@ export class RateLimiter {
     return { waitMs: 0, refused };
   }
 
-  /** How many could pass at once now; less than 0 when more passed than might. */
+  /** Number that could pass now; negative after too many. */
   left(now: number, key = ""): number {
     const { count, periodMs, burst = count } = this.#limit();
     const used = Math.max(0, (this.#states.get(key)?.restoredAt ?? now) - now);

@@ -26,9 +26,7 @@ export function zoneClock(zone: string): ZoneClock {
   return known;
 }
 
-/**
- * What the clocks of one time zone show, to the second and with the offset; quick when it is asked of times in order.
- */
+/** A time zone's clock, to the second and with offset; fast for times asked in order. */
 export class ZoneClock {
   /** An IANA name. */
   readonly zone: string;
@@ -66,7 +64,7 @@ export class ZoneClock {
     return late + this.#offsetAt(late) === shown ? late : early;
   }
 
-  /** What the clocks show at this moment, as if it were UTC. */
+  /** Local time at this moment, as if it were UTC. */
   shownAt(time: number): number {
     return time + this.#offsetAt(time);
   }

@@ -18,14 +18,14 @@ type Block = ContentBlock | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBl
 
 const cacheMark = { type: "ephemeral" } as const;
 
-/** Where models differ. Found out by being refused, see `adapt`. */
+/** Differences between models, learned from refusals: see `adapt`. */
 export interface Dialect {
   /** Older models take a number of tokens, newer ones decide themselves by an effort. */
   readonly thinking: "adaptive" | "budget" | "none";
   /** Some always think, and refuse to be told not to. */
   readonly off: boolean;
   readonly temperature: boolean;
-  /** What the model has thought is given back; without, it goes on from what it said. */
+  /** Returns the model's reasoning to it; without, it continues from its answers. */
   readonly thoughts: boolean;
 }
 
@@ -58,13 +58,13 @@ function wantsThinking({ thinking }: ProviderRequest): boolean {
   return thinking !== undefined && thinking !== "off";
 }
 
-/** What to change after a request was refused with this text; `undefined` when nothing helps. */
+/** Returns the change for a request refused with this text; `undefined` when nothing helps. */
 export function adapt(dialect: Dialect, refusal: string, request: ProviderRequest): Adapted<Dialect> | undefined {
   return learn(lessons, { dialect, refusal, request });
 }
 
 const leastBudget = 1_024;
-/** Of the answer's tokens. */
+/** Share of the answer's tokens. */
 const budgetShare = { low: 0.1, medium: 0.3, high: 0.6 } as const;
 
 /** `temperature` goes with no thinking (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). */
@@ -148,7 +148,7 @@ function toBlocks(message: WireMessage): Block[] {
   return toContentOf(message) ?? [...toText(message.text ?? ""), ...message.toolCalls.map(toCall)];
 }
 
-/** As it came, with what was thought; undefined where nothing was, or where it does not fit what was said. */
+/** Original content with reasoning; undefined when there is none, or when it does not match the answer. */
 function toContentOf(message: Extract<WireMessage, { role: "assistant" }>): Block[] | undefined {
   const items = message.thoughts.length === 0 ? undefined : readContent(message.thoughts);
   return (

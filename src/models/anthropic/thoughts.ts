@@ -5,7 +5,7 @@ import type { Thoughts } from "../../domain/turns/model.ts";
 const contentItem = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() }),
   z.object({ type: z.literal("redacted_thinking"), data: z.string() }),
-  /** The next so many characters of the answer's text. */
+  /** A number of characters of the answer's text. */
   z.object({ type: z.literal("text"), chars: z.number().int().min(0) }),
   /** The next of its calls. */
   z.object({ type: z.literal("tool_use") }),

@@ -5,18 +5,18 @@ import { budgetWarnings, type UsageLedger } from "./budget.ts";
 
 type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };
 
-/** What is configured under `budgets`. */
+/** The section `budgets`. */
 export interface Budgets {
   readonly perGroup: Limits;
   readonly total: Limits;
   readonly warnAtPercent: number;
 }
 
-/** What holds for the calls of a group. */
+/** Limits for calls of a group. */
 export interface CallLimits {
   readonly group: BudgetLimits;
   readonly total: BudgetLimits;
-  /** Nobody has configured the total. */
+  /** True when the total is the default. */
   readonly isDefaultTotal: boolean;
 }
 
@@ -32,7 +32,7 @@ export function callLimits({ perGroup, total }: Budgets, own: BudgetLimits): Cal
   };
 }
 
-/** Has somebody configured a limit in money? Calls of unknown price are refused under it. */
+/** True when a money limit is configured. Calls of unknown price are then refused. */
 export function limitsMoney({ group, total }: CallLimits): boolean {
   return group.usdPerDay !== undefined || total.usdPerDay !== undefined;
 }

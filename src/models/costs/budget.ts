@@ -23,14 +23,14 @@ export interface BudgetedCall {
   readonly group: string;
   readonly groupLimits: BudgetLimits;
   readonly totalLimits: BudgetLimits;
-  /** Nobody has configured the total: it is `defaultTotalUsd`. */
+  /** True when the total is the default, `defaultTotalUsd`. */
   readonly isDefaultTotal: boolean;
   readonly capability: Capability;
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Milliseconds since 1970; its UTC day is the day of the budget. */
   readonly now: number;
-  /** The budget is used up, or too small for any such call: its figures, for the operator. */
+  /** Reports an exhausted or too small budget with its figures, for the operator. */
   readonly onRefused: (refusal: BudgetRefusal & { readonly needed?: number | undefined }) => void;
 }
 
@@ -82,10 +82,7 @@ export async function reserveUsd(
   throw exhausted(answer, call);
 }
 
-/**
- * What a call takes of a budget before it is made: at least, with the shortest answer that is of use, or with the
- * longest one.
- */
+/** Amounts that a call reserves: minimum, with the shortest useful answer, and with the longest. */
 export function callReserve(
   capability: Capability,
   inputTokens: number,
@@ -96,7 +93,7 @@ export function callReserve(
   return { tokens: inputTokens + outputTokens, usd: maxCostUsd(capability, inputTokens, outputTokens) };
 }
 
-/** What the call needs at least, where not even the whole limit is enough. */
+/** Minimum need of a call that exceeds even the unused limit. */
 function neededWhenUnused(refusal: BudgetRefusal, { capability, inputTokens }: BudgetedCall): number | undefined {
   const unused = affordableOutput(capability, inputTokens, { ...refusal, used: 0 });
   if (unused >= leastOutputTokens) return undefined;
@@ -108,7 +105,7 @@ function maxCostUsd(capability: Capability, inputTokens: number, outputTokens: n
   return costUsd(capability, { inputTokens, cachedInputTokens: 0, outputTokens }) ?? 0;
 }
 
-/** How long an answer the rest of the limit pays for. */
+/** Returns the longest answer that the rest of the limit pays for. */
 function affordableOutput(capability: Capability, inputTokens: number, refusal: BudgetRefusal): number {
   const left = refusal.allowed - refusal.used;
   if (!isMoney(refusal)) return Math.floor(left - inputTokens);

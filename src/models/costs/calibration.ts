@@ -1,12 +1,12 @@
 import type { ModelUsage } from "../../domain/turns/model.ts";
 
-/** How far reports can move an estimate, whatever a model says. */
+/** Bounds of the factor, whatever a model reports. */
 const bounds = { least: 0.5, most: 4 } as const;
 /** Shorter prompts say little: what vendors add to each message weighs more than its words. */
 const leastTokens = 1_000;
-/** How much of a new figure counts: quickly up, where a prompt would not fit, and slowly down. */
+/** Weight of a new figure: up fast, as a prompt might not fit, down slowly. */
 const share = { up: 0.5, down: 0.1 } as const;
-/** What is kept only changes when it is off by more than this. */
+/** Minimum change of the kept factor. */
 const tolerance = 0.02;
 
 /** No window is taken to be smaller, whatever a server says, or where it says nothing. */
@@ -16,22 +16,22 @@ const leastWindow = { said: 1_000, guessed: 4_000 } as const;
 export interface RefusedPrompt {
   /** By our own count. */
   readonly estimated: number;
-  /** Of the answer that was asked for, at most. */
+  /** Maximum tokens of the requested answer. */
   readonly answerTokens: number;
-  /** What is configured, or known of the model. */
+  /** Configured or known window. */
   readonly windowTokens: number;
-  /** What the server says that the window is. */
+  /** Window reported by the server. */
   readonly saidTokens: number | undefined;
 }
 
-/** Where factors are kept over restarts. */
+/** Persistent store of factors. */
 export interface FactorStore {
   tokenFactors(): Promise<ReadonlyMap<string, number>>;
 }
 
 /**
- * How many tokens each model really counts for one of our estimate, learnt from what it reports. Estimates are kept as
- * they are; the factor is put on them where they are compared with a model's window or price.
+ * Learns each model's real tokens per estimated token from its reports. Estimates stay unchanged; the factor applies
+ * when they are compared with a window or a price.
  */
 export class TokenCalibration {
   readonly #factors = new Map<string, number>();
@@ -39,7 +39,7 @@ export class TokenCalibration {
   readonly #windows = new Map<string, number>();
   #onWindow: ((model: string, windowTokens: number) => void) | undefined;
 
-  /** Whoever keeps windows over restarts is told of each that is learned. */
+  /** Registers the store that keeps learned windows over restarts. */
   tellWindows(onWindow: (model: string, windowTokens: number) => void): void {
     this.#onWindow = onWindow;
   }
@@ -84,8 +84,8 @@ export class TokenCalibration {
   }
 
   /**
-   * How many tokens the model has room for, for a prompt and its answer, as its server's refusals tell; Infinity:
-   * nothing is known against what is configured.
+   * Known tokens for prompt and answer, from the server's refusals; Infinity when nothing contradicts the
+   * configuration.
    */
   windowOf(model: string): number {
     return this.#windows.get(model) ?? Infinity;
@@ -114,12 +114,12 @@ export class TokenCalibration {
     }
   }
 
-  /** What was found out about the model's window does not count any more: another one may stand behind the name now. */
+  /** Forgets the model's learned window: the name may stand for another model now. */
   forgetWindow(model: string): void {
     this.#windows.delete(model);
   }
 
-  /** Nothing that was learned of the model counts any more. */
+  /** Forgets everything learned about the model. */
   forget(model: string): void {
     this.#windows.delete(model);
     this.#factors.delete(model);

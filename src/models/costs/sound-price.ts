@@ -1,17 +1,15 @@
 import { partsOfReference } from "../routes/routes.ts";
 import table from "./sound-prices.json" with { type: "json" };
 
-/**
- * What a model that speaks or hears asks for, in US dollars; a price that is left out is 0, and one of them is there.
- */
+/** Price of speech or hearing in US dollars; missing prices are 0, at least one is set. */
 export interface SoundPrice {
-  /** For a million characters that are said aloud. */
+  /** Per million spoken characters. */
   readonly spokenUsd?: number | undefined;
-  /** For a minute that is said or heard. */
+  /** Per minute spoken or heard. */
   readonly minuteUsd?: number | undefined;
 }
 
-/** What is said aloud, or heard. */
+/** Amount of spoken or heard sound. */
 export interface SoundAmount {
   /** That are said; of what is heard, none are paid for. */
   readonly chars: number;
@@ -19,8 +17,7 @@ export interface SoundAmount {
 }
 
 /**
- * What is asked of the model that is called `provider/model`: `sound-prices.json`, changed by the configuration;
- * undefined: its price is not known.
+ * Price of the model `provider/model`: `sound-prices.json`, overridden by the configuration; undefined when unknown.
  */
 export function soundPriceOf(
   models: {
@@ -36,7 +33,7 @@ export function soundPriceOf(
   return spokenUsd === undefined && minuteUsd === undefined ? listed : { spokenUsd, minuteUsd };
 }
 
-/** What it costs in US dollars. */
+/** Cost in US dollars. */
 export function soundUsd({ spokenUsd = 0, minuteUsd = 0 }: SoundPrice, { chars, seconds }: SoundAmount): number {
   return (chars * spokenUsd) / 1e6 + (seconds * minuteUsd) / 60;
 }

@@ -2,7 +2,7 @@ import table from "./models.json" with { type: "json" };
 import { partsOfReference, referencesOf } from "../routes/routes.ts";
 import type { Routes } from "../routes/routes.ts";
 
-/** What a model can do and costs. Prices in US dollars per million tokens; `undefined` = not known. */
+/** Abilities and prices of a model. US dollars per million tokens; `undefined` means unknown. */
 export interface Capability {
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
@@ -11,7 +11,7 @@ export interface Capability {
   readonly inputUsd: number | undefined;
   readonly cachedInputUsd: number | undefined;
   readonly outputUsd: number | undefined;
-  /** How long the vendor keeps in its prompt cache what it has seen. */
+  /** Minutes that the vendor keeps a prompt in its cache. */
   readonly cacheMinutes: number;
 }
 
@@ -20,7 +20,7 @@ export type CapabilityOverride = { readonly [Key in keyof Capability]?: Capabili
 /** Anthropic's and OpenAI's are as short as this; some live longer, none shorter. */
 const usualCacheMinutes = 5;
 
-/** For models that nobody told us about, most of them small ones on the user's own machine. */
+/** Fallback for unknown models, most of them small local ones. */
 const unknownModel: Capability = {
   contextTokens: 32_768,
   maxOutputTokens: 4_096,
@@ -39,13 +39,13 @@ const unknownModel: Capability = {
 const usualOutputTokens = 32_000;
 
 /**
- * What is known of a model: `models.json`, changed by the configuration. Its numbers are those of the vendors' price
- * lists as of November 2026 (docs/models.md says which); a price that is not there is not known. With four decisions:
+ * Returns what is known of a model: `models.json`, overridden by the configuration. Its numbers are the vendors' prices
+ * of November 2026 (sources in docs/models.md); a missing price is unknown. Four decisions:
  * - Windows are at most 200,000 tokens although most models take a million: every step pays for the whole prompt, and
- *   above 200,000 to 272,000 tokens (Claude Haiku 5.5: 100,000) the vendors ask more for each.
+ *   above 200,000 to 272,000 tokens (Claude Haiku 5.5: 100,000) prices rise.
  * - `inputUsd` is the price of writing the prompt cache where there is one (Anthropic, and OpenAI from GPT-5.6 on),
- *   because all of the prompt that is not read from the cache is written to it. A budget errs on the safe side.
- * - Prices that change with the hour (DeepSeek) or that are low for a while (Gemini) are the higher ones, for the same
+ *   because everything not read from the cache is written to it. A budget errs on the safe side.
+ * - Of prices that change with the hour (DeepSeek) or are low for a while (Gemini), the higher one counts, for the same
  *   reason.
  * - The dated name of a model (`…-2026-09-29`, `…-20251001`) means the model.
  */
@@ -69,14 +69,12 @@ interface ModelSettings {
   readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
 }
 
-/**
- * Can some model of this route (undefined: the default one) call tools? The others are passed over when there are any.
- */
+/** True when some model of this route (default: the default route) can call tools; then the others are skipped. */
 export function callsTools(models: ModelSettings, route: string | undefined): boolean {
   return someModel(models, route, ({ tools }) => tools);
 }
 
-/** Can some model of this route be shown images? The others are told of them in words. */
+/** True when some model of this route (default: the default route) can see images; the others get descriptions. */
 export function seesImages(models: ModelSettings, route: string | undefined): boolean {
   return someModel(models, route, ({ vision }) => vision);
 }
@@ -89,7 +87,7 @@ function someModel(
   return modelsOfRoute(models, route).some(({ capability }) => can(capability));
 }
 
-/** The models of this route (undefined: the default one), in order. */
+/** Models of this route (default: the default route), in order. */
 export function modelsOfRoute(
   models: ModelSettings,
   route: string | undefined,
@@ -105,7 +103,7 @@ export function windowTokensOf(models: ModelSettings, route: string | undefined)
   return Math.min(...modelsOfRoute(models, route).map(({ capability }) => capability.contextTokens));
 }
 
-/** What a prompt may have so that each of them has room for its longest answer, in tokens as models count them. */
+/** Maximum prompt for which each model still has room for its longest answer, in the models' tokens. */
 export function promptTokensOf(models: ModelSettings, route: string | undefined): number {
   return Math.min(
     ...modelsOfRoute(models, route).map(({ capability }) => capability.contextTokens - outputTokensOf(capability)),
@@ -145,11 +143,11 @@ function capabilityOfReference(
   return capabilityOf(providers[provider]?.kind ?? "", model, capabilities[reference]);
 }
 
-/** What vendors do with prompts that they have seen. */
+/** A vendor's prompt cache. */
 export interface CacheTraits {
-  /** How long they keep them; the longest time where there are several. */
+  /** Lifetime of cached prompts; the longest of several. */
   readonly ms: number;
-  /** Does the model that routes name like this ask a price of its own for what it reads from its cache? */
+  /** True when cached tokens of this model have a separate price. */
   readonly isPriced: (reference: string) => boolean;
 }
 
@@ -168,10 +166,7 @@ export function hasPrice({ inputUsd, outputUsd }: Capability): boolean {
   return inputUsd !== undefined && outputUsd !== undefined;
 }
 
-/**
- * What a call of the model that routes name like this costs in US dollars; `undefined` when a price that it needs is
- * not known.
- */
+/** Cost of a call of the referenced model in US dollars; `undefined` when a needed price is unknown. */
 export function costOfReference(
   models: Pick<ModelSettings, "providers" | "capabilities">,
   reference: string,
@@ -180,7 +175,7 @@ export function costOfReference(
   return costUsd(capabilityOfReference(models, reference), usage);
 }
 
-/** What a call costs in US dollars; `undefined` when a price that it needs is not known. */
+/** Cost of a call in US dollars; `undefined` when a needed price is unknown. */
 export function costUsd(
   capability: Capability,
   usage: { readonly inputTokens: number; readonly cachedInputTokens: number; readonly outputTokens: number },

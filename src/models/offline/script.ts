@@ -9,7 +9,7 @@ export interface HeardMessage {
   /** The message's own number, which makes the ids of its tool calls. */
   readonly id: string;
   readonly text: string;
-  /** Where it stands in the conversation: results that answer it come later. */
+  /** Position in the conversation: results that answer it come later. */
   readonly position: number;
 }
 

@@ -34,7 +34,7 @@ export class OpenAiConnection {
     });
   }
 
-  /** Is the server reachable and the key accepted? */
+  /** Checks that the server is reachable and accepts the key. */
   async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
     try {
       await this.client.models.list({ signal });
@@ -48,7 +48,7 @@ export class OpenAiConnection {
     }
   }
 
-  /** What to throw for what the SDK threw. */
+  /** Translates an SDK error. */
   explain(error: unknown, signal: AbortSignal): unknown {
     return explainFailure(error, { vendor: this.name, signal, safe: this.#safe, answered: answeredWith(error) });
   }
@@ -71,10 +71,7 @@ function answeredWith(error: unknown): VendorFailure | undefined {
   };
 }
 
-/**
- * What a server says in words, where they do not stand where the SDK looks: alone (xAI), in a list (Gemini), in details
- * (Mistral).
- */
+/** Finds a server's message where the SDK does not look: alone (xAI), in a list (Gemini), in details (Mistral). */
 function wordsOf(payload: unknown): string | undefined {
   if (typeof payload === "string") return payload;
   if (typeof payload !== "object" || payload === null) return undefined;

@@ -4,10 +4,7 @@ import type { ProviderRequest } from "../provider.ts";
 import type { EffortStyle } from "./effort.ts";
 import type { ServerTraits } from "./server-traits.ts";
 
-/**
- * Where servers of Chat Completions differ. What is not known of one beforehand is found out by being refused, see
- * `adapt`.
- */
+/** Differences between Chat Completions servers. Unknown ones are learned from refusals: see `adapt`. */
 export interface Dialect {
   /** Some servers refuse `stream_options`; then the usage is estimated. */
   readonly usageInStream: boolean;
@@ -16,9 +13,9 @@ export interface Dialect {
   readonly effortNone: boolean;
   /** The field that names the limit is swapped at most once. */
   readonly isLimitSwapped: boolean;
-  /** What the model has thought goes back where it came from; a server that refuses that gets it no more. */
+  /** Returns reasoning where it came from; dropped for a server that refuses it. */
   readonly thoughts: boolean;
-  /** How it is told how much to think; undefined: it cannot be, or refuses to be. */
+  /** Style for setting the effort; undefined when unsupported or refused. */
   readonly effort: EffortStyle | undefined;
   readonly temperature: boolean;
   /** Every answer has to bring thoughts along; where there are none, words in their place. */
@@ -89,7 +86,7 @@ const lessons: readonly Lesson<Dialect>[] = [
   },
 ];
 
-/** What to change after a request was refused with this text; `undefined` when nothing helps. */
+/** Returns the change for a request refused with this text; `undefined` when nothing helps. */
 export function adapt(dialect: Dialect, refusal: string, request: ProviderRequest): Adapted<Dialect> | undefined {
   return learn(lessons, { dialect, refusal, request }) ?? withOtherLimit(dialect, refusal);
 }

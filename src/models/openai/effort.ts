@@ -1,9 +1,6 @@
 import type { Effort } from "../routes/routes.ts";
 
-/**
- * How servers of this format are told how much to think: each has its own fields, and some have others for newer
- * models.
- */
+/** Servers' fields for setting the effort; some differ for newer models. */
 export const effortStyles = {
   /** OpenAI, Gemini, Mistral, Groq, xAI, Ollama. */
   effort: (thinking) => ({ reasoning_effort: thinking === "off" ? "none" : thinking }),

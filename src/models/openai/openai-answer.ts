@@ -26,7 +26,7 @@ const breaks: Readonly<Record<string, ProviderFailure>> = {
   insufficient_system_resource: "overloaded",
 };
 
-/** What servers really send: any part may be missing or null, whatever the SDK's types say. */
+/** A server's real chunk: any part may be missing or null, despite the SDK's types. */
 interface LooseChunk {
   readonly choices?: readonly LooseChoice[] | null;
   readonly usage?: LooseUsage | null;

@@ -12,16 +12,15 @@ import type { Thought } from "./thoughts.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
-/** Stands for thoughts that there are none of: those of a step that another model has made, or that were erased. */
+/** Placeholder for reasoning that is missing: from another model, or erased. */
 const noThoughts = "(no thoughts are kept of this step)";
 
 /**
- * What Gemini takes for a signature of calls that another model has made
- * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * Signature that Gemini accepts for another model's calls (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 const noSignature = { google: { thought_signature: "skip_thought_signature_validator" } };
 
-/** What the model says between a tool and people where a server wants it to say something. */
+/** The model's filler between a tool and people, for servers that require one. */
 const resultsRead = "I have the results.";
 
 /** The Chat Completions request. Only what we put here is sent: no web search, no remote MCP servers, no storing. */
@@ -79,7 +78,7 @@ function toMessage(message: WireMessage, dialect: Dialect): Message[] {
   return [{ role: "assistant", content: contentOf(message.text, thoughts), ...fields, ...standIn, ...toolCalls }];
 }
 
-/** Where thoughts stand in the content itself, what was said follows them. */
+/** Content with reasoning inline, followed by the answer. */
 function contentOf(text: string | undefined, thoughts: readonly Thought[]): string | null {
   const chunks = thoughts.flatMap((thought) => (thought.field === "content" ? thought.chunks : []));
   if (chunks.length === 0) return text ?? null;

@@ -8,7 +8,7 @@ interface Preset {
   readonly kind: string;
   readonly baseUrl: string;
   readonly traits: ServerTraits;
-  /** It runs on the user's own machine and looks at no key. */
+  /** Runs on the user's machine and needs no key. */
   readonly isLocal?: boolean;
 }
 

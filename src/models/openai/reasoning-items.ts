@@ -3,12 +3,9 @@ import * as z from "zod";
 import type { Thoughts } from "../../domain/turns/model.ts";
 
 const outputItem = z.discriminatedUnion("type", [
-  /** As it came: what was thought is encrypted in it. */
+  /** The original item, with encrypted reasoning. */
   z.object({ type: z.literal("reasoning"), item: z.looseObject({ type: z.literal("reasoning") }) }),
-  /**
-   * The next so many characters of the answer's text. `phase`: what the model said that they are, `commentary` or
-   * `final_answer`.
-   */
+  /** A number of characters of the answer's text. `phase`: `commentary` or `final_answer`, by the model. */
   z.object({ type: z.literal("message"), chars: z.number().int().min(0), phase: z.string().optional() }),
   /** The next of its calls. */
   z.object({ type: z.literal("function_call") }),

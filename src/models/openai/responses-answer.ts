@@ -11,7 +11,7 @@ import type { OutputItem } from "./reasoning-items.ts";
 type Events = OpenAI.Responses.ResponseStreamEvent;
 type ItemEvent = Extract<Events, { type: "response.output_item.added" | "response.output_item.done" }>;
 
-/** What servers really send: any part may be missing, whatever the SDK's types say. */
+/** A server's real response: any part may be missing, despite the SDK's types. */
 interface LooseResponse {
   readonly status?: unknown;
   readonly error?: object | null;
@@ -118,7 +118,7 @@ export class ResponsesAnswer {
     this.#draft.addInput(item.call, json);
   }
 
-  /** What is finished is whole: some servers send less before, or nothing. */
+  /** Uses the finished item: some servers send less before, or nothing. */
   #endItem(event: ItemEvent): void {
     const { output_index, item } = event;
     if (!this.#items.has(output_index)) this.#startItem(event);

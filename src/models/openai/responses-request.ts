@@ -15,11 +15,11 @@ type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
 type Item = OpenAI.Responses.ResponseInputItem;
 type Content = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage;
 
-/** Where models differ. Found out by being refused, see `adapt`. */
+/** Differences between models, learned from refusals: see `adapt`. */
 export interface ResponsesDialect {
-  /** What was thought comes along, encrypted: nothing is stored there. Models that do not think have none. */
+  /** Requests encrypted reasoning: nothing is stored at the vendor. Some models have none. */
   readonly encrypted: boolean;
-  /** It is given back; without, the model goes on from what it said. */
+  /** Returns reasoning to the model; without, it continues from its answers. */
   readonly thoughts: boolean;
   readonly effort: boolean;
   readonly temperature: boolean;
@@ -49,7 +49,7 @@ const lessons: readonly Lesson<ResponsesDialect>[] = [
   { says: /reasoning|effort/, change: { effort: false }, applies: ({ thinking }) => thinking !== undefined },
 ];
 
-/** What to change after a request was refused with this text; `undefined` when nothing helps. */
+/** Returns the change for a request refused with this text; `undefined` when nothing helps. */
 export function adaptResponses(
   dialect: ResponsesDialect,
   refusal: string,

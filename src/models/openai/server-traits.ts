@@ -1,16 +1,16 @@
 import type { EffortStyle } from "./effort.ts";
 
-/** What a server of Chat Completions is known to be before it was asked. */
+/** Known traits of a Chat Completions server. */
 export interface ServerTraits {
   readonly effort: EffortStyle;
-  /** OpenAI itself wants the newer name of the output limit, most other servers know only the older one. */
+  /** Newer name of the output limit, required by OpenAI itself; most other servers know only the older one. */
   readonly outputLimit?: "max_completion_tokens";
-  /** It refuses calls of tools that come back without what was thought before them, in this field. */
+  /** Refuses tool calls without the preceding reasoning in this field. */
   readonly wantsThoughts?: boolean;
-  /** It refuses calls of tools that come back without a signature beside them. */
+  /** Refuses tool calls without a signature. */
   readonly wantsSignatures?: boolean;
-  /** Ids of calls have exactly nine letters and digits. */
+  /** Requires call ids of exactly nine letters and digits. */
   readonly shortCallIds?: boolean;
-  /** People may not speak straight after a tool: the model has to say something in between. */
+  /** Requires an answer of the model between a tool result and a member's message. */
   readonly answersTools?: boolean;
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import type { Thoughts } from "../../domain/turns/model.ts";
 
-/** Where servers of this format put what a model has thought; each of them wants it back where it came from. */
+/** Fields in which servers put reasoning; it is returned in the same field. */
 export const textFields = ["reasoning_content", "reasoning"] as const;
 
 const thought = z.union([

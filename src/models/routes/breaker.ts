@@ -6,11 +6,11 @@ type State =
 
 interface Breaker {
   state: State;
-  /** How the last calls went, the newest last. */
+  /** Outcomes of the last calls, newest last. */
   readonly outcomes: boolean[];
 }
 
-/** In a row; or half of the last so many. */
+/** Failures in a row, or half of the last `windowSize`, that open the breaker. */
 const failuresInRow = 5;
 const watched = 20;
 const firstWaitMs = 30_000;
@@ -31,7 +31,7 @@ export class CircuitBreakers {
     this.#now = now;
   }
 
-  /** May it be asked? True for a probe, whose outcome has to be reported as any other. */
+  /** True when a call is allowed. A probe is allowed, too, and must be reported like any call. */
   mayAsk(provider: string): boolean {
     const breaker = this.#byProvider.get(provider);
     if (!breaker || breaker.state.kind === "closed") return true;
@@ -42,7 +42,7 @@ export class CircuitBreakers {
     return true;
   }
 
-  /** Seconds until it is tried again; undefined: it is asked. */
+  /** Seconds until the next probe; undefined while closed. */
   secondsLeft(provider: string): number | undefined {
     const state = this.#byProvider.get(provider)?.state;
     if (!state || state.kind === "closed") return undefined;
@@ -50,10 +50,7 @@ export class CircuitBreakers {
     return Math.max(1, Math.ceil((until - this.#now()) / 1000));
   }
 
-  /**
-   * How a call went. One that was refused as such, or that was stopped, says nothing of the provider: it is not
-   * reported.
-   */
+  /** Reports a call's outcome, except for refused requests and aborted calls, which say nothing about the provider. */
   report(provider: string, answered: boolean): void {
     const breaker = this.#byProvider.get(provider) ?? { state: { kind: "closed" }, outcomes: [] };
     this.#byProvider.set(provider, breaker);

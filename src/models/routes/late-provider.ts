@@ -2,8 +2,8 @@ import { memoize } from "../../lib/memoize.ts";
 import type { Provider } from "../provider.ts";
 
 /**
- * After a start, until a vendor's code is loaded though nobody has asked for it yet: the first message should not wait
- * for it.
+ * Delay after the start until a vendor's code is loaded without a request, so that the first message need not wait for
+ * it.
  */
 const loadAfterMs = 1_000;
 

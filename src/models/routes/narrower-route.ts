@@ -1,8 +1,8 @@
 import { modelsOfRoute } from "../knowledge/capabilities.ts";
 
 /**
- * Why a route may not stand in for another one where nobody has decided that it may, for a model; undefined: it may.
- * What was for models of some providers is shown to no others, and costs no more.
+ * Returns why a route may not replace another without a decision, for a model; undefined when it may. It may use no
+ * other providers and cost no more.
  */
 export function refusalOfRoute(
   models: Parameters<typeof modelsOfRoute>[0],
@@ -29,7 +29,7 @@ export function refusalOfRoute(
 
 type Prices = ReturnType<typeof modelsOfRoute>[number]["capability"];
 
-/** Where a price is not known, it may be any. */
+/** True when no price is higher; an unknown price may be any. */
 function isNoDearer(one: Prices, other: Prices): boolean {
   const { inputUsd, outputUsd } = one;
   if (inputUsd === undefined || outputUsd === undefined) return false;

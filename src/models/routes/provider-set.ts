@@ -4,7 +4,7 @@ import { TokenCalibration } from "../costs/calibration.ts";
 import type { ProviderSettings } from "../define-provider.ts";
 import type { Provider } from "../provider.ts";
 
-/** What decides which providers there are. */
+/** Configuration of the providers. */
 export interface ProvidersConfig {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
   readonly timeoutSeconds: number;
@@ -29,17 +29,17 @@ export interface ProviderSetOptions {
 }
 
 /**
- * The providers of the configuration that holds. One whose settings have changed is opened anew under its name; the one
- * before it ends as soon as nobody holds it.
+ * Providers of the current configuration. One with changed settings is reopened under its name; the old one ends when
+ * nobody holds it.
  */
 export class ProviderSet implements AsyncDisposable {
   readonly #options: ProviderSetOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #retired = new Set<Entry>();
   readonly #ending: PendingWork;
-  /** What is known of how they are, by name. */
+  /** Health of the providers, by name. */
   readonly breakers: CircuitBreakers;
-  /** What is known of how their models count tokens. */
+  /** Learned token factors of their models. */
   readonly calibration = new TokenCalibration();
 
   constructor(options: ProviderSetOptions, config: ProvidersConfig) {
@@ -65,7 +65,7 @@ export class ProviderSet implements AsyncDisposable {
     }
   }
 
-  /** Those that there are now. */
+  /** Holds the current providers. */
   hold(): HeldProviders {
     const held = [...this.#entries];
     for (const [, entry] of held) entry.holders += 1;

@@ -9,8 +9,8 @@ const longestRetryAfterMs = 60_000;
 const passing: readonly ProviderFailure[] = ["rate-limited", "overloaded", "unavailable"];
 
 /**
- * How long to wait before the next try, milliseconds; `undefined` when none is worth it. What the vendor asks for is
- * kept to; on top of it comes our own back-off.
+ * Milliseconds before the next try; `undefined` when none is worthwhile. Obeys the vendor's hint and adds our own
+ * back-off.
  */
 export function retryDelayMs(error: ProviderError, failures: number, random: () => number): number | undefined {
   if (!passing.includes(error.failure)) return undefined;

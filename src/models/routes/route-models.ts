@@ -17,7 +17,7 @@ export interface RouteModel {
   readonly entry: RouteEntry;
 }
 
-/** What models of routes are found in. */
+/** Sources for a route's models. */
 export interface RouteModelsOptions {
   readonly models: {
     readonly default: string;
@@ -30,8 +30,8 @@ export interface RouteModelsOptions {
 }
 
 /**
- * The models of a route (undefined: the default one), in the order in which they are asked in this conversation. Throws
- * `config_invalid` where there is none.
+ * Models of a route (default: the default route), in this conversation's order. Throws `config_invalid` for an unknown
+ * one.
  */
 export function modelsOfRoute(
   options: RouteModelsOptions,

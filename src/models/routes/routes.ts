@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** How much a model is to think before it answers; left out: as its vendor has it. */
+/** Reasoning effort; the vendor's default when omitted. */
 export const efforts = ["off", "low", "medium", "high"] as const;
 
 export type Effort = (typeof efforts)[number];
@@ -11,13 +11,13 @@ export interface RouteEntry {
   readonly model: string;
   readonly thinking?: Effort | undefined;
   readonly temperature?: number | undefined;
-  /** At most so many for one answer, thoughts among them. */
+  /** Maximum tokens of an answer, reasoning included. */
   readonly maxOutputTokens?: number | undefined;
-  /** Of the entries that have one, each conversation has its first by chance, by these weights. */
+  /** Weight for choosing a conversation's first model at random among weighted entries. */
   readonly weight?: number | undefined;
 }
 
-/** As config.yaml has them: a model alone, or with how it is asked. */
+/** Routes in config.yaml: a model alone, or with its options. */
 export type Routes = Readonly<Record<string, readonly (string | RouteEntry)[]>>;
 
 /** `provider/model` in its two parts. */
@@ -26,18 +26,18 @@ export function partsOfReference(reference: string): { readonly provider: string
   return { provider, model: model.join("/") };
 }
 
-/** The entries of a route as they are written; undefined: there is no such route. */
+/** Entries of a route as written; undefined for an unknown route. */
 export function entriesOf(routes: Routes, name: string): readonly RouteEntry[] | undefined {
   if (!Object.hasOwn(routes, name)) return undefined;
   return routes[name]?.map((entry) => (typeof entry === "string" ? { model: entry } : entry));
 }
 
-/** What a route's models are called, in order. */
+/** Model references of a route, in order. */
 export function referencesOf(routes: Routes, name: string): readonly string[] {
   return (entriesOf(routes, name) ?? []).map(({ model }) => model);
 }
 
-/** Of every route. */
+/** Model references of every route. */
 export function allReferences(routes: Routes): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(Object.keys(routes).map((name) => [name, referencesOf(routes, name)]));
 }

@@ -54,7 +54,7 @@ export class AnswerDraft {
     call.input += json;
   }
 
-  /** Text that is thought and not said. It is kept by whoever knows the vendor's form. */
+  /** Counts reasoning text, which is kept in the vendor's form elsewhere. */
   countThought(text: string): void {
     this.#count(text);
     this.#thoughtTokens += estimateTextTokens(text);
@@ -64,15 +64,15 @@ export class AnswerDraft {
     return this.#calls;
   }
 
-  /** What has come so far, in tokens by our own estimate. */
+  /** Estimated tokens received so far. */
   estimateTokens(): number {
     const parts = [this.#text, ...this.#calls.map((call) => call.name + call.input)];
     return parts.reduce((sum, part) => sum + estimateTextTokens(part), this.#thoughtTokens);
   }
 
   /**
-   * The finished answer. One that was cut at the output limit keeps its text only: the rest of its calls and thoughts
-   * is unknown. Throws ProviderError when a call has no name or its input is not a JSON object.
+   * The finished answer. One cut at the output limit keeps only its text: its calls and reasoning are incomplete.
+   * Throws ProviderError for a call without a name or with invalid JSON input.
    */
   finish(end: { stop: StopReason; usage: ModelUsage; model: string; thoughts?: Thoughts | undefined }): ModelAnswer {
     const toolCalls = end.stop === "length" ? [] : this.#finishCalls();

@@ -1,7 +1,7 @@
 import type { ModelMessage } from "../../domain/turns/model.ts";
 import { partsOf } from "../../domain/chats/part.ts";
 
-/** What another model has thought is of no use to this one, and its vendor would refuse it. */
+/** Drops reasoning of other models, which the vendor would refuse. */
 export function withThoughtsOf(reference: string, messages: readonly ModelMessage[]): readonly ModelMessage[] {
   return messages.map((message) => {
     if (message.role !== "assistant" || !message.thoughts || message.thoughts.by === reference) return message;

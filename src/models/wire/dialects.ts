@@ -1,19 +1,19 @@
 import type { ProviderRequest } from "../provider.ts";
 
-/** What to change in a request that was refused. */
+/** Change to a refused request. */
 export interface Adapted<Dialect> {
   readonly change: Partial<Dialect>;
-  /** It says nothing of other conversations with the model, and so is not kept. */
+  /** True when it concerns only this request, and so is not kept. */
   readonly isForOnce?: boolean;
 }
 
-/** What the words of a refusal are answered with. */
+/** Response to the words of a refusal. */
 export interface Lesson<Dialect> {
   readonly says: RegExp;
   readonly unless?: RegExp;
   readonly change: Partial<Dialect>;
   readonly isForOnce?: boolean;
-  /** A refusal can only be about what was sent. Left out: it always was. */
+  /** True when the refusal can be about what was sent; always by default. */
   readonly applies?: (request: ProviderRequest, dialect: Dialect) => boolean;
 }
 
@@ -36,17 +36,17 @@ export function learn<Dialect extends object>(
   return lesson && { change: lesson.change, isForOnce: lesson.isForOnce ?? false };
 }
 
-/** Does it give the model back what it has thought? */
+/** True when the request returns reasoning to the model. */
 export function givesThoughts({ messages }: ProviderRequest): boolean {
   return messages.some((message) => message.role === "assistant" && message.thoughts !== undefined);
 }
 
 interface DialectsOptions<Dialect> {
-  /** What is tried first with every model. */
+  /** Dialect tried first with every model. */
   readonly first: Dialect;
-  /** What to change after a request was refused with this text; `undefined` when nothing helps. Ends after a few. */
+  /** Returns the change for a request refused with this text; `undefined` when nothing helps. Finite. */
   readonly adapt: (dialect: Dialect, refusal: string, request: ProviderRequest) => Adapted<Dialect> | undefined;
-  /** What a server says to a request that it refuses as such; `undefined` for every other failure. */
+  /** Text with which a server refused a request; `undefined` for every other failure. */
   readonly refusalOf: (error: unknown) => string | undefined;
 }
 
@@ -54,8 +54,8 @@ interface DialectsOptions<Dialect> {
 const mostTries = 10;
 
 /**
- * How the models of a provider are asked. Where servers and models differ is found out by being refused: the request is
- * changed and made again. What was accepted in the end is kept, so that a model refuses only once.
+ * Dialects of a provider's models. Differences are learned from refusals: the request is changed and repeated, and the
+ * accepted dialect is kept, so that a model refuses only once.
  */
 export class Dialects<Dialect extends object> {
   readonly #options: DialectsOptions<Dialect>;

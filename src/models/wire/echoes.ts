@@ -22,7 +22,7 @@ export function withoutEchoes(error: ProviderError, sent: Pick<ProviderRequest, 
   return new ProviderError(failure, kept.toWellFormed(), { retryAfterMs, windowTokens });
 }
 
-/** How many characters from there on stand in the prompt too; 0 for less than would be an echo. */
+/** Returns the number of characters from there that also stand in the prompt; 0 for less than an echo. */
 function echoAt(message: string, at: number, prompt: string): number {
   let length = echoChars;
   if (at + length > message.length || !prompt.includes(message.slice(at, at + length))) return 0;
@@ -30,7 +30,7 @@ function echoAt(message: string, at: number, prompt: string): number {
   return length;
 }
 
-/** As reasons are written: as JSON has it, on one line, and with one blank for several. */
+/** Text as reasons quote it: as JSON, on one line, with single blanks. */
 function textOf({ system, messages }: Pick<ProviderRequest, "system" | "messages">): string {
   const json = JSON.stringify([system, messages]);
   const plain = json.replaceAll(/\\[nrt]/g, " ").replaceAll(/\\(.)/g, "$1");

@@ -5,7 +5,7 @@ import type { ProviderFailure } from "../provider.ts";
 import { windowIn } from "./refused-length.ts";
 import { SilenceError } from "./transport.ts";
 
-/** What a vendor's refusal consists of, as far as it is known; a failure in the middle of a stream has no status. */
+/** Parts of a vendor's refusal, as far as known; a failure within a stream has no status. */
 export interface VendorFailure {
   readonly status: number | undefined;
   /** The vendor's words for the kind of error: `type` and `code` of its error object. */
@@ -47,12 +47,13 @@ const byKind: Readonly<Record<string, ProviderFailure>> = {
   server_error: "unavailable",
 };
 
-/** No vendor has a code of its own for this in every case; these are the words that they use. */
+/** Vendors' words for a prompt that is too long; no vendor has a code for every case. */
 const tooLong =
   /context.?(length|window|size)|maximum (context|prompt)|prompt is too long|too many (input )?tokens|input (is|was) too long|input length|token (count|limit)|`inputs` tokens \+/i;
 
 /**
- * A wrong key, or an account without money, that has no status of its own: Anthropic, Gemini, xAI. No waiting helps.
+ * A wrong key, or an account without credit, reported without a status of its own by Anthropic, Gemini and xAI. Not
+ * retryable.
  */
 const refusesAccount =
   /api key (is )?not valid|(incorrect|invalid) api key|credit balance|used all available credits|spending limit/i;
@@ -73,8 +74,8 @@ function ofStatus(status: number): ProviderFailure {
 }
 
 /**
- * How long the vendor asks to wait, milliseconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date
- * (counted from the answer's own `date`, where it has one, so that a wrong clock on either side does not matter).
+ * Delay that the vendor asks for, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date
+ * (relative to the answer's `date`, so that wrong clocks do not matter).
  */
 function retryAfterMs(headers: Headers | undefined, clock: Clock): number | undefined {
   const inMs = toNumber(headers?.get("retry-after-ms"));
@@ -105,19 +106,14 @@ function toNumber(text: string | null | undefined): number | undefined {
 
 interface ExplainOptions {
   readonly vendor: string;
-  /** Of the call. */
+  /** Signal of the call. */
   readonly signal: AbortSignal;
   readonly safe: { readonly secret: string; readonly clock: Clock };
-  /**
-   * What the vendor answered, where the error says so; undefined: the connection failed, or what came cannot be read.
-   */
+  /** The vendor's answer, if any; undefined for a failed connection or an unreadable answer. */
   readonly answered: VendorFailure | undefined;
 }
 
-/**
- * What a provider throws for what its vendor's SDK threw: the signal's reason, a ProviderError as it is, or one that is
- * safe to log and to show.
- */
+/** Translates an SDK error: the signal's reason, an existing ProviderError, or one that is safe to log and show. */
 export function explainFailure(error: unknown, { vendor, signal, safe, answered }: ExplainOptions): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof ProviderError) return error;

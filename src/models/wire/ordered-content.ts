@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../domain/turns/model.ts";
 
-/** Where something stood in an answer. Of thoughts, the vendor wants each in its place. */
+/** Position in an answer. Vendors want reasoning returned in its place. */
 type Place = { readonly chars: number } | "call" | "thought";
 
 interface PutTogether<Item, Block> {

@@ -20,10 +20,7 @@ const sayings: readonly RegExp[] = [
   `: limit ${number}, requested`,
 ].map((saying) => new RegExp(saying, "i"));
 
-/**
- * How large a vendor says its model's window is, in tokens, where it refuses a prompt as too long; undefined: it does
- * not.
- */
+/** Window in tokens that a refusal of a too long prompt names; undefined when it names none. */
 export function windowIn(refusal: string): number | undefined {
   const said = sayings.map((saying) => saying.exec(refusal)?.[1]).find((found) => found !== undefined);
   return said === undefined ? undefined : Number(said.replaceAll(/[,_]/g, ""));

@@ -52,8 +52,8 @@ export function createTransport(options: { headers: Readonly<Record<string, stri
 }
 
 /**
- * Ends a request when this is aborted. Node's own way gives the error to the socket, which nobody listens to once the
- * whole response has come in, and the process would end; whoever reads the body learns of the abort without it.
+ * Ends a request on abort. Node's own signal option can raise an unhandled error on the socket after the whole response
+ * has come in; readers of the body learn of the abort without it.
  */
 function endWith(
   signal: AbortSignal | undefined,
@@ -87,7 +87,7 @@ function headersFor(body: string | undefined): Record<string, string> {
   };
 }
 
-/** What a request with a body is answered with is a stream of events, unless it says otherwise. */
+/** Response to a request with a body is an event stream unless it says otherwise. */
 function toResponse(response: http.IncomingMessage, hasAsked: boolean): Response {
   const status = response.statusCode ?? 502;
   const isJson = /\bjson\b/i.test(response.headers["content-type"] ?? "");

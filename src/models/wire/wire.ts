@@ -65,7 +65,9 @@ export function toBase64(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
 }
 
-/** What a request may cost where the vendor does not say. Images are left out: in Base64 they would count as text. */
+/**
+ * Estimated tokens of a request, when the vendor reports none. Images are left out: in Base64 they would count as text.
+ */
 export function estimateInputTokens(request: ProviderRequest, toBody: (request: ProviderRequest) => object): number {
   return estimateTextTokens(JSON.stringify(toBody({ ...request, images: undefined })));
 }

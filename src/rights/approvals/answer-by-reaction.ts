@@ -13,7 +13,7 @@ import type { ApprovalDesk } from "./approval-desk.ts";
 import { allowedBy } from "./thumbs.ts";
 import { noticeIn } from "./words.ts";
 
-/** So many people are told that they may not answer a card; more of them are recorded only. */
+/** Maximum people told that they may not answer a card; further ones are only recorded. */
 const mostRefused = 20;
 
 export interface AnswerByReactionOptions {
@@ -26,9 +26,8 @@ export interface AnswerByReactionOptions {
 }
 
 /**
- * What comes of a reaction in a group to a message of the host's: a thumb on a card that is open there answers it,
- * once; a person who may not is told so, once for each card. Nothing comes of all others. `trigger`: from which role on
- * people are heard in the group.
+ * Handles a reaction to a message of the host: a thumb on an open card answers it, once; a person without the right is
+ * told so once per card. All others are ignored. `trigger`: role from which people are heard in the group.
  */
 export type AnswerByReaction = (
   group: Group,
@@ -57,7 +56,7 @@ export function createAnswerByReaction(options: AnswerByReactionOptions): Answer
   };
 }
 
-/** What was asked with the message, where it stands in this very chat. */
+/** Card behind the message, if it is in this chat. */
 async function cardOf(
   { store }: AnswerByReactionOptions,
   { seq, channel, chat }: IncomingReaction,
@@ -66,7 +65,7 @@ async function cardOf(
   return approval?.channel === channel && approval.chat === chat ? approval : undefined;
 }
 
-/** As it is now, if it can still be answered. */
+/** The approval, if it can still be answered. */
 async function openApproval(
   { store, desk }: AnswerByReactionOptions,
   { code, state }: Approval,
@@ -84,10 +83,10 @@ interface Given {
   readonly allow: boolean;
 }
 
-/** Why a thumb is no answer: `text` is for its sender. */
+/** Refused thumb: `text` is for its sender. */
 interface Refusal {
   readonly text: string;
-  /** The role that its sender would need. */
+  /** Role that the sender would need. */
   readonly needed?: Role;
 }
 
@@ -100,7 +99,7 @@ function refusalOf({ approval, who, allow }: Given, trigger: Role | undefined): 
   return text === undefined ? undefined : { text };
 }
 
-/** Somebody else may be faster: then nothing is said, as they see it themselves. */
+/** Answers; when somebody else was faster, silently, as people can see it. */
 async function answer(
   { desk }: AnswerByReactionOptions,
   { approval: { code }, reaction, who, allow }: Given,

@@ -7,18 +7,18 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { shownInput } from "./card.ts";
 
-/** Somebody of a chat, and what they are there. */
+/** An answering person and their role in the chat. */
 export interface Answering {
   readonly channel: string;
   readonly sender: Sender;
   readonly role: Role;
-  /** The name that the configuration has for whoever it is. */
+  /** Name of the person in the configuration. */
   readonly person: string | undefined;
   /** All keys of theirs. */
   readonly keys: readonly string[];
 }
 
-/** Who it is that answers, as it is counted, recorded and told. */
+/** The answering person, for counting, records and messages. */
 export function deciderOf({ channel, sender, role, person, keys }: Answering): Decider {
   return {
     person: person === undefined ? memberKey({ channel, id: sender.id }) : `person:${person}`,
@@ -30,7 +30,8 @@ export function deciderOf({ channel, sender, role, person, keys }: Answering): D
 }
 
 /**
- * Why somebody may not answer; undefined: they may. What a server asks may also be answered by whom it is asked for.
+ * Returns why somebody may not answer; undefined when they may. A server's question may also be answered by the person
+ * that it is for.
  */
 export function roleFault(
   { code, about, asker }: Pick<Approval, "code" | "about" | "asker">,
@@ -46,14 +47,14 @@ export function roleFault(
   return `${code} is for ${needed}s to answer, and you are ${article} ${role} here: /whoami says why.`;
 }
 
-/** Nobody says only yes where values are asked for. */
+/** Refuses a bare yes to a form. */
 export function formFault({ code, about }: Pick<Approval, "code" | "about">): string | undefined {
   return about === "form"
     ? `${code} asks for values: reply to it, write /answer ${code} name=value … there, or: ${ownCommand(`approvals answer ${code} name=value …`)}`
     : undefined;
 }
 
-/** Nobody allows what they were not shown. */
+/** Refuses approval of input that was not fully shown. */
 export function lengthFault(approval: Approval): string | undefined {
   if (shownInput(approval).isWhole) return undefined;
   return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;

@@ -14,7 +14,7 @@ import { describeDecision, describeOutcome, noticesIn, onceOnly, whyCancelled } 
 /** Besides the answer itself. */
 export interface AnswerOptions {
   readonly way?: AnswerWay;
-  /** What was asked for, as people write it: of a form, which is allowed by nothing else. */
+  /** Values of a form, as typed; only a form is allowed by them. */
   readonly values?: string | undefined;
 }
 
@@ -24,11 +24,11 @@ export interface ApprovalDeskOptions {
   readonly wake: (approval: Approval) => Promise<void>;
   /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
   readonly carryOut: (code: string) => Promise<unknown>;
-  /** The rule that denies its call by now; undefined: none does. */
+  /** The rule that denies the call now; undefined when none does. */
   readonly deniedBy: (approval: Approval) => Promise<string | undefined>;
-  /** What servers ask. */
+  /** Forms of servers. */
   readonly forms: Pick<Forms, "read" | "fill" | "settled">;
-  /** What it is about has changed, so that no answer would mean anything. */
+  /** True when its subject has changed, so that answers have lost their meaning. */
   readonly isMoot: (approval: Approval) => Promise<boolean>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.answered" | "approval.decided">;
@@ -39,8 +39,8 @@ export interface ApprovalDeskOptions {
 }
 
 /**
- * Sees what becomes of what people were asked: takes answers, ends what nobody answers in time, puts each end on record
- * once and wakes its turn. One timer for all, none while nothing is open.
+ * Takes answers, expires unanswered approvals, records each end once and wakes its turn. One timer for all, none while
+ * nothing is open.
  */
 export class ApprovalDesk implements Disposable {
   readonly #options: ApprovalDeskOptions;
@@ -84,7 +84,7 @@ export class ApprovalDesk implements Disposable {
     return after ?? approval;
   }
 
-  /** Undefined for one that is not open any more, which the store refuses. */
+  /** Reads the answer; undefined for an approval that is no longer open, which the store refuses. */
   async #read(
     { code, allow }: Omit<ApprovalAnswer, "at">,
     values: string,
@@ -111,7 +111,7 @@ export class ApprovalDesk implements Disposable {
     await this.announce(asked, answer, way);
   }
 
-  /** Puts on record that somebody answers, which comes before the answer counts. */
+  /** Records an answer before it counts. */
   async announce(
     { code, call, tool, sha256, group, session, turn }: Approval,
     { allow, scope, by }: Omit<ApprovalAnswer, "at">,
@@ -212,7 +212,7 @@ function tell({ outcome, again, approval }: Answered) {
   return outcome === "settled" || again === true ? [] : noticesIn(approval, describeDecision(approval));
 }
 
-/** Why an answer had no effect. */
+/** Error for an answer without effect. */
 export function settledError(approval: Approval): AppError {
   const { code, state, decider } = approval;
   if (state === "expired") return new AppError("expired", `The time to answer ${code} is over: it was denied.`);

@@ -17,13 +17,13 @@ const codeLength = 6;
 
 export interface AskingOptions {
   readonly settings: () => { readonly expiresMinutes: number; readonly approvers: Role };
-  /** For whom the turn works. */
+  /** The person that the turn works for. */
   readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
-  /** Does somebody in the group's chat have this role? */
+  /** True when somebody in the group's chat has this role. */
   readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
-  /** What the call would change in the group's instructions; undefined for a call that proposes nothing. */
+  /** Proposed change of the group's instructions; undefined for a call that proposes none. */
   readonly changeOf: (group: Group, call: ToolCall) => Promise<ProposedChange | undefined>;
-  /** Can cards on this channel be answered by a thumb? */
+  /** True when cards on this channel can be answered by a thumb. */
   readonly byThumb: (channel: string) => boolean;
   readonly randomBelow: (limit: number) => number;
   readonly clock: Pick<Clock, "now">;
@@ -33,7 +33,7 @@ export interface AskingOptions {
 export interface AskedCall {
   readonly call: ToolCall;
   readonly verdict: Verdict;
-  /** What the turn had read by then. */
+  /** Origins read by the turn so far. */
   readonly origins: readonly Origin[];
 }
 
@@ -50,15 +50,12 @@ export function digestInput(input: unknown): { readonly input: string; readonly 
   return { input: text, sha256: createHash("sha256").update(text).digest("hex") };
 }
 
-/** What people are asked about, and what a grant holds for: of a call that is a command also the command. */
+/** Input shown to people and covered by a grant; for a command tool also the command. */
 export function askedInput({ input }: ToolCall, { command }: Pick<Verdict, "command">): unknown {
   return command ? { command: command.command, arguments: input } : input;
 }
 
-/**
- * What the model has called it with, of what people were asked about. `isCommand`: the tool is one whose calls are
- * commands.
- */
+/** The model's input within the shown input. `isCommand`: the tool's calls are commands. */
 export function calledInput(asked: unknown, isCommand: boolean): unknown {
   return isCommand ? (asked as { readonly arguments?: unknown }).arguments : asked;
 }

@@ -5,11 +5,11 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
 
-/** What fits on a card. More is not read by anybody on a phone, so it is not answered there either. */
+/** Maximum characters on a card. Longer input cannot be answered in a chat, as nobody reads it on a phone. */
 const shownChars = 1_500;
 const shownLines = 40;
 
-/** What a call is going to do, as people are shown it. */
+/** A call's effect, as shown to people. */
 interface ShownInput {
   readonly text: string;
   /** Nothing of it was left out. */
@@ -35,7 +35,7 @@ export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change
   return change ? inBlock(change.diff === "" ? "(nothing would change)" : change.diff) : wholeInput(input);
 }
 
-/** As much of it as a card holds. */
+/** Input, cut to the size of a card. */
 export function shownInput({
   about,
   input,
@@ -60,13 +60,13 @@ function isCut(input: string): boolean {
 
 export interface CardOptions {
   readonly minutes: number;
-  /** Somebody in the chat has the role for it. */
+  /** True when somebody in the chat has the required role. */
   readonly canAnswerHere: boolean;
   /** The channel tells who reacts to what. */
   readonly byThumb: boolean;
 }
 
-/** What asks the people of a chat. */
+/** Text of the card. */
 export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
   const { text, isWhole } = shownInput(approval);
@@ -113,7 +113,7 @@ function howToAnswer({
   return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}${thumbs}`;
 }
 
-/** What the agent says about its proposal: words of whoever wrote to it, maybe. */
+/** The agent's explanation of its proposal; hostile. */
 function whyChange(approval: Pick<NewApproval, "about" | "tool" | "input">): string[] {
   const { reason } = JSON.parse(approval.input) as { readonly reason?: unknown };
   const said = typeof reason === "string" ? plainSentence(reason) : "";

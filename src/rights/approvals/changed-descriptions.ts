@@ -16,7 +16,7 @@ const codeLength = 6;
 const mostInADay = 10;
 const dayMs = 24 * 3_600_000;
 
-/** What a tool says of itself, as it is kept, and the digest of all of it. */
+/** A tool's description of itself, with its digest. */
 interface Said {
   readonly sha256: string;
   readonly text: string;
@@ -25,7 +25,7 @@ interface Said {
 /** A tool of a server that says something else of itself than people know of. */
 export interface ChangedDescription {
   readonly server: string;
-  /** As its server calls it, and as models do. */
+  /** Name given by the server and used by models. */
   readonly name: string;
   readonly fullName: string;
   readonly before: Said;
@@ -38,7 +38,7 @@ export interface ChangedDescription {
 interface Place {
   /** The group that it is listed with. */
   readonly group: string;
-  /** Undefined: the operator alone is asked. */
+  /** Chat to ask; undefined: only the operator. */
   readonly chat: { readonly channel: string; readonly chat: string; readonly byThumb: boolean } | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface ChangedDescriptionsOptions {
   readonly store: Pick<Store["approvals"], "ask" | "list">;
   readonly settings: () => { readonly expiresMinutes: number; readonly approvers: Role };
   readonly placeFor: (server: string, group: string | undefined) => Place;
-  /** How many people have to allow it, and of which role, as rules say for calls of the tool. */
+  /** Number and role of required answers, by the rules for the tool. */
   readonly wanted: (
     group: string,
     tool: string,
@@ -54,7 +54,7 @@ export interface ChangedDescriptionsOptions {
   readonly isThere: (group: string, role: Role) => Promise<boolean> | boolean;
   /** Takes over what a tool says, if that is what this hash is of; false: it is not. */
   readonly allow: (server: string, name: string, sha256: string) => Promise<boolean>;
-  /** What the tool is known to say now where nobody has allowed it yet. */
+  /** A tool's changed description that nobody has allowed yet. */
   readonly pendingOf: (server: string, name: string) => Promise<Said | undefined>;
   readonly asked: () => void;
   readonly publish: Publish<"approval.asked" | "mcp.allowed">;
@@ -63,7 +63,7 @@ export interface ChangedDescriptionsOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** What an approval of this kind is about. */
+/** Subject of such an approval. */
 interface About {
   readonly server: string;
   readonly name: string;

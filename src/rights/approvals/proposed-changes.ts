@@ -60,7 +60,7 @@ export class ProposedChanges {
     return atWork;
   }
 
-  /** What has become of the change that this call of the turn proposed, which people have allowed. */
+  /** Outcome of the allowed change that this call proposed. */
   async outcomeOf(turn: string, call: string): Promise<ChangeOutcome> {
     const proposed = (await this.#options.store.ofTurn(turn)).filter((one) => one.change && one.call === call);
     const last = proposed.at(-1);

@@ -10,7 +10,7 @@ const scopes = {
   always: "for good",
 } as const;
 
-/** In a line for the chat, what became of it. */
+/** Returns a line for the chat about the decision. */
 export function describeDecision(approval: Approval): string {
   const { code, state, decider, reason } = approval;
   const call = `${nameOf(approval)} (${code})`;
@@ -40,13 +40,13 @@ function nameOf(approval: Approval): string {
   return approval.about === "form" ? `what ${plainSentence(approval.tool)} asks` : changedThing(approval);
 }
 
-/** Why nobody is to answer it any more. */
+/** Reason of a cancellation. */
 export function whyCancelled({ about }: Pick<Approval, "about">): string {
   if (about === "description") return "the tool says something else by now, or was allowed in another way";
   return about === "form" ? "the call that has asked has ended" : "its turn has ended";
 }
 
-/** What became of a change that was allowed and is not in its file. */
+/** Outcome of an allowed change that is not in its file. */
 export function describeOutcome(
   approval: Pick<Approval, "about" | "code" | "tool" | "input">,
   outcome: ChangeOutcome,
@@ -61,12 +61,12 @@ export function describeOutcome(
   return `${begin} could not be written (${code}). Nothing was changed; the log of the host says why.`;
 }
 
-/** Why a proposed change is not allowed for longer. */
+/** Reason why a proposed change can only be allowed once. */
 export function onceOnly(code: string): string {
   return `${code} is a change: it can be allowed once, and not for longer.`;
 }
 
-/** Why a call was not run, for the model. */
+/** Reason for the model why a call was not run. */
 export function denialForModel(approval: Approval): string {
   const { decider, reason } = approval;
   if (decider === undefined) return `nobody answered within ${inMinutes(minutesOf(approval))}`;

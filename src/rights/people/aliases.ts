@@ -2,7 +2,7 @@ import type { ChannelDefinition, KnownIds, SamePerson } from "../../channels/def
 import { type MemberId, memberKey } from "../../domain/people/person.ts";
 import type { ChannelStateStore } from "../../stores/contract/store.ts";
 
-/** What is known beforehand of a channel's ids. */
+/** A channel's ways of writing ids. */
 export type IdForms = Pick<ChannelDefinition, "name" | "canonicalId" | "writtenId">;
 
 /**
@@ -20,7 +20,7 @@ export class Aliases {
   readonly #pairs = new Map<string, Map<string, string>>();
   /** The other id, by the key of each. */
   readonly #others = new Map<string, string>();
-  /** Keys of which the platform says that there is no other id. */
+  /** Keys without an alias on the platform. */
   readonly #alone = new Set<string>();
 
   constructor(forms: readonly IdForms[]) {
@@ -43,7 +43,7 @@ export class Aliases {
     return aliases;
   }
 
-  /** Every other way in which the configuration may name whoever has this id, as `memberKey` writes it. */
+  /** Other keys by which the configuration may name this person, as `memberKey` writes them. */
   keysOf(who: MemberId): readonly string[] {
     const { channel } = who;
     const forms = this.#forms.get(channel);
@@ -57,9 +57,7 @@ export class Aliases {
     return [...all].map((one) => memberKey({ channel, id: one }));
   }
 
-  /**
-   * May these be one person's, as far as anybody knows? Ids of one kind, such as two phone numbers, are two people's.
-   */
+  /** True when two ids may be one person's. Ids of one kind, such as two phone numbers, never are. */
   mayBeSame(one: MemberId, other: MemberId): boolean {
     if (one.channel !== other.channel || !this.#pairs.has(one.channel)) return false;
     return this.#isOpen(one) && this.#isOpen(other) && this.#isWritten(one) !== this.#isWritten(other);
@@ -72,7 +70,7 @@ export class Aliases {
     return half.flatMap((id) => this.#forms.get(channel)?.writtenId?.(id) ?? []);
   }
 
-  /** What a channel is given. `named`: its ids that the configuration names. */
+  /** Ids for a channel. `named`: its ids in the configuration. */
   of(channel: string, state: Pick<ChannelStateStore, "apply">, named: () => readonly string[]): KnownIds {
     return {
       same: (pairs) => this.#learn(channel, pairs, state),
@@ -100,7 +98,7 @@ export class Aliases {
     }
   }
 
-  /** What has to be written, by first id. */
+  /** Rows to write, by first id. */
   #note(channel: string, { id, alias }: SamePerson): [string, string | null][] {
     const pairs = this.#pairs.get(channel) ?? new Map<string, string>();
     this.#pairs.set(channel, pairs);

@@ -4,7 +4,7 @@ import { isAtLeast, type Role, roles } from "../../domain/people/role.ts";
 import type { Work } from "../../domain/work/work.ts";
 import type { RoleOf } from "./roles.ts";
 
-/** What a turn was begun for: whoever said the messages that it answers, or work that has another cause. */
+/** A turn's cause: the senders of its messages, or its work. */
 export interface Asked {
   readonly senders: readonly Sender[];
   readonly work?: Pick<Work, "requester" | "origin" | "role"> | undefined;
@@ -16,9 +16,8 @@ interface Sender {
 }
 
 /**
- * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role of whoever made it, now and when it was made. Where nobody is known,
- * `member`.
+ * Role of a turn: the least among its askers, so that speaking along gains nobody rights. For other work, the least
+ * role of its maker, now and at creation. `member` when nobody is known.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { senders, work }: Asked): Role {
   const asking = senders.map((sender) => roleOf(group, sender));
@@ -27,7 +26,7 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
 }
 
-/** The role that a turn has, and who gives it that, as `channel:id`, where somebody did. */
+/** Role of a turn and the person who gives it, as `channel:id`, if any. */
 export function askerOf(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,

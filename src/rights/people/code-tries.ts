@@ -4,10 +4,7 @@ const lockMinutes = 5;
 const mostWrong = 5;
 const forgottenMs = 24 * 3_600_000;
 
-/**
- * Wrong codes that somebody typed, or that were typed in a chat: after five of them none is taken from there for five
- * minutes, also over restarts and whatever becomes of the clock.
- */
+/** Wrong codes by person or chat: after five, none is accepted for five minutes, across restarts and clock changes. */
 export class CodeTries {
   readonly #store: Pick<Store["requests"], "tries" | "noteTry" | "forgetTries">;
   readonly #now: () => number;
@@ -18,13 +15,13 @@ export class CodeTries {
     this.#now = now;
   }
 
-  /** `place`: of whom or where they are counted. */
+  /** True when locked; `place`: the person or chat. */
   async isLocked(place: string): Promise<boolean> {
     const tries = await this.#store.tries(place);
     return tries !== undefined && tries.wrong >= mostWrong && this.#now() < tries.at + lockMinutes * 60_000;
   }
 
-  /** Counts the code that was typed as this message, once. Is the place locked by it? */
+  /** Counts a wrong code once per message. Returns true when it locks. */
   async wrong(place: string, message: number): Promise<boolean> {
     const at = this.#now();
     const tries = await this.#store.tries(place);

@@ -5,19 +5,19 @@ import type { Roles } from "./roles.ts";
 
 export interface AccessOptions {
   readonly roles: Pick<Roles, "roleOf" | "keysOf">;
-  /** From which role on somebody may set the agent of this group to work. */
+  /** Least role that may address this group's agent. */
   readonly triggerRole: (group: string) => Role;
-  /** The setting by which somebody with one of these keys is not heard; undefined: none. Without a group: anywhere. */
+  /** Setting that silences somebody with one of these keys; undefined: none. Without a group: everywhere. */
   readonly deniedBy: (group: string | undefined, keys: readonly string[]) => string | undefined;
 }
 
-/** How far somebody is heard: what they want is done, or is only read along, or is not heard at all. */
+/** Attention that somebody gets: requests are obeyed, read as context, or ignored. */
 export type Hearing =
   | { readonly may: "trigger" }
   | { readonly may: "speak"; readonly needed: Role }
   | { readonly may: "nothing"; readonly setting: string };
 
-/** How far somebody is heard in a group; `undefined`: in a chat that is none. */
+/** Judges attention in a group; `undefined`: in an unknown chat. */
 export type JudgeHearing = (group: Pick<Group, "name" | "main"> | undefined, who: MemberId) => Hearing;
 
 /** Denied is denied with every id of the same person. */

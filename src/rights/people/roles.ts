@@ -4,22 +4,22 @@ import { isAtLeast, type Role } from "../../domain/people/role.ts";
 
 export interface RolesOptions {
   readonly people: () => readonly Person[];
-  /** What the configuration says of this group's members, or of those of every group; undefined: nothing. */
+  /** Configured members of this group, or of every group; undefined: none. */
   readonly membersOf: (group: string) => Members | undefined;
-  /** Does only the operator write on this channel? */
+  /** True when only the operator writes on this channel. */
   readonly isOperatorOnly: (channel: string) => boolean;
-  /** All other keys by which the configuration may name whoever has this id, as the channel knows; left out: none. */
+  /** Other keys of this person in the configuration, as known by the channel; none by default. */
   readonly aliasesOf?: (who: MemberId) => readonly string[];
-  /** May it be somebody who is denied in this group, of whom nobody can say yet whether it is? Left out: no. */
+  /** True when somebody might be a denied person of this group whose ids are not known yet; false by default. */
   readonly mayBeDenied?: (group: string, who: MemberId) => boolean;
 }
 
-/** Somebody's role in a group. */
+/** A person's role in a group. */
 export interface Standing {
   readonly role: Role;
-  /** What gives it, such as `people.ann.role`, for people. */
+  /** Setting that gives the role, such as `people.ann.role`, for people. */
   readonly why: string;
-  /** The name that the configuration has for whoever it is. */
+  /** Name of the person in the configuration. */
   readonly person: string | undefined;
   /** All keys of theirs that are known, the one that was asked for first. */
   readonly keys: readonly string[];
@@ -29,14 +29,11 @@ type Question<Answer> = (group: Pick<Group, "name" | "main">, who: MemberId) => 
 
 export type RoleOf = Question<Role>;
 
-/**
- * Who may do what. Nothing counts but the channel and the id, exactly as the channel says it, and what it says is the
- * same person's.
- */
+/** Roles of people. Only channel and id count, exactly as reported, with the channel's known aliases. */
 export interface Roles {
   readonly roleOf: RoleOf;
   readonly standingOf: Question<Standing>;
-  /** All other keys of whoever has this id that the channel knows of, whether anything is configured of them or not. */
+  /** All known keys of this person, configured or not. */
   readonly aliasesOf: (who: MemberId) => readonly string[];
   /** All keys of the person who has this id, this one included. */
   readonly keysOf: (who: MemberId) => readonly string[];
@@ -62,7 +59,7 @@ function judge(options: RolesOptions, group: Pick<Group, "name" | "main">, who: 
   return { ...reason, person: person?.name, keys };
 }
 
-/** What is said of this very person. */
+/** Role set for this person by name. */
 function byName(
   person: Person | undefined,
   members: Members | undefined,
@@ -75,7 +72,7 @@ function byName(
   return (members && roleIn(members, keys)) ?? ofPerson;
 }
 
-/** What is said of everybody else. */
+/** Role set for everybody else. */
 function byDefault(
   options: RolesOptions,
   { members, group }: { readonly members: Members | undefined; readonly group: Pick<Group, "name" | "main"> },
@@ -113,9 +110,7 @@ function withoutMembers(people: readonly Person[], { main }: Pick<Group, "main">
     : { role: "admin", why: "it is a main group, and nobody has a role" };
 }
 
-/**
- * Whose id it is, and all keys of theirs, this one first. An id that is named itself counts before what is known of it.
- */
+/** The person with this id, and all their keys, this one first. A directly configured id wins over aliases. */
 function whois(
   { people, aliasesOf = () => [] }: RolesOptions,
   who: MemberId,

@@ -33,10 +33,7 @@ export function judgeCall(
   return { verdict: { action: "deny", risk: call.risk, rule: "no rule fits", reason: refusal(call.tool) }, looked };
 }
 
-/**
- * Is there nothing that this tool could be called with, by whomever and whatever was read before, that would not be
- * denied?
- */
+/** True when every possible call of the tool would be denied. */
 export function isAlwaysDenied(tool: string, possible: readonly Risk[], { rules }: ToolPolicy): boolean {
   let open = possible;
   for (const { tools, exceptTools, risk = "low", role, origins, match, action } of rules) {
@@ -73,7 +70,7 @@ function refusal(tool: string): string {
   return `The operator's policy does not allow "${tool}" in this group. Do without it.`;
 }
 
-/** Why the rule does not fit the call, as the end of a sentence that begins with the rule. */
+/** Returns why the rule does not match the call, as the end of a sentence about the rule. */
 function misfitOf(rule: Rule, call: JudgedCall): string | undefined {
   const { risk, role, origins, match } = rule;
   if (!isForTool(rule, call.tool)) return `is for ${toolsOf(rule)}`;
@@ -86,7 +83,7 @@ function misfitOf(rule: Rule, call: JudgedCall): string | undefined {
   return undefined;
 }
 
-/** What patterns are compared with. */
+/** Text that patterns are matched with. */
 function textOf({ tool, input }: JudgedCall): string {
   if (tool === "shell" && typeof input === "object" && input !== null && "command" in input) {
     if (typeof input.command === "string") return input.command;

@@ -1,7 +1,6 @@
 /**
- * Does the whole text fit a pattern in which `*` stands for any text, also none? White space counts as one space; a
- * pattern that ends with ` *` fits also what has nothing behind it. Takes time in proportion to both lengths at most,
- * whatever they are.
+ * True when the whole text matches the pattern, in which `*` stands for any text, also none. White space counts as one
+ * space; a pattern that ends with ` *` also matches nothing after it. Time is proportional to both lengths.
  */
 export function fitsPattern(text: string, pattern: string): boolean {
   const plain = squeeze(text);

@@ -8,7 +8,7 @@ import type { CreateBody, Inspection } from "../engine/engine.ts";
 export interface Evidence {
   /** The engine's inspection, taken while it runs. */
   readonly inspection: Inspection;
-  /** What the engine was told to create. */
+  /** The body of the engine's create request. */
   readonly body: CreateBody;
   /** The report of the probe in the container; undefined for one that is taken over: what runs in it by now may lie. */
   readonly probe: ProbeReport | undefined;
@@ -18,7 +18,7 @@ export interface Evidence {
   readonly folders: readonly { readonly target: string; readonly device: string; readonly inode: string }[];
 }
 
-/** What the probe tries in vain; a report without one of these comes from something else than our probe. */
+/** Checks that the probe must have attempted; a report without one does not come from our probe. */
 export const requiredAttempts = [
   "add_key",
   "bpf",

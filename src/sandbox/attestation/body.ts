@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields of a body that are not found again under their name in `Config`, or mean something else there. */
 const comparedElsewhere: ReadonlySet<string> = new Set(["HostConfig", "Image", "Labels", "Env"]);
 
-/** What the engine says it made, against what it was told to make. One sentence for each difference. */
+/** Compares the engine's inspection with the requested body. Returns one sentence per difference. */
 export function compareInspection(inspection: Inspection, body: CreateBody): string[] {
   const config = fieldsOf(inspection["Config"]);
   const state = fieldsOf(inspection["State"]);
@@ -38,7 +38,7 @@ function compareHostConfig(actual: Fields, intended: Fields): (string | undefine
   return [...wanted, ...extra];
 }
 
-/** The image may add labels of its own. */
+/** Compares labels; the image may add its own. */
 function compareLabels(actual: Fields, intended: Fields): (string | undefined)[] {
   return Object.keys(intended).map((key) => differs(`label ${key}`, actual[key], intended[key]));
 }
@@ -110,7 +110,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** The size of a terminal that there is not. */
+/** True for a terminal size of zero, as containers without a terminal have it. */
 function isZeroSize(value: unknown): boolean {
   return isDeepStrictEqual(value, [0, 0]);
 }

@@ -3,7 +3,7 @@ import { readFile, readlink, stat } from "node:fs/promises";
 import type { ContainerCgroups } from "../cgroups/container-cgroups.ts";
 import { parseMountInfo, type MountPoint } from "../../lib/files/mount-points.ts";
 
-/** What the host's own kernel says about a container's first process: not forgeable from inside. */
+/** The kernel's view of a container's first process, which the container cannot forge. */
 export interface HostView {
   /** Fields of `/proc/<pid>/status`. */
   readonly status: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ export interface HostView {
   readonly sharedNamespaces: readonly string[];
   readonly interfaces: readonly string[];
   readonly mounts: readonly MountPoint[];
-  /** What the kernel enforces; undefined where the cgroup files cannot be read. */
+  /** Limit enforced by the kernel; undefined when the cgroup files are unreadable. */
   readonly pidsMax: string | undefined;
   readonly memoryMax: string | undefined;
   /** `device:inode` of what is mounted at a target; only for those that could be examined. */

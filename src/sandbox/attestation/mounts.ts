@@ -11,7 +11,7 @@ export interface SeenMount {
   readonly options: readonly string[];
 }
 
-/** What the engine mounts by itself in every container: what type it has and whether it must be read-only. */
+/** Standard mounts of every container: their type, and whether they must be read-only. */
 const standard: readonly { readonly target: RegExp; readonly type: RegExp; readonly readOnly: boolean }[] = [
   { target: /^\/$/, type: /./, readOnly: true },
   { target: /^\/proc$/, type: /^proc$/, readOnly: false },
@@ -66,7 +66,8 @@ export function compareSeenMounts(seen: readonly SeenMount[], body: CreateBody):
 }
 
 /**
- * What can be reached: the engine's own terminals lie below their mask. Of mounts at one place the last is the topmost.
+ * Returns the reachable mounts: the engine's own terminals lie below their mask, and the last mount at a path is on
+ * top.
  */
 function uncovered(seen: readonly SeenMount[]): SeenMount[] {
   const last = seen.findLastIndex((mount) => mount.target === "/dev/pts");

@@ -1,4 +1,4 @@
-/** Most that is read before it must be clear whom the client wants to speak to, in bytes. */
+/** Maximum bytes read until the client's destination must be clear. */
 export const maxHelloBytes = 32 * 1024;
 
 export type HelloVerdict =
@@ -12,8 +12,8 @@ const clientHello = 1;
 const extension = { serverName: 0, encryptedHello: 0xfe0d } as const;
 
 /**
- * Finds the server name in the first bytes of a TLS connection. What is not a complete, well-formed ClientHello with
- * exactly one host name is refused, and so is an encrypted one, whose real name nobody here could see.
+ * Finds the server name in the first bytes of a TLS connection. Anything but a complete ClientHello with exactly one
+ * host name is refused, and so is an encrypted one, whose real name is invisible.
  */
 export function readClientHello(bytes: Buffer): HelloVerdict {
   const records = joinRecords(bytes);
@@ -45,8 +45,8 @@ function moreOrTooMuch(bytes: Buffer): HelloVerdict {
 const maxRecords = 16;
 
 /**
- * What the handshake records at the front hold as far as it is there, and how many bytes they announce: no record
- * behind the one in which the first message ends. Undefined when it is not TLS.
+ * Joins the leading handshake records, up to the one that ends the first message, with the number of announced bytes.
+ * Undefined when this is not TLS.
  */
 function joinRecords(bytes: Buffer): { handshake: Buffer; announced: number } | undefined {
   let handshake = Buffer.alloc(0);

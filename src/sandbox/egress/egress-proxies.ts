@@ -21,7 +21,7 @@ import type { Publish } from "../../domain/events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
 /**
- * What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not
+ * Settings for programs that embed the host, never from the configuration: they let proxies reach places that are not
  * public.
  */
 export interface EgressOverrides {
@@ -31,21 +31,21 @@ export interface EgressOverrides {
 }
 
 export interface EgressProxiesOptions {
-  /** For the sockets; nobody but the host gets in. */
+  /** Folder of the sockets; only the host can enter it. */
   readonly folder: string;
   readonly keyFolder: string;
   readonly networkOf: (group: string) => GroupNetwork;
   readonly publish: Publish<"egress.judged">;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Who is asked for the addresses of names; see `ResolverOptions`. */
+  /** DNS servers; see `ResolverOptions`. */
   readonly nameservers?: readonly string[] | undefined;
   readonly overrides?: EgressOverrides | undefined;
-  /** Authorities that the host trusts besides those that everybody does. Left out: those of NODE_EXTRA_CA_CERTS. */
+  /** Additional certificate authorities; those of NODE_EXTRA_CA_CERTS by default. */
   readonly extraAuthorities?: readonly string[] | undefined;
 }
 
-/** What a container of the group gets to see. */
+/** Egress of a group's container. */
 export interface EgressAccess {
   readonly folder: string;
   readonly certificates: boolean;

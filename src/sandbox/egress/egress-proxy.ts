@@ -95,7 +95,7 @@ export class EgressProxy implements AsyncDisposable {
   }
 }
 
-/** Where the request's header block ends. */
+/** Returns the end of the request's header block. */
 function endOfRequest(bytes: Buffer): number | undefined {
   const at = bytes.indexOf("\r\n\r\n");
   return at === -1 ? undefined : at + 4;

@@ -1,6 +1,6 @@
 import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
-/** What a group may use of its way out. */
+/** Limits of a group's egress. */
 export interface EgressLimits {
   /** Tunnels at the same time. */
   readonly tunnels: number;

@@ -52,5 +52,5 @@ export async function answer(socket: Socket, status: number, rule: string, detai
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** What a client gets to read an answer and hang up. */
+/** Time for a client to read an answer and hang up. */
 const lingerMs = 1_000;

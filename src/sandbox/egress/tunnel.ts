@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 import type { EgressLimits, EgressMeter } from "./meter.ts";
 
-/** Why a tunnel ended: one of the sides was done, or a limit. */
+/** Reasons for a tunnel's end: one side was done, or a limit. */
 export type TunnelEnd = "done" | "broken" | "idle" | "time" | "bytes-per-tunnel" | "bytes-per-day" | "stopped";
 
 export interface TunnelReport {

@@ -2,7 +2,7 @@ import type { ContainerEngine } from "./engine.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** A kind of container engine. It has no settings of its own: the environment says where it is. */
+/** A kind of container engine. Has no settings: the environment locates it. */
 export interface EngineDefinition {
   readonly kind: string;
   /**

@@ -8,12 +8,12 @@ const retryMs = 1_000;
 export interface EngineWaitOptions {
   /** Asks the engine for everything that turns need; rejects with `engine_unavailable` while it is away. */
   readonly prepare: () => Promise<void>;
-  /** A service may be up before its engine; where somebody sits at the host, they should be told. */
+  /** True when a person at the terminal should be told of the wait. */
   readonly mayWait: boolean;
   readonly logger: Logger;
 }
 
-/** Lets turns wait for an engine that is not there yet when the host starts. Disposal gives up waiting. */
+/** Lets turns wait for an engine that is unavailable when the host starts. Disposal stops waiting. */
 export class EngineWait implements AsyncDisposable {
   readonly #options: EngineWaitOptions;
   readonly #stop = new AbortController();

@@ -21,7 +21,7 @@ export interface EngineFacts {
   /** Limits of the profile that the engine itself says it cannot apply: `memory`, `swap`, `processes`, `CPU`. */
   readonly missingLimits: readonly string[];
   readonly kernel: string;
-  /** Where it was found, for messages: a socket path or URL. */
+  /** Socket path or URL, for messages. */
   readonly address: string;
 }
 
@@ -46,7 +46,7 @@ export interface ContainerExit {
  * detach.
  */
 export interface Conversation {
-  /** Ending it ends what the container can read, not what it says. Nobody has to listen to its errors. */
+  /** Standard input; ending it closes only that direction. Its errors may be ignored. */
   readonly input: Writable;
   readonly output: Readable;
 }
@@ -72,11 +72,11 @@ export interface ContainerEngine extends AsyncDisposable {
   list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;
   /** Resolves when the container has ended; rejects if it does not exist or the engine goes away. */
   waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit>;
-  /** stdout and stderr of the container from now on, or only one of them, as one byte stream. Destroy it to detach. */
+  /** The container's stdout and stderr from now on, or only one, as a byte stream. Destroy it to detach. */
   attach(id: string, only?: "stderr"): Promise<Readable>;
   /** stdin and stdout from now on of a container that was made with its stdin open. */
   converse(id: string): Promise<Conversation>;
-  /** The image's ID (`sha256:…`) and configuration, or undefined when it is not there. */
+  /** The image's ID (`sha256:…`) and configuration; undefined when it is missing. */
   image(
     reference: string,
   ): Promise<

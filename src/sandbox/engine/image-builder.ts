@@ -7,9 +7,9 @@ export interface BuildOptions {
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly buildArguments: Readonly<Record<string, string>>;
-  /** What each step may hold, swap included. Left out: as much as there is. */
+  /** Memory limit of each step, swap included; unlimited by default. */
   readonly memoryMb?: number | undefined;
-  /** Ends the build; what it has made by then has no name. */
+  /** Aborts the build; its result stays unnamed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,8 +40,8 @@ export interface ImageBuilder {
   /** Images with that label, each with all its names. */
   list(label: string): Promise<ListedImage[]>;
   /**
-   * Hands over the whole file system of an image as a tar archive. It is read in a container that never runs, and that
-   * is removed, as are those that earlier looks at this image have left behind.
+   * Streams an image's file system as a tar archive, from a container that never runs and is then removed, together
+   * with leftovers of earlier calls.
    */
   read<Answer>(id: string, look: (archive: Readable) => Promise<Answer>, signal: AbortSignal): Promise<Answer>;
   /**

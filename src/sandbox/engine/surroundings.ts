@@ -1,5 +1,5 @@
 /**
- * What decides which container engine is used: the environment (DOCKER_HOST, DOCKER_CONTEXT …) and the user's home
+ * Settings that select the container engine: the environment (DOCKER_HOST, DOCKER_CONTEXT …) and the user's home
  * folder.
  */
 export interface Surroundings {

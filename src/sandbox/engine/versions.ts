@@ -4,7 +4,7 @@ import type { EngineFacts } from "./engine.ts";
 export interface EngineFinding {
   readonly level: "ok" | "warn" | "refuse";
   readonly detail: string;
-  /** What mends it; empty when nothing needs to be mended. */
+  /** Command or advice; empty when none is needed. */
   readonly fix: string;
 }
 
@@ -81,8 +81,8 @@ const floors: readonly Floor[] = [
 const distributionBuild = /[+~](ds|dfsg)|ubuntu|debian|[-+~.](deb|el|fc|amzn|azl|suse|lp)\d|-r\d+$|\.alpine/i;
 
 /**
- * What is known against an engine of these versions and settings. Versions only tell what is known to be bad: what
- * holds in a container is told by attestation. At least one finding; `ok` when there is nothing to say.
+ * Judges an engine by its versions and settings, which only show what is known to be bad; attestation shows what holds
+ * in a container. Returns at least one finding; `ok` when all is well.
  */
 export function judgeEngine(facts: EngineFacts): EngineFinding[] {
   const found = [...judgeSettings(facts), ...floors.flatMap((floor) => judgePart(floor, facts))];
@@ -176,7 +176,7 @@ function judgePart(floor: Floor, facts: EngineFacts): EngineFinding[] {
   ];
 }
 
-/** Docker's floors say nothing about Podman, which has numbers of its own. */
+/** Version of a part. Podman has its own numbering, so Docker's minimums do not apply to it. */
 function versionOf(part: string, facts: EngineFacts): string | undefined {
   if (part === "engine") return facts.kind === "docker" ? facts.version : undefined;
   return Object.entries(facts.components).find(([name]) => name.toLowerCase() === part)?.[1];
@@ -198,7 +198,7 @@ function parse(text: string): Version | undefined {
   };
 }
 
-/** At or above the repair of its own branch; a branch without one counts by its place among those that have one. */
+/** True at or above the fix in its own branch; a branch without a fix is placed among those that have one. */
 function isRepaired(text: string, repairedIn: readonly string[]): boolean {
   const version = parse(text);
   if (version === undefined) return false;

@@ -18,12 +18,12 @@ export type AgentImage = z.infer<typeof agentImage>;
 
 const fix = "npm run setup";
 
-/** Where set-up writes which image belongs to the checkout. */
+/** Path of the file in which set-up records the checkout's agent image. */
 export function agentImagePath(checkoutFolder: string): string {
   return join(checkoutFolder, "dist", "agent-image.json");
 }
 
-/** What set-up has written. Throws `image_missing` when it has not run in this checkout. */
+/** Reads the agent image recorded by set-up. Throws `image_missing` when set-up has not run in this checkout. */
 export async function readAgentImage(checkoutFolder: string): Promise<AgentImage> {
   const path = agentImagePath(checkoutFolder);
   try {

@@ -6,13 +6,13 @@ import { toError } from "../../lib/app-error.ts";
 import { type EngineImage, failingLine, findPackageImage } from "./package-image.ts";
 import { nameOfPackages, type PackageImageName, packageLabels, tagOfUser } from "./package-recipe.ts";
 
-/** How the image of a group stands. `had`: until then it has the one before, or the plain agent image. */
+/** State of a group's image. `had`: the image in use until then: the previous one, or the plain agent image. */
 export interface GroupImageState {
   readonly group: string;
   readonly state: "building" | "ready" | "failed";
   readonly image: string;
   readonly packages: PackageLists;
-  /** Why it failed. */
+  /** Reason of the failure. */
   readonly reason?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface GroupImagesOptions {
   /** Makes the image, after a look at what comes of it. */
   readonly build: (name: PackageImageName, signal: AbortSignal) => Promise<EngineImage>;
   readonly tag: (id: string, tag: string) => Promise<void>;
-  /** What the group wants now. Undefined: the plain agent image. */
+  /** The group's wanted packages; undefined for the plain agent image. */
   readonly wantedBy: (group: string) => PackageLists | undefined;
   readonly groups: () => readonly string[];
   /** An image is there that was not: containers may not be what their groups get now. */
@@ -42,7 +42,7 @@ interface Entry {
   work: Promise<void> | undefined;
 }
 
-/** A mirror that was away may be back. It is tried again with a turn of the group, not by itself. */
+/** Delay before a retry after a failed build, which begins with a turn of the group. */
 const retryMs = 10 * 60_000;
 
 /**
@@ -55,7 +55,7 @@ export class GroupImages implements AsyncDisposable {
   readonly #stop = new AbortController();
   /** By hash. */
   readonly #entries = new Map<string, Entry>();
-  /** What each group was last given. */
+  /** The image last used by each group. */
   readonly #had = new Map<string, EngineImage>();
   #line: Promise<void> = Promise.resolve();
 
@@ -64,8 +64,8 @@ export class GroupImages implements AsyncDisposable {
   }
 
   /**
-   * The image that a container of the group is made from now. Asks nobody for a group without packages, and once for
-   * others.
+   * Returns the image for a new container of the group. Calls nobody for a group without packages, and the engine once
+   * for others.
    */
   async imageOf(group: string): Promise<EngineImage> {
     const base = await this.#options.base();
@@ -96,7 +96,7 @@ export class GroupImages implements AsyncDisposable {
     return true;
   }
 
-  /** Begins to build what groups want and is not there; what failed is tried again. */
+  /** Starts building missing images, retrying failed ones. */
   async review(): Promise<void> {
     const wanting = this.#options.groups().flatMap((group) => this.#wantedBy(group) ?? []);
     if (wanting.length === 0) return;
@@ -107,7 +107,7 @@ export class GroupImages implements AsyncDisposable {
     }
   }
 
-  /** Builds what the group wants if it is not there, and says how that ended. Undefined: it wants nothing. */
+  /** Builds the group's image if it is missing and returns the outcome; undefined when the group wants no packages. */
   async build(group: string): Promise<GroupImageState | undefined> {
     const wanted = this.#wantedBy(group);
     if (wanted === undefined) return undefined;
@@ -118,12 +118,12 @@ export class GroupImages implements AsyncDisposable {
     return stateOf(group, entry);
   }
 
-  /** Of the groups that want packages, as far as it is known. */
+  /** States of the groups that want packages, as far as known. */
   states(): GroupImageState[] {
     return this.#options.groups().flatMap((group) => this.#stateOf(group) ?? []);
   }
 
-  /** What the group wants could not be built. */
+  /** True when the group's image failed to build. */
   hasFailed(group: string): boolean {
     return this.#stateOf(group)?.state === "failed";
   }
@@ -151,7 +151,7 @@ export class GroupImages implements AsyncDisposable {
     return image;
   }
 
-  /** What a container of this group was last made from, in this life of the host or in an earlier one. */
+  /** Returns the image that a container of this group last used, also before a restart. */
   async #hadBefore(group: string, base: EngineImage): Promise<EngineImage | undefined> {
     const had = this.#had.get(group);
     if (had) return had;
@@ -218,8 +218,7 @@ export class GroupImages implements AsyncDisposable {
   }
 
   /**
-   * So that it is not pruned, and is known after a restart. A name that cannot be given is no reason not to use the
-   * image.
+   * Names the image so that it is not pruned and is known after a restart. Failing to name it does not prevent its use.
    */
   async #noteUse(group: string, image: EngineImage): Promise<void> {
     const { tag, instance, logger } = this.#options;

@@ -7,9 +7,9 @@ import { pipeline } from "node:stream/promises";
 
 import { extract } from "tar-fs";
 
-/** What an image's file system holds of that which may not change, and of that which may not be there. */
+/** Protected and forbidden contents of an image's file system. */
 export interface ImageContents {
-  /** What the agent is started from: a hash, or what it is instead of a file, by path. */
+  /** Files that start the agent, by path: a hash, or the kind of a non-file. */
   readonly program: ReadonlyMap<string, string>;
   /** Files and folders with a setuid or setgid bit, or a capability. */
   readonly privileged: readonly string[];
@@ -27,10 +27,7 @@ interface Entry {
 /** The folder of the agent's program. */
 const programFolder = "opt/crabpot/";
 
-/**
- * What runs it, and what would be run in its place because it is found first; and what would be loaded into every
- * program.
- */
+/** Paths that start the agent, that could run in its place, or that every program would load. */
 const startedFrom: ReadonlySet<string> = new Set([
   ...["node", "python3", "sh", "bash"].flatMap((name) => [`usr/local/sbin/${name}`, `usr/local/bin/${name}`]),
   "etc/ld.so.preload",
@@ -75,8 +72,8 @@ export async function readContents(archive: Readable): Promise<ImageContents> {
 }
 
 /**
- * What packages have done to the image that they may not, as the end of a sentence that begins with "the packages".
- * Undefined: nothing.
+ * Returns the forbidden changes made by packages, as the end of a sentence that begins with "the packages"; undefined
+ * when none.
  */
 export function contentsFault(base: ImageContents, made: ImageContents): string | undefined {
   const paths = [...new Set([...base.program.keys(), ...made.program.keys()])].toSorted();

@@ -15,7 +15,7 @@ export interface ShelvedImage {
   readonly packages: PackageLists;
   /** Groups of this home that want it. */
   readonly groups: readonly string[];
-  /** Undefined: the engine does not have it. */
+  /** The built image; undefined when the engine lacks it. */
   readonly built: { readonly id: string; readonly bytes: number; readonly createdAt: number } | undefined;
 }
 
@@ -52,9 +52,8 @@ export async function listPackageImages(builder: Pick<ImageBuilder, "list">, hom
 }
 
 /**
- * Takes the names off images that nobody asks for, and with the last name the image goes: what a group of this home
- * wants stays, what it has until that is built, what another home on this machine uses, and what a container needs.
- * Calls `about` before each.
+ * Removes names from unused images, and with the last name the image. Keeps images wanted or still used by a group of
+ * this home, by another home on this machine, or by a container. Calls `about` before each removal.
  */
 export async function prunePackageImages(
   builder: Pick<ImageBuilder, "list" | "remove">,
@@ -89,7 +88,7 @@ function groupsOf({ wanted, base }: Home, hash: string): string[] {
   return wanted.filter(({ packages }) => nameOfPackages(base, packages).hash === hash).map(({ group }) => group);
 }
 
-/** As the image says itself; whoever may make images of this engine may have written anything there. */
+/** Reads the packages from an image's labels, which anyone who makes images on this engine could have forged. */
 export function listsOf(labels: Readonly<Record<string, string>>): PackageLists {
   try {
     const said = JSON.parse(labels[packageLabels.lists] ?? "{}") as Record<string, unknown>;

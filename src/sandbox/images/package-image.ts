@@ -25,7 +25,7 @@ export interface PackageBuildOptions {
   readonly engine: Pick<ContainerEngine, "image">;
   readonly builder: ImageBuilder;
   readonly mirrors: Mirrors;
-  /** What the agent image holds: the same for all builds on it. */
+  /** Contents of the agent image, shared by all builds on it. */
   readonly baseContents: () => Promise<ImageContents>;
   readonly progress: (line: string) => void;
   readonly signal: AbortSignal;
@@ -122,7 +122,7 @@ async function refuseChanged(
   if (fault !== undefined) throw refusal(`they ${fault}`);
 }
 
-/** What of an image's configuration takes effect in a container, or could. */
+/** Fields of an image's configuration that affect a container. */
 const fieldsThatAct = [
   "User",
   "Env",

@@ -16,7 +16,7 @@ export const packageLabels = {
   lists: "crabpot.packages.lists",
 } as const;
 
-/** One agent image with these packages on top, whoever asks for it. */
+/** Name of an agent image with packages, shared by all groups that want the same. */
 export interface PackageImageName {
   readonly hash: string;
   readonly tag: string;
@@ -38,7 +38,7 @@ export function tagOfUser(instance: string, group: string): string {
   return `${packagesRepository}:used-${instance.slice(0, 8)}-${group}`;
 }
 
-/** Where the certificates are while packages are installed. */
+/** File with certificates while packages are installed. */
 export const certificatesName = "certificates.pem";
 const buildFolder = "/tmp/crabpot-build";
 
@@ -54,7 +54,7 @@ rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
 
 const installPython = `pip3 install --no-cache-dir --no-input --root-user-action=ignore --disable-pip-version-check -- "$@"`;
 
-/** What is installed for everybody is found from any folder, by import as by require. */
+/** Installs Node packages globally, found from any folder by import and require. */
 const installNode = `npm install --global --no-audit --no-fund --no-update-notifier --loglevel=error -- "$@"
 ln -sfn /usr/local/lib/node_modules /node_modules
 rm -rf /root/.npm`;
@@ -65,9 +65,7 @@ const scripts: { readonly [Manager in PackageManager]: string } = {
   npm: installNode,
 };
 
-/**
- * What distributions give setuid to is of no use to an agent; what is left with it is found by the look at the result.
- */
+/** Removes build files and setuid bits; the check of the result finds any others. */
 const tidy = `rm -rf ${buildFolder} /tmp/node-compile-cache /root/.cache
 find / -xdev '(' -type f -o -type d ')' -perm /6000 -exec chmod ug-s '{}' +
 find / -xdev -type f -exec python3 -c 'import os, sys; [os.removexattr(p, "security.capability") for p in sys.argv[1:] if "security.capability" in os.listxattr(p)]' '{}' +`;
@@ -94,7 +92,7 @@ export function packageDockerfile({ base, lists }: PackageImageName, mirrors: Mi
   ].join("\n");
 }
 
-/** What the operator's programs trust besides, to packages from there. Nothing of it stays in the image. */
+/** Trusts the operator's certificates for packages during the build. None of it stays in the image. */
 function certificateSteps({ certificates }: Mirrors): string[] {
   if (certificates === "") return [];
   const bundle = `${buildFolder}/bundle.pem`;

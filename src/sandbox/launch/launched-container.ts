@@ -24,11 +24,11 @@ export interface LaunchedOptions {
   readonly mailFolder: string;
   readonly body: CreateBody;
   readonly granted: readonly MountGrant[];
-  /** Absent: nothing is granted. */
+  /** Mount rules; no mounts without them. */
   readonly inspector?: MountInspector | undefined;
 }
 
-/** What the engine and the kernel say about it. */
+/** The container as seen by the engine and the kernel. */
 interface OutsideView {
   readonly inspection: Inspection;
   readonly cgroups: ContainerCgroups | undefined;
@@ -48,7 +48,7 @@ export class LaunchedContainer {
   readonly generation: number;
   readonly uid: number;
   readonly mailFolder: string;
-  /** Never rejects: a container that the engine does not know any more has ended, too. */
+  /** The container's end. Never rejects: a container unknown to the engine has ended, too. */
   readonly exited: Promise<ContainerExit>;
   readonly #options: LaunchedOptions;
   readonly #watching = new AbortController();
@@ -69,8 +69,8 @@ export class LaunchedContainer {
   }
 
   /**
-   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost`
-   * when it does not run any more: that says nothing about what it was.
+   * Returns each difference between the running and the requested container as a sentence; see `attest`. Throws
+   * `container_lost` when it no longer runs, which says nothing about it.
    */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
     const { body } = this.#options;
@@ -82,10 +82,7 @@ export class LaunchedContainer {
     return surprises;
   }
 
-  /**
-   * Begins to look at what the attestation needs from outside, which does not change any more: its agent is still
-   * loading.
-   */
+  /** Starts the outside part of the attestation while the agent is still loading. */
   lookFromOutside(): Promise<OutsideView> {
     const looking = (this.#outside ??= this.#look());
     // Whoever attests hears of a failure; until then nobody does.
@@ -107,7 +104,7 @@ export class LaunchedContainer {
     return { inspection, cgroups, hostView, folders, changed: changes.filter((change) => change !== undefined) };
   }
 
-  /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
+  /** Enforced limits so far; undefined before the attestation, or when the host cannot read them. */
   async limitCounters(): Promise<LimitCounters | undefined> {
     return this.#cgroups && readLimitCounters(this.#cgroups);
   }
@@ -117,12 +114,12 @@ export class LaunchedContainer {
     return this.#cgroups && readHeldMemoryMb(this.#cgroups);
   }
 
-  /** Has it any mounts that can be looked into? */
+  /** True when it has mounts that can be inspected. */
   get hasMounts(): boolean {
     return this.#options.inspector !== undefined;
   }
 
-  /** What lies in its mounts now. */
+  /** Inspects the present contents of its mounts. */
   async lookIntoMounts(signal: AbortSignal): Promise<MountSighting> {
     if (this.#options.inspector === undefined) return nothingSeen;
     const { inspection } = await this.lookFromOutside();

@@ -34,25 +34,25 @@ export interface LauncherOptions {
   readonly groups: readonly Pick<Group, "name" | "mounts">[];
   /** The folder in which the group's agent works, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
-  /** The scratch folder of a sub-agent's session, made if it is missing, belonging to the container's user. */
+  /** Scratch folder of a sub-agent's session, created if missing, owned by the container's user. */
   readonly scratchFolder?: (session: string, user: ContainerUser) => Promise<string>;
-  /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
+  /** The group's protected files. Throws `not_found` when the folder is missing. */
   readonly protectedFiles: (folder: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
-  /** The skills that the group's agent has now in this session. */
+  /** Skills of the group's agent in this session. */
   readonly skillsOf?: (
     group: Group,
     session: Pick<Session, "id" | "kind">,
   ) => Promise<readonly Pick<Skill, "name" | "copy">[]>;
-  /** Opens the group's way out, if it has one. */
+  /** Opens the group's egress, if it has any. */
   readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
-  /** Changes with what `openEgress` gives. */
+  /** Key that changes with the result of `openEgress`. */
   readonly egressOf?: (group: string) => string;
   /** The group's number, for its uid. */
   readonly ordinal: (group: string) => Promise<number>;
   /** Takes what the container prints to stdout and stderr. */
   readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
-  /** Containers of this home that somebody else looks after, by their names. */
+  /** True for containers of this home that another part manages, by name. */
   readonly isOther?: (name: string) => boolean;
   readonly publish: Publish<"mounts.judged" | "container.created" | "container.started">;
 }
@@ -71,7 +71,7 @@ interface Life {
   readonly mailFolder: string;
 }
 
-/** What is exchanged to and fro is at times what it was; a look takes less than a millisecond. */
+/** Maximum looks for files that are swapped back and forth; each takes less than a millisecond. */
 const looksForSwaps = 50;
 
 /** Makes hardened containers for sessions. Every mount is judged anew for each container. */
@@ -116,7 +116,7 @@ export class ContainerLauncher {
     });
   }
 
-  /** What a group would get if it asked for these. Nothing is remembered of it. */
+  /** Judges the mounts that a group would get, without side effects. */
   async judgeWanted(group: Pick<Group, "name" | "mounts">): Promise<readonly MountVerdict[]> {
     const { mountContext: context, instance, groups } = this.#options;
     const ordinal = await this.#options.ordinal(group.name);
@@ -184,7 +184,7 @@ export class ContainerLauncher {
     return (await this.#judge(group)).user;
   }
 
-  /** Containers that carry this home's label, whatever made them, but for those that somebody else looks after. */
+  /** Containers with this home's label, except those managed by another part. */
   async found() {
     const { engine, instance, isOther } = this.#options;
     const summaries = await engine.list({ [labels.instance]: instance });
@@ -266,7 +266,7 @@ export class ContainerLauncher {
     return { ...settled, image, inspector, specOf };
   }
 
-  /** A sub-agent without a folder of its own would get the group's. */
+  /** Returns the scratch folder of a sub-agent, which would otherwise get the group's folder. */
   async #scratchOf({ id, kind }: Session, user: ContainerUser): Promise<string | undefined> {
     if (kind !== "agent") return undefined;
     const { scratchFolder } = this.#options;
@@ -281,7 +281,7 @@ export class ContainerLauncher {
     return new MountInspector({ granted, groupFolder, uid: user.uid, refuseName, refusedNames: refusals.names });
   }
 
-  /** An engine from under which a folder is exchanged fails in words of its own, if it fails at all. */
+  /** Starts the container. An engine reports a swapped mount source in its own words, if at all. */
   async #start(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
     try {
       return await this.#create(prepared, life);
@@ -332,7 +332,7 @@ export class ContainerLauncher {
   }
 }
 
-/** What a sub-agent gets of its group's mounts. */
+/** Makes a group's mounts read-only, for sub-agents. */
 function readOnly(mounts: GroupMounts): GroupMounts {
   return { ...mounts, granted: mounts.granted.map((mount) => ({ ...mount, verdict: "ro" })) };
 }
@@ -349,7 +349,7 @@ function warningsOf(verdict: MountVerdict): string[] {
   return (verdict.secrets ?? []).length > 0 ? [`mount ${target}: ${reason}`] : [];
 }
 
-/** Throws `mount_denied` when a granted folder is not the one that was judged any more. */
+/** Throws `mount_denied` when a granted folder is no longer the one that was judged. */
 /** The engine did not find a folder that was there when it was judged, and may be there again by now. */
 function refuseMissingMount(granted: readonly MountGrant[], cause: AppError): void {
   const missing = granted.find(({ realPath }) => cause.message.includes(`source path does not exist: ${realPath}`));

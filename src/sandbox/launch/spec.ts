@@ -17,9 +17,9 @@ export type ImageFacts = Pick<NonNullable<Awaited<ReturnType<ContainerEngine["im
 export interface ContainerFolders {
   /** The group's own folder; read-write, unless there is a scratch folder. */
   readonly group: string;
-  /** Of a sub-agent: the only folder of the host's that it may write to. */
+  /** Scratch folder of a sub-agent, its only writable folder of the host. */
   readonly scratch?: string | undefined;
-  /** What all groups may read. */
+  /** Folder that all groups can read. */
   readonly global: string;
   /** The mailbox's two sides. */
   readonly toAgent: string;
@@ -40,7 +40,7 @@ export interface ContainerWish {
   readonly instance: string;
   readonly group: string;
   readonly session: string;
-  /** Left out: the group's main session, or one that is like it. */
+  /** Kind of session; the group's main session by default. */
   readonly kind?: SessionKind | undefined;
   readonly generation: number;
   readonly sandbox: SandboxSize;
@@ -48,9 +48,9 @@ export interface ContainerWish {
   /** Mounted over those in the group's folder, read-only. */
   readonly protectedFiles: readonly ProtectedFile[];
   readonly granted: readonly MountGrant[];
-  /** What it has of skills, by their names; `copy`: the host's own folder of this content. */
+  /** Skills by name; `copy` is the host's folder with this content. */
   readonly skills?: readonly { readonly name: string; readonly copy: string }[] | undefined;
-  /** Absent: nothing leads out. */
+  /** Egress; none when absent. */
   readonly egress?: EgressMount | undefined;
 }
 
@@ -66,7 +66,7 @@ export const containerLabels = {
   instance: "crabpot.instance",
   group: "crabpot.group",
   session: "crabpot.session",
-  /** Of a session beside its group's main one. */
+  /** Kind of a session beside the group's main one. */
   kind: "crabpot.kind",
   generation: "crabpot.generation",
   /** The MCP server whose container it is; it has no session. */
@@ -105,7 +105,7 @@ export function describeProtected(files: readonly ProtectedFile[]): unknown {
   return files.map(({ name, source, sha256, mountPoint }) => ({ name, source, sha256, mountPoint }));
 }
 
-/** What is mounted where, each with the identity that it was judged by. */
+/** Returns the mounts with the identities by which they were judged. */
 export function identitiesOf(
   granted: readonly MountGrant[],
 ): { readonly target: string; readonly device: string; readonly inode: string }[] {
@@ -144,9 +144,7 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
   };
 }
 
-/**
- * Runtimes whose containers hear of files that the host writes. A sandboxed one (gVisor, Kata) has a kernel of its own.
- */
+/** Runtimes whose containers see the host's file events. Sandboxed ones (gVisor, Kata) have a separate kernel. */
 const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.containerd.runc.v2"]);
 const rescanMs = 200;
 
@@ -221,7 +219,7 @@ function binds({ folders, protectedFiles, granted, egress, skills = [] }: Contai
   ];
 }
 
-/** Where it is in the container. */
+/** Returns the path inside the container. */
 function placeOf({ target }: MountGrant): string {
   return `${containerPaths.extra}/${target}`;
 }

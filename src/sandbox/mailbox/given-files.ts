@@ -42,7 +42,7 @@ export class GivenFiles {
     return name;
   }
 
-  /** Of an earlier life of the host. */
+  /** Returns the newest file of an earlier host. */
   async #newest(): Promise<number> {
     const numbers = (await readdir(this.#folder)).map((name) => Number.parseInt(name, 10));
     return Math.max(0, ...numbers.filter((number) => Number.isSafeInteger(number)));

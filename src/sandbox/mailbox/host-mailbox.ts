@@ -11,7 +11,7 @@ import { MailboxWatch } from "./watch.ts";
 import { MailboxWriter } from "./writer.ts";
 
 export interface HostMailboxOptions {
-  /** `<home>/sessions/<session>/mail/<generation>`; made when it is not there. */
+  /** `<home>/sessions/<session>/mail/<generation>`; created if missing. */
   readonly folder: string;
   readonly generation: number;
   /** Id of the first message, above all that the session's mailboxes have used. */
@@ -24,13 +24,12 @@ export interface HostMailboxOptions {
    * A rejection is logged and the message counts as handled.
    */
   onMessage(message: AgentMessage): void | Promise<void>;
-  /** Each breach of the rules, for the audit; printable. */
+  /** Called for each breach of the rules, for the audit; printable. */
   onRejected?(reason: string): void;
-  /** A message of the agent was refused and will not come again. */
+  /** Called when a message of the agent is refused and will not come again. */
   onDropped?(reason: string): void;
   /**
-   * The container must be ended: too many breaches, or a mailbox that cannot be read any more. At most once; nothing is
-   * read after it.
+   * Called at most once when the container must be ended: too many breaches, or an unreadable mailbox. Reading stops.
    */
   onViolation(reason: string): void;
   readonly logger: Logger;

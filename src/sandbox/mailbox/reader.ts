@@ -23,7 +23,7 @@ export interface MailboxReaderOptions {
   nextSentId(): number;
   handle(message: AgentMessage): Promise<void>;
   onRejected(reason: string): void;
-  /** A message was refused, and will not come again: whoever waits for it waits in vain. */
+  /** Called when a message is refused and will not come again. */
   onDropped(reason: string): void;
   onViolation(reason: string): void;
   readonly logger: Logger;
@@ -37,7 +37,7 @@ const quotaBytes = 64 * 1024 * 1024;
  */
 const freeLooks = 8;
 const restMs = 5;
-/** So many messages are taken one after the other before anything else of the host's is done. */
+/** Maximum messages handled before the host does other work. */
 const messagesAtOnce = 8;
 
 /**
@@ -46,7 +46,7 @@ const messagesAtOnce = 8;
  */
 export class MailboxReader implements AsyncDisposable {
   readonly #options: MailboxReaderOptions;
-  /** What the agent's results refer to. */
+  /** Files referred to by the agent's results. */
   readonly files: ResultFiles;
   /** Entries that could not be removed: counted once, then left. */
   readonly #stuck = new Set<string>();
@@ -78,7 +78,7 @@ export class MailboxReader implements AsyncDisposable {
     });
   }
 
-  /** Can this entry be something to look at? One that was handled only goes. */
+  /** True when this entry may be a new message; a handled one only disappears. */
   isNews(name: string): boolean {
     if (name === filesFolder) return false;
     return (messageFileId(name) ?? Infinity) > this.#handled && !temporaryFilePattern.test(name);

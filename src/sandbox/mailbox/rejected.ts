@@ -3,9 +3,7 @@ import { join } from "node:path";
 
 import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
-/**
- * What the operator can look at after a violation, and no more, so that a hostile agent cannot fill the disk with it.
- */
+/** Maximum files kept for the operator after a violation, so that a hostile agent cannot fill the disk. */
 const keptFiles = 32;
 const keptBytes = 4_096;
 

@@ -2,7 +2,7 @@ import type { HostileCopy, HostileFolder } from "../../lib/files/open-hostile-fi
 import { limits } from "../../protocol/limits.ts";
 import { filesFolder } from "../../protocol/paths.ts";
 
-/** The agent's folder of what its results refer to. It is made by the agent, and as hostile as everything of its. */
+/** The agent's folder with files of its results. Made by the agent, and hostile. */
 export class ResultFiles {
   readonly #toHost: HostileFolder;
   readonly #ownerUid: number;
@@ -23,8 +23,8 @@ export class ResultFiles {
   }
 
   /**
-   * What they take on the disk; not in order are other things than files, which could hold any amount, and too many
-   * entries.
+   * Returns the disk usage; `inOrder` is false with entries that are not files, which could hold any amount, or too
+   * many.
    */
   async usage(): Promise<{ readonly bytes: number; readonly inOrder: boolean }> {
     await using folder = await this.#toHost.openFolder(filesFolder);

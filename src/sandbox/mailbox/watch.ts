@@ -5,7 +5,7 @@ import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
 export interface MailboxWatchOptions {
   readonly folder: string;
-  /** Whether an event of this entry may mean that there is something to look at. */
+  /** True when an event of this entry may mean a new message. */
   isNews(name: string): boolean;
   /** Something may have appeared. */
   wake(): void;
@@ -41,7 +41,7 @@ export class MailboxWatch implements Disposable {
     this.#open();
   }
 
-  /** Nothing new comes from an agent that is frozen: nobody looks without a hint. */
+  /** Stops rescans while the agent is frozen and cannot write. */
   setFrozen(isFrozen: boolean): void {
     clearInterval(this.#rescan);
     if (isFrozen || this.#closed) return;

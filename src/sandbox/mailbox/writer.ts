@@ -18,10 +18,7 @@ export interface MailboxWriterOptions {
   handled(): number;
 }
 
-/**
- * The only writer of `to-agent`: messages appear one after another in the order of `send`, each under a name of its
- * own.
- */
+/** The only writer of `to-agent`: messages appear in the order of `send`, each under a unique name. */
 export class MailboxWriter {
   readonly #options: MailboxWriterOptions;
   readonly #unacknowledged: Set<number>;

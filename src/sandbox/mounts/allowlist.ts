@@ -34,8 +34,8 @@ export interface MountRoot {
 }
 
 /**
- * What the file says now. `unusable` grants nothing and carries the reason, a whole sentence, and a command that mends
- * it if there is one.
+ * The allowlist as in the file. `unusable` grants nothing and carries a reason, as a sentence, and a repair command if
+ * there is one.
  */
 export type Allowlist =
   | { readonly state: "ready"; readonly roots: readonly MountRoot[]; readonly blocked: readonly string[] }
@@ -43,15 +43,14 @@ export type Allowlist =
 
 export interface AllowlistPlace {
   readonly path: string;
-  /** What `~` stands for. */
+  /** Meaning of `~`. */
   readonly homeFolder: string;
   readonly hostUid: number;
 }
 
 /**
- * Reads the mount allowlist. It counts only when nobody but root and the host's user can have written it: a regular
- * file of one of them, not writable by others, in a folder of the same kind, outside of all its own roots. Never
- * rejects.
+ * Reads the mount allowlist. Valid only when nobody but root and the host's user can have written it: a regular file of
+ * one of them, not writable by others, in such a folder, outside of all its own roots. Never rejects.
  */
 export async function readAllowlist(place: AllowlistPlace): Promise<Allowlist> {
   try {

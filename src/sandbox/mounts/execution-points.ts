@@ -13,7 +13,7 @@ const singleFiles: Readonly<Record<string, string>> = {
   "lefthook.yml": "git-hook",
 };
 
-/** All files below a folder of this name; of those with a list, only these. */
+/** Folder names whose files count; with a list, only those files. */
 const folders: Readonly<Record<string, { readonly kind: string; readonly files?: readonly string[] }>> = {
   ".claude": { kind: "coding-agent", files: ["settings.json", "settings.local.json"] },
   ".devcontainer": { kind: "editor" },
@@ -36,9 +36,8 @@ export const executionPointTests: readonly (readonly string[])[] = [
 ];
 
 /**
- * What an entry of a mount is run or read by without being asked to: Git, editors, package managers. Undefined for all
- * else. Build files (Makefile, package.json …) are ordinary work: who builds runs what is there. So is what packages
- * bring along in `node_modules`.
+ * Returns the kind of program that runs or reads an entry automatically: Git, editors, package managers. Undefined
+ * otherwise. Build files (Makefile, package.json …) and `node_modules` are ordinary work: people run those on purpose.
  */
 export function executionPointKind(path: string): string | undefined {
   const names = path.split("/");

@@ -16,22 +16,21 @@ export interface FoundEntry {
   readonly uid: number;
   readonly inode: string;
   readonly size: number;
-  /** When contents or facts were changed last: seconds since 1970 with a fraction. Nobody but a clock can set it. */
+  /** Last change of contents or metadata, in seconds since 1970 with a fraction. Only the clock can set it. */
   readonly changedAt: string;
 }
 
 /** A folder that takes longer than this is not one to look through between two messages. */
 const timeoutMs = 20_000;
-/** What is taken of the output: some hundred thousand entries that match. More is a flood. */
+/** Maximum output: several hundred thousand entries. More is a flood. */
 const mostBytes = 64 * 1024 * 1024;
 
 const format = "%y %m %U %i %s %C@ %P\\0";
 
 /**
- * The entries below a folder that pass one of the tests of the program `find`, each a list of its arguments. Runs at
- * low priority in a process of its own: it opens each folder relative to the one above, so nobody who moves things
- * about meanwhile can lead it elsewhere, and it keeps the host's loop free however much there is. Links are not
- * followed, other file systems not entered. Throws when something cannot be looked into, or it takes too long.
+ * Lists entries below a folder that pass one of these `find` tests, in a low-priority process. Opens each folder
+ * relative to its parent, so that moving folders cannot mislead it, and never blocks the host's loop. Follows no links,
+ * enters no other file systems. Throws when something is unreadable, or it takes too long.
  */
 export async function findEntries(
   folder: FileHandle,

@@ -6,7 +6,7 @@ import { refuseShared } from "./sharing.ts";
 import type { OtherGrants } from "./sharing.ts";
 import type { ContainerUser } from "../profile/profile.ts";
 
-/** What a group's container gets: the folders, and the user that they make necessary. */
+/** A container's folders, and the user that they require. */
 export interface GroupMounts {
   /** One for each request, in order, after the owners of writable folders were looked at. */
   readonly verdicts: readonly MountVerdict[];
@@ -48,9 +48,9 @@ function isGranted(verdict: MountVerdict): verdict is MountGrant {
 }
 
 /**
- * Chooses the user of a group's container from the folders that the mount rules grant. A writable folder that cannot be
- * given to that user (it belongs to root, or to somebody else than another writable one) is denied after all, with the
- * command that helps: a container must not start with files that its agent would turn into another user's.
+ * Chooses the container's user from the granted folders. A writable folder that the user cannot own (root's, or of
+ * another user than another one) is denied with a command that helps, because the agent's files there would change
+ * owner.
  */
 export function settleMounts(
   judged: readonly MountVerdict[],

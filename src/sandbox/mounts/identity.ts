@@ -13,7 +13,7 @@ export interface FolderIdentity {
   readonly inode: string;
 }
 
-/** Opens a place without reading it and without waking a device or FIFO. Linux has it, Node has no name for it. */
+/** Opens a path without reading it or waking a device or FIFO. Linux has the flag, Node lacks the name. */
 const openPathOnly = process.platform === "linux" ? 0o10000000 : constants.O_RDONLY;
 
 /**

@@ -21,7 +21,7 @@ export interface MountInspectorOptions {
   readonly groupFolder: string;
   /** Whom the agent's files belong to. */
   readonly uid: number;
-  /** What may not lie in a mount; and the names that it refuses, folded. */
+  /** Refuses forbidden entries of a mount; with the folded names that it refuses. */
   readonly refuseName: RefuseName;
   readonly refusedNames: readonly string[];
 }
@@ -47,7 +47,7 @@ const setIdBits = 0o6000;
 const setIdTest = ["-type", "f", "-perm", "/6000"] as const;
 const special: Readonly<Record<string, string>> = { s: "socket", b: "device file", c: "device file" };
 
-/** Of files up to this size the contents count, of others when they were changed. */
+/** Files up to this size are compared by contents, larger ones by their last change. */
 const mostHashed = 64 * 1024;
 /** More than this of one kind in one look are not kept: an agent can make as many as it likes. */
 const most = 10_000;
@@ -59,9 +59,9 @@ const most = 10_000;
 export class MountInspector {
   readonly #options: MountInspectorOptions;
   readonly #tests: readonly (readonly string[])[];
-  /** Of execution points that were seen, so that only what was touched is read again. */
+  /** Hashes of known execution points, so that only changed ones are read again. */
   readonly #hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
-  /** What was seen last: all that is known of a folder that cannot be looked into any more. */
+  /** Result of the last look, kept for a folder that becomes unreadable. */
   #before: Found["executionPoints"] = new Map();
 
   constructor(options: MountInspectorOptions) {
@@ -88,7 +88,7 @@ export class MountInspector {
     return { refused: refusals.length === 0 ? undefined : refusals.join(" "), ...found };
   }
 
-  /** Why it may not be mounted any more, a whole sentence. */
+  /** Returns why it may no longer be mounted, as a sentence. */
   async #lookInto(
     mount: MountGrant,
     work: Pick<Place, "found" | "since">,
@@ -146,10 +146,7 @@ export class MountInspector {
     found.executionPoints.set(key, { target, path: shown(entry.path), kind, state });
   }
 
-  /**
-   * What it is, what it holds and whether it can be run. Of a folder only which one it is: its entries speak for
-   * themselves.
-   */
+  /** Returns kind, contents and executability. A folder is only identified: its entries count themselves. */
   async #stateOf(folder: FileHandle, key: string, entry: FoundEntry): Promise<string> {
     const { path, type, mode, inode, size, changedAt } = entry;
     if (type === "d") return `d ${inode}`;
@@ -163,8 +160,8 @@ export class MountInspector {
 }
 
 /**
- * What the walk before the start refuses. Names beyond plain characters are all looked at: only folding tells what they
- * mean.
+ * `find` tests for the names that the walk before the start refuses. Names beyond plain characters are all examined:
+ * only folding reveals their meaning.
  */
 function refusalTests(names: readonly string[]): string[][] {
   const plain = names.map(foldName).filter((name) => /^[\x21-\x7e]+$/.test(name));
@@ -191,7 +188,7 @@ function nameOf(path: Buffer): string {
   return path.subarray(path.lastIndexOf(0x2f) + 1).toString("utf8");
 }
 
-/** Of what is there now: it may have been exchanged since it was found, which the next look then sees. */
+/** Hash of the present file. If it was exchanged since it was found, the next look sees that. */
 async function hashOf(folder: FileHandle, path: Buffer): Promise<string> {
   await using place = await openBelow(folder, path);
   if (!place || !(await place.stat()).isFile()) return "gone";

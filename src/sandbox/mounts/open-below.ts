@@ -8,7 +8,7 @@ import type { FileHandle } from "node:fs/promises";
  */
 export const pathOnly = 0o10000000 | constants.O_NOFOLLOW;
 
-/** Opens a folder as what it is now, for what is asked of it afterwards. */
+/** Opens a folder as it is now, for later questions about it. */
 export async function openFolder(path: string): Promise<FileHandle> {
   return open(path, pathOnly | constants.O_DIRECTORY);
 }

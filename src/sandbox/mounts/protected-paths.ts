@@ -10,9 +10,8 @@ export interface ProtectedPath {
 }
 
 /**
- * Looks for paths in a folder, each name relative to an open descriptor and without following links. What is not there
- * cannot be protected; what is neither a file nor a folder, or behind a link or a file, is not protected either, and
- * `remark` says so: a sentence for each of both, where there is something to say.
+ * Looks for paths in a folder, relative to an open descriptor and without following links. Missing paths, non-files and
+ * paths behind a link or a file cannot be protected; `remark` says so in a sentence.
  */
 export async function findProtected(
   folder: string,

@@ -10,7 +10,7 @@ export interface OwnPlaces {
   readonly crabpotHome: string;
   /** The program itself. */
   readonly checkout: string;
-  /** More folders or sockets to refuse, such as the engine's own. */
+  /** Additional folders or sockets to refuse, such as the engine's. */
   readonly alsoRefused?: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface OwnPlaces {
  */
 const systemTrees = ["/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var/run"] as const;
 
-/** Data and sockets of container engines and virtual machines; whoever writes there owns the machine. */
+/** Data and sockets of container engines and virtual machines; writing there means owning the machine. */
 const engineTrees = [
   "/var/lib/containerd",
   "/var/lib/containers",
@@ -134,8 +134,7 @@ export class Refusals {
   }
 
   /**
-   * Why a folder with this real path may not be mounted, as the end of a sentence; undefined when the list does not
-   * name it.
+   * Returns why a folder with this real path may not be mounted, as the end of a sentence; undefined when not listed.
    */
   ofPath(path: string): string | undefined {
     for (const place of this.#places) {
@@ -155,7 +154,7 @@ export class Refusals {
     return [...this.#names.keys()];
   }
 
-  /** Why nothing of this name may be mounted, as the end of a sentence. */
+  /** Returns why nothing of this name may be mounted, as the end of a sentence. */
   ofName(name: string): string | undefined {
     return this.#names.get(foldName(name));
   }

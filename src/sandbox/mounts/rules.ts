@@ -45,10 +45,10 @@ const mountRequest = z.strictObject({
 export type MountVerdict = MountGrant | MountDenial;
 
 /**
- * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not
- * a folder that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of
- * mounts.json is above it, or (granted) this one decides. `contents`: something in it is never mounted. `shared`:
- * another group gets it, too. `owner`: no container user fits.
+ * The deciding rule. `request`, `target`: invalid request. `allowlist`: unusable mounts.json. `source`: no readable
+ * folder. `protected`: path, name or file system that is never mounted. `root`: below no root of mounts.json, or
+ * (granted) the deciding root. `contents`: contains something that is never mounted. `shared`: another group gets it,
+ * too. `owner`: no container user fits.
  */
 export type MountRule =
   | "request"
@@ -65,14 +65,14 @@ export interface MountGrant extends FolderIdentity {
   readonly source: string;
   readonly target: string;
   readonly verdict: Access;
-  /** The root as it is written in mounts.json. */
+  /** The root, as written in mounts.json. */
   readonly root?: string;
   readonly reason: string;
-  /** Other groups may get it, too. */
+  /** True when other groups may get it, too. */
   readonly shared?: boolean;
-  /** What stays read-only in it. */
+  /** Paths in it that stay read-only. */
   readonly protect?: readonly ProtectedPath[];
-  /** Files in it that look as if they held secrets, the first few. */
+  /** The first files in it that look like secrets. */
   readonly secrets?: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export interface MountDenial {
   readonly verdict: "denied";
   readonly rule: MountRule;
   readonly reason: string;
-  /** A command that mends it, where there is one. */
+  /** Repair command, if there is one. */
   readonly fix?: string;
 }
 
@@ -91,9 +91,9 @@ export interface MountContext extends OwnPlaces {
   readonly allowlistPath: string;
   readonly hostUid: number;
   readonly walkLimits?: WalkLimits;
-  /** Leave out what has to be looked for in the whole folder: the grant is what it could be at best. */
+  /** Skips the search through the folder: the result is the best possible grant. */
   readonly withoutContents?: boolean;
-  /** Text of the machine's mount table; by default that of this process. */
+  /** Text of the machine's mount table; this process's by default. */
   readonly mountInfo?: string;
 }
 
@@ -137,7 +137,7 @@ export async function judgeMounts(requests: readonly unknown[], context: MountCo
   return verdicts;
 }
 
-/** What is mounted where on this machine. */
+/** Reads the machine's mount table. */
 export async function readMountTable({ mountInfo }: Pick<MountContext, "mountInfo">): Promise<MountPoint[]> {
   return parseMountInfo(mountInfo ?? (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")));
 }

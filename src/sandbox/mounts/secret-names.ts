@@ -1,4 +1,4 @@
-/** What `looksLikeSecret` finds, for the program `find`: at least those names, in any case. */
+/** `find` patterns for at least the names that `looksLikeSecret` matches, in any case. */
 export const secretPatterns = [
   ".env",
   ".env.*",
@@ -20,7 +20,7 @@ export const secretPatterns = [
   "*.ovpn",
 ] as const;
 
-/** How many are named where they are told of. */
+/** Maximum names in a message. */
 const mostNamed = 5;
 
 /**

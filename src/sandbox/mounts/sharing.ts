@@ -5,7 +5,7 @@ import type { MountGrant, MountVerdict } from "./rules.ts";
 import { isWithin } from "../../lib/files/paths.ts";
 import { otherPathsOf, type MountPoint } from "../../lib/files/mount-points.ts";
 
-/** What another group would get of what it asks for. */
+/** Mounts that another group would get. */
 export interface OtherGrants {
   readonly group: string;
   readonly granted: readonly MountGrant[];
@@ -14,7 +14,7 @@ export interface OtherGrants {
 /** A folder with everything that it can be known by. */
 interface Place {
   readonly grant: MountGrant;
-  /** Where it can be seen. */
+  /** Visible paths. */
   readonly paths: readonly string[];
   /** `device:inode` of it and of the folders above it. */
   readonly chain: readonly string[];

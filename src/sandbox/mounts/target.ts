@@ -4,9 +4,8 @@ import { hasHiddenCharacters, isWithin } from "../../lib/files/paths.ts";
 const maxTargetChars = 200;
 
 /**
- * Why a target cannot be a folder below `/workspace/extra`, as the end of a sentence, or undefined when it can. Targets
- * are plain names joined by single slashes; `taken` are the targets of earlier requests, which it must neither repeat
- * nor lie above or below.
+ * Returns why this is no valid folder below `/workspace/extra`, as the end of a sentence; undefined when valid. Targets
+ * are plain names joined by single slashes; they must neither repeat a `taken` one nor lie above or below it.
  */
 export function targetFault(target: string, taken: readonly string[]): string | undefined {
   return textFault(target) ?? firstFault(target.split("/")) ?? overlap(target, taken);

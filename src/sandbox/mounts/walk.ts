@@ -4,7 +4,7 @@ import { opendir } from "node:fs/promises";
 import { hiddenCharacter } from "../../lib/text/hidden-characters.ts";
 import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
 
-/** How much of a folder is looked at before it counts as too large: a large source tree with its dependencies fits. */
+/** Limits above which a folder is too large; a large source tree with dependencies fits. */
 export interface WalkLimits {
   readonly entries: number;
   readonly milliseconds: number;
@@ -15,10 +15,10 @@ const defaultWalkLimits: WalkLimits = { entries: 500_000, milliseconds: 20_000 }
 /** Folders that are read at the same time; more would only wait for each other. */
 const together = 8;
 
-/** Why nothing of this name may be mounted, as the end of a sentence. */
+/** Returns why nothing of this name may be mounted, as the end of a sentence. */
 export type RefuseName = (name: string) => string | undefined;
 
-/** What is in a folder, as far as it matters for mounting it. */
+/** Contents of a folder that matter for mounting it. */
 export interface Contents {
   /** The end of a sentence; undefined when nothing was found that may not be mounted. */
   readonly refusal: string | undefined;

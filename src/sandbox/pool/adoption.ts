@@ -8,9 +8,7 @@ export function isOutdated(hot: Pick<HotContainer, "view">, { generation }: Pick
   return hot.view().generation < generation;
 }
 
-/**
- * Why a container of an earlier start of the host is not taken over, as far as that can be said without looking at it.
- */
+/** Returns why a container of an earlier host cannot be taken over, as far as its labels tell. */
 export function adoptionFault(
   { running, generation }: Pick<FoundContainer, "running" | "generation">,
   owner: Owner | undefined,

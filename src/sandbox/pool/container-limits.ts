@@ -1,7 +1,7 @@
 import type { ContainerExit } from "../engine/engine.ts";
 import type { LimitCounters, LimitHit } from "../../domain/turns/limit.ts";
 
-/** What the kernel has enforced between two looks at a container. */
+/** Returns the limits enforced between two looks at a container. */
 export function hitsBetween(before: LimitCounters, now: LimitCounters): LimitHit[] {
   const kills = now.memoryKills - before.memoryKills;
   const refused = now.refusedProcesses - before.refusedProcesses;
@@ -18,8 +18,8 @@ export function hitsBetween(before: LimitCounters, now: LimitCounters): LimitHit
 }
 
 /**
- * Why a container that nobody ended came to its end. A limit was hit only where the engine says so: it misses some ends
- * for lack of memory, but not every kill is one, and people should not be told what is only a guess.
+ * Describes an unexpected end of a container. Names a limit only when the engine reports it: not every kill is for lack
+ * of memory, and people should not be told a guess.
  */
 export function describeExit(exit: ContainerExit): { readonly reason: string; readonly hit: LimitHit | undefined } {
   if (exit.oomKilled) {

@@ -6,7 +6,7 @@ import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../..
 import { describeExit, hitsBetween } from "./container-limits.ts";
 import type { RunningContainer } from "./launch.ts";
 
-/** What an agent says of its background jobs, whichever turn runs. */
+/** An agent's messages about background jobs, in any turn. */
 export type JobPayload = Extract<AgentPayload, { type: "job-started" | "job-ended" }>;
 
 /** Whoever works with a container during a turn. Called in the order of the mailbox; neither may throw. */
@@ -140,7 +140,7 @@ export class HotContainer {
     return this.#lastUsedAt;
   }
 
-  /** Megabytes that would be free without it; undefined where nobody can say. Never rejects. */
+  /** Megabytes that ending it would free; undefined when unknown. Never rejects. */
   async heldMemoryMb(): Promise<number | undefined> {
     return this.#running?.heldMemoryMb().catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-/** What becomes of a container that nobody uses. */
+/** Timing of idle containers. */
 export interface IdlePlanOptions {
   /** Until it is frozen (0: never), and until it is ended. */
   readonly times: () => { readonly freezeMs: number; readonly stopMs: number };
@@ -26,7 +26,7 @@ export class IdlePlan {
     });
   }
 
-  /** It is used again, or gone. */
+  /** Forgets a container that is in use again, or gone. */
   end(session: string): void {
     clearTimeout(this.#timers.get(session));
     this.#timers.delete(session);

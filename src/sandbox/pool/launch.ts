@@ -17,19 +17,19 @@ export interface RunningContainer {
   /** Resolves when it has ended, for whatever reason; never rejects. */
   readonly exited: Promise<ContainerExit>;
   /**
-   * Compares the running container with what was asked for, from outside and (with a report) from inside. Empty = as it
-   * should be. A re-adopted container cannot be asked from inside any more: it is judged without a report.
+   * Compares the running container with the requested one, from outside and (with a report) from inside. Empty when
+   * equal. A re-adopted container is judged without a report, as it can no longer be asked.
    */
   attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
-  /** How often the kernel has enforced its limits so far; undefined where the host cannot look. */
+  /** Number of times that each limit was enforced; undefined when the host cannot read it. */
   limitCounters(): Promise<LimitCounters | undefined>;
   /** Megabytes that would be free without it; undefined where the host cannot look. */
   heldMemoryMb(): Promise<number | undefined>;
-  /** Has it any mounts? */
+  /** True when it has mounts. */
   readonly hasMounts: boolean;
-  /** What lies in them now; setuid and setgid bits of the agent's files there are taken away. */
+  /** Inspects the mounts, and removes setuid and setgid bits from the agent's files. */
   lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
-  /** Was it frozen when it was attested? */
+  /** True when it was frozen during attestation. */
   isFrozen(): boolean;
   /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */
   freeze(): Promise<void>;
@@ -52,10 +52,7 @@ export interface FoundContainer {
 /** A container that could be started for a session now. */
 export interface LaunchPlan {
   readonly uid: number;
-  /**
-   * What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like
-   * secrets.
-   */
+  /** Warnings about its mounts, a sentence each: denied ones, and files that look like secrets. */
   readonly warnings: readonly string[];
   /** Creates and starts it. Nothing is left behind when it fails. */
   start(generation: number, mailFolder: string): Promise<RunningContainer>;

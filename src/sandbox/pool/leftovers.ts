@@ -5,7 +5,7 @@ import type { FoundContainer } from "./launch.ts";
 
 export interface LeftoversOptions {
   readonly found: () => Promise<readonly FoundContainer[]>;
-  /** Is it, or will it be, the container that its session works with? */
+  /** True for the container that its session uses or will use. */
   readonly inUse: (container: FoundContainer) => boolean;
   readonly removed: (name: string, reason: string) => Promise<void>;
   readonly logger: Logger;
@@ -14,8 +14,8 @@ export interface LeftoversOptions {
 const retryMs = 5_000;
 
 /**
- * Removes containers that nobody uses any more and that could not be removed when they ended, or were made by a call
- * whose answer never came: the engine was away.
+ * Removes unused containers that could not be removed when they ended, or whose creation was never confirmed because
+ * the engine was away.
  */
 export class Leftovers implements AsyncDisposable {
   readonly #options: LeftoversOptions;

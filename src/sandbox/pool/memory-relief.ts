@@ -2,17 +2,17 @@ import PQueue from "p-queue";
 
 import type { HotContainer } from "./hot-container.ts";
 
-/** What a container holds soon after its start; also taken for one that nobody can look at. */
+/** Assumed memory of a container soon after its start, or of one that cannot be measured. */
 export const containerMb = 64;
 
 export interface MemoryReliefOptions {
   /** The containers that could be ended. */
   readonly idle: () => readonly HotContainer[];
-  /** Megabytes that the machine could still give; undefined where nobody can say: then nothing is ended. */
+  /** Available megabytes of the machine; undefined when unknown: then nothing is ended. */
   readonly availableMb: () => Promise<number | undefined>;
-  /** What has to be available always. */
+  /** Memory to keep available. */
   readonly reserveMb: number;
-  /** Something still runs in it: it is the last to go. */
+  /** True when something still runs in it: it goes last. */
   readonly isNeeded?: ((hot: HotContainer) => boolean) | undefined;
   readonly now: () => number;
 }
@@ -30,7 +30,7 @@ export class MemoryRelief {
     this.#options = options;
   }
 
-  /** Makes room for so many containers that are about to start. */
+  /** Makes room for this number of starting containers. */
   async relieve(starting: number): Promise<void> {
     await this.#line.add(() => this.#endUntil(this.#options.reserveMb + starting * containerMb));
   }

@@ -5,7 +5,7 @@ import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 
-/** Whose mounts something was found in. */
+/** Owner of the mounts in which something was found. */
 export interface MountOwner {
   readonly group: string;
   readonly session: string;
@@ -30,9 +30,9 @@ export interface MountWatchOptions {
   readonly logger: Logger;
 }
 
-/** What is told one by one of what one look has found; the rest is counted. An agent can make as many as it likes. */
+/** Maximum findings reported singly per look; the rest is counted, as an agent can make any number. */
 const mostTold = 100;
-/** How many stand in the count. */
+/** Maximum names in the count. */
 const mostNamed = 5;
 
 /**
@@ -45,22 +45,22 @@ interface Watched {
   readonly container: MountedContainer;
   /** Ends the container, unless a turn uses it. */
   readonly end: (reason: string) => void;
-  /** Why it may not be used any more. */
+  /** Reason why it is no longer usable. */
   refused: string | undefined;
   /** Whether a turn may be using it, and the last one that has. */
   inUse: boolean;
   turn: string | undefined;
   /** The last look that was asked for; looks at one container's mounts come one after another. */
   looking: Promise<void>;
-  /** When the last look began and how long it took; undefined: none that counts. */
+  /** Start and duration of the last valid look; undefined when there is none. */
   last: { readonly at: number; readonly tookMs: number } | undefined;
   seen: MountSighting | undefined;
 }
 
 /**
- * Looks into the mounts of hot containers: when they start, after each turn, before they are used again and when they
- * have ended. A group without mounts costs nothing. What may not be mounted any more ends the container, so that the
- * next one is judged anew; what could harm the host's user is told.
+ * Inspects the mounts of hot containers at start, after each turn, before reuse and at the end. Groups without mounts
+ * cost nothing. A forbidden entry ends the container, so that the next one is judged again; danger for the host's user
+ * is reported.
  */
 export class MountWatch implements AsyncDisposable {
   readonly #options: MountWatchOptions;
@@ -74,10 +74,7 @@ export class MountWatch implements AsyncDisposable {
     this.#pending = new PendingWork((error) => options.logger.error({ error }, "could not inspect mounts"));
   }
 
-  /**
-   * A container has been started or taken over: what lies in its mounts now is what changes are measured by. It is
-   * watched until it has ended.
-   */
+  /** Starts watching a container until it ends; its mounts' present contents are the baseline. */
   begin(owner: MountOwner, container: MountedContainer, end: (reason: string) => void): void {
     if (!container.hasMounts) return;
     const fresh = {
@@ -94,7 +91,7 @@ export class MountWatch implements AsyncDisposable {
     void container.exited.then(() => this.#ended(watched));
   }
 
-  /** What the session's container does from now on is this turn's doing. */
+  /** Attributes later changes of the session's container to this turn. */
   turnBegins(session: string, turn: string): void {
     this.#turns.set(session, turn);
   }
@@ -108,10 +105,7 @@ export class MountWatch implements AsyncDisposable {
     void this.#look(watched);
   }
 
-  /**
-   * Why the session's container may not be used (any more), by a look that is at most a moment old; undefined when it
-   * may.
-   */
+  /** Returns why the session's container is unusable, by a look at most a moment old; undefined when usable. */
   async refusalOf(session: string): Promise<string | undefined> {
     const watched = this.#watched.get(session);
     if (!watched) return undefined;
@@ -197,7 +191,7 @@ export class MountWatch implements AsyncDisposable {
     if (turn !== undefined) await keepExecutionPoints(turn, told);
   }
 
-  /** What cannot be looked at may hold anything. */
+  /** Treats an unreadable mount as forbidden. */
   #failed(watched: Watched, error: unknown): void {
     // One that ended while it was started is nobody's any more.
     if (this.#life.signal.aborted || (error instanceof AppError && error.code === "container_lost")) return;

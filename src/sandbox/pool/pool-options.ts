@@ -7,7 +7,7 @@ import type { JobPayload, Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";
 
-/** What is opened for a container's life: see the mailbox. */
+/** Mailbox to open for a container's life. */
 export interface MailboxRequest extends MailboxEvents {
   readonly session: string;
   readonly group: string;
@@ -23,7 +23,7 @@ export interface JobPlace {
   readonly generation: number;
 }
 
-/** Whose a container is that was found; `busy`: a turn was using it when the host ended. */
+/** Owner of a found container; `busy`: a turn was using it when the host ended. */
 export interface Owner {
   readonly group: Group;
   readonly session: Session;
@@ -59,7 +59,7 @@ export interface PoolOptions {
   readonly notify: (group: Group, text: string) => Promise<void>;
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
-  /** What goes on in containers beside turns: a container with jobs does not rest. */
+  /** Background jobs: a container with jobs does not idle. */
   readonly jobs: {
     count(session: string): number;
     report(place: JobPlace, payload: JobPayload, turn: string | undefined): Promise<void>;
@@ -68,10 +68,10 @@ export interface PoolOptions {
     /** A container has ended. */
     gone(place: JobPlace, reason: string): Promise<void>;
   };
-  /** What lies in the containers' mounts. */
+  /** Watch over the containers' mounts. */
   readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;
   readonly limits: {
-    /** Left out: as many as there is memory for. */
+    /** Maximum hot containers; limited by memory only when undefined. */
     readonly maxHot: number | undefined;
     readonly idleStopMs: number;
     /** Until an idle container is frozen; 0: never. */
@@ -80,7 +80,7 @@ export interface PoolOptions {
     /** With less memory than this, idle containers are ended. */
     readonly memoryReserveMb: number;
   };
-  /** Megabytes that are free; undefined where nobody can say. */
+  /** Free megabytes; undefined when unknown. */
   readonly availableMemoryMb: () => Promise<number | undefined>;
   readonly now: () => number;
   readonly logger: Logger;

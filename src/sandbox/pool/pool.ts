@@ -17,7 +17,7 @@ import type { FoundContainer, RunningContainer } from "./launch.ts";
 
 /** Ids that one mailbox block spans; a container's life never needs as many. */
 const mailboxBlockSize = 1_000_000;
-/** What an engine gets to end all containers when the host stops. */
+/** Time for the engine to end all containers when the host stops. */
 const endMs = 20_000;
 /** Between two looks at the machine's memory. */
 const memoryCheckMs = 10_000;
@@ -149,9 +149,8 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /**
-   * Ends the idle containers that their groups would not get any more as things are now, and those of groups that are
-   * gone; a busy one is looked at again when its turn has ended. For a configuration that has changed: what it takes
-   * away from a group must not be had until the group's next turn.
+   * Ends idle containers that their groups would no longer get, and those of removed groups; a busy one is checked
+   * after its turn. For changes of the configuration, which must take effect before the next turn.
    */
   endOutdated(groupOf: (name: string) => Group | undefined): void {
     this.#groupOf = groupOf;
@@ -277,7 +276,7 @@ export class SessionPool implements AsyncDisposable {
     }
   }
 
-  /** Why it was not taken over; undefined when it was. */
+  /** Tries to take over a container; returns the reason when it did not. */
   async #tryAdopt(found: FoundContainer, owner: Owner | undefined): Promise<string | undefined> {
     if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
     const fault = adoptionFault(found, owner, this.#hot.size >= (this.#options.limits.maxHot ?? Infinity));

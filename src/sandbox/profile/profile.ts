@@ -2,7 +2,7 @@ import { containerPaths } from "../../protocol/paths.ts";
 import { seccompProfile } from "./seccomp.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 
-/** What the configuration's `sandbox` section says of a container's size and runtime. */
+/** Container size and runtime, from the section `sandbox`. */
 export interface SandboxSize {
   readonly runtime: string;
   readonly memoryMb: number;
@@ -16,7 +16,7 @@ export interface ContainerUser {
   readonly gid: number;
 }
 
-/** Where programs are found: the image's usual places, without anything an agent could have put in front. */
+/** Search path of programs: the image's usual places, with nothing that an agent could put in front. */
 export const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** The same in every container, so that it says nothing about the machine or the group. */

@@ -11,7 +11,7 @@ import { seccompProfile } from "./seccomp.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a field of a body must be like; the text completes "must be …". */
+/** Requirement on a field of a body; the text completes "must be …". */
 interface Rule {
   readonly must: string;
   readonly holds: (value: unknown) => boolean;
@@ -81,9 +81,7 @@ export function refuseUnsafeBody(body: CreateBody): void {
   refuseBody(body, bodyRules, hostConfigRules);
 }
 
-/**
- * The same for the container of an MCP server, which is spoken to over its standard input and has folders of its own.
- */
+/** The same for an MCP server's container, which has standard input and other folders. */
 export function refuseUnsafeServerBody(body: CreateBody): void {
   const streams = { AttachStdin: exactly(true), OpenStdin: exactly(true), StdinOnce: exactly(true) };
   const mounts: Rule = { must: "private bind mounts in their places", holds: (value) => allOf(value, isServerBind) };
@@ -168,7 +166,7 @@ const fixedTargets: readonly string[] = [
 
 const protectedTargets: readonly string[] = protectedFileNames.map((name) => `${containerPaths.group}/${name}`);
 
-/** Through a folder that could be written to, an agent could put a socket of its own in the way of the host's. */
+/** Targets that must be read-only: in a writable folder an agent could replace the host's socket. */
 const readOnlyTargets: readonly string[] = [containerPaths.egress, ...protectedTargets];
 
 const serverTargets: readonly string[] = [

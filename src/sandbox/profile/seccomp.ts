@@ -16,13 +16,11 @@ interface SeccompCondition {
   readonly index: number;
   readonly op: "SCMP_CMP_EQ" | "SCMP_CMP_MASKED_EQ";
   readonly value: number;
-  /** The value after masking, for `SCMP_CMP_MASKED_EQ`. */
+  /** Value after masking, for `SCMP_CMP_MASKED_EQ`. */
   readonly valueTwo?: number;
 }
 
-/**
- * ENOSYS, which C libraries and others take as "not there, use the older call". EPERM would be reported to the program.
- */
+/** ENOSYS, on which C libraries fall back to the older call. EPERM would be reported to the program. */
 const notImplemented = 38;
 
 const files = `

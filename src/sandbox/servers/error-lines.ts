@@ -11,22 +11,22 @@ const lastChars = 200;
 const byteLimit = { count: 128 * 1024, periodMs: 1_000 };
 const lineLimit = { count: 10, periodMs: 1_000, burst: 50, reopenAt: 10 };
 
-/** What is known of a server's standard error. */
+/** A server's standard error, as far as kept. */
 export interface ErrorLines {
   /**
    * The last line that says something: the last error, if there was one just now, as it stands in the log, and shorter.
    */
   readonly last: () => string | undefined;
-  /** Nothing comes any more. */
+  /** Resolves when no more output can come. */
   readonly closed: Promise<void>;
 }
 
-/** What Node and Python write around what is wrong: lines of their stack, the object, Node's version. */
+/** Lines that Node and Python print around an error: stack frames, the object, Node's version. */
 const aroundError =
   /^(?:at |File "|Node\.js v\d|[\]})]|[\w$]+: (?:\[|'|\d))|^(?:tries|code|requireStack|errno|syscall|path)\b/;
 const errorLine = /^(?:[\w$.]*(?:Error|Exception)|error|fatal)\b.*:/i;
 
-/** So many lines after it, an error is no reason for an end any more. */
+/** Number of lines after which an error no longer explains an end. */
 const errorStays = 60;
 
 /** The line that tells people most: an error stays until another one comes; of others, the latest counts. */

@@ -13,7 +13,7 @@ export interface ServerContainerOptions {
   readonly launched: LaunchedContainer;
   readonly conversation: Conversation;
   readonly errors: ErrorLines;
-  /** It is gone, and why. Rejects where that could not be put on record. */
+  /** Records the end and its reason. Rejects when that could not be recorded. */
   readonly stopped: (reason: string) => Promise<void>;
   /** The engine could not remove it. */
   readonly leftBehind: (error: Error) => void;
@@ -22,7 +22,7 @@ export interface ServerContainerOptions {
 const byUs = "ended by crabpot";
 /** From the end of its input until it is killed. */
 const graceMs = 2_000;
-/** What it wrote last comes a moment after its end. */
+/** Delay in which last lines arrive after the end. */
 const lastLineMs = 1_000;
 
 /** The container of an MCP server, while it runs and until it is removed. */

@@ -15,14 +15,14 @@ import {
 import { type ContainerUser, hardenedHostConfig, hostName, type SandboxSize, searchPath } from "../profile/profile.ts";
 import { refuseUnsafeServerBody } from "../profile/refusals.ts";
 
-/** What the container of an MCP server is made from. */
+/** Specification of an MCP server's container. */
 export interface ServerWish {
   readonly instance: string;
   readonly server: string;
   /** Empty: all groups share it. */
   readonly group: string;
   readonly image: ImageFacts;
-  /** It is the agent's image: our own program starts the server's, when the host has seen what the container is. */
+  /** True for the agent's image, whose starter runs the server after the container was checked. */
   readonly hasStarter: boolean;
   readonly user: ContainerUser;
   readonly sandbox: SandboxSize;
@@ -30,9 +30,9 @@ export interface ServerWish {
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** A folder of its own, which stays. */
+  /** Persistent data folder. */
   readonly dataFolder: string;
-  /** What it runs, if that was installed. */
+  /** Installed package to run, if any. */
   readonly packageFolder?: string | undefined;
   readonly groupFolder?: { readonly path: string; readonly readOnly: boolean } | undefined;
   /** Mounted over those in the group's folder. */
@@ -44,7 +44,7 @@ export interface ServerSpec extends Pick<ServerWish, "hasStarter"> {
   readonly body: CreateBody;
   /** Value of the label `crabpot.spec`. */
   readonly hash: string;
-  /** What of the host it sees, for records. */
+  /** Mounts of host folders, for records. */
   readonly mounts: readonly { readonly realPath: string; readonly target: string; readonly verdict: "ro" | "rw" }[];
 }
 
@@ -107,7 +107,7 @@ function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** What leads out, and where programs are found, config.yaml does not change. */
+/** Returns the environment. config.yaml cannot change egress or the search path. */
 function environment({ image, env, egress }: ServerWish): string[] {
   const wanted = {
     LANG: "C.UTF-8",

@@ -3,13 +3,13 @@ import type { Readable, Writable } from "node:stream";
 import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { Group } from "../../domain/chats/group.ts";
 
-/** How a server's container ended. */
+/** End of a server's container. */
 export interface ServerEnd {
-  /** Undefined where it never ran, or nobody knows. */
+  /** Exit code; undefined when it never ran, or unknown. */
   readonly exitCode: number | undefined;
   /** In words for the operator: `exit code 1`, `out of memory`, `ended by crabpot`. */
   readonly reason: string;
-  /** What it wrote last to its standard error, where it ended by itself. */
+  /** Last line on its standard error, when it ended by itself. */
   readonly lastLine?: string | undefined;
 }
 

@@ -18,18 +18,18 @@ import { readReport } from "./read-report.ts";
 import { ServerContainer } from "./server-container.ts";
 import { serverSpec, type ServerSpec, type ServerWish } from "./server-spec.ts";
 
-/** What runs in the container of a server. */
+/** A program in a server's container. */
 export interface ServerProgram {
   readonly command: readonly string[];
   readonly args: readonly string[];
-  /** The host's folder with it, if it was installed. */
+  /** Host folder of an installed program. */
   readonly folder?: string | undefined;
 }
 
 /** A folder of the group's, as a server may see it. */
 export interface SharedFolder {
   readonly path: string;
-  /** Who may write to it; undefined: anybody who sees it. */
+  /** Owner with write access; undefined: everyone who sees it. */
   readonly owner: ContainerUser | undefined;
   readonly protectedFiles: readonly ProtectedFile[];
 }
@@ -42,7 +42,7 @@ export interface ServersOptions {
   readonly sandbox: SandboxSize;
   /** Sees to it that the package of a server is installed, and what it was then. */
   readonly program: (server: StdioServer, signal: AbortSignal) => Promise<ServerProgram>;
-  /** A user that neither an agent nor another server has, for a server of a group; undefined: of all groups. */
+  /** User of a group's server, shared with no agent or other server; undefined group: a server for all groups. */
   readonly userOf: (server: string, group: string | undefined) => Promise<ContainerUser>;
   /** Its own folder, made if it is missing, belonging to its user. */
   readonly dataFolder: (server: string, group: string | undefined, user: ContainerUser) => Promise<string>;
@@ -90,7 +90,7 @@ export class Servers implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Is it one of those that run, or will? */
+  /** True for a container that runs or will run. */
   has(name: string): boolean {
     return this.#starting.has(name) || this.#open.has(name);
   }
@@ -248,8 +248,8 @@ export class Servers implements AsyncDisposable {
   }
 
   /**
-   * With our own starter the server's code has not begun to run by then; with another image it has, and nobody has
-   * spoken to it.
+   * Attests the container. With our starter, the server's code has not run yet; with another image it has, but nobody
+   * has talked to it.
    */
   async #attest(
     launched: LaunchedContainer,
@@ -270,7 +270,7 @@ export class Servers implements AsyncDisposable {
     if (hasStarter) conversation.input.write("\n");
   }
 
-  /** What is left of an engine that was away; if it still is, what was to be opened will fail by itself. */
+  /** Removes leftovers from when the engine was away; errors are ignored, as the next start would fail anyway. */
   async #removeLeft(): Promise<void> {
     for (const id of this.#left)
       await this.#options.engine.remove(id).then(
@@ -285,7 +285,7 @@ interface Plan {
   readonly image: ImageFacts;
   readonly user: ContainerUser;
   readonly server: StdioServer;
-  /** The group whose container it is; undefined: of all. */
+  /** Group that owns the container; undefined: all groups. */
   readonly owner: string | undefined;
 }
 

@@ -9,8 +9,8 @@ const maxBytes = 32 * 1024;
 const maxNames = 100;
 
 /**
- * What the group's agent has noted in its folder; undefined when that is nothing, as in most groups. Nothing that is
- * not a regular file with one name is read, no link is followed, and nothing is waited for.
+ * Reads the agent's notes in its group's folder; undefined when there are none. Reads only regular files with one name,
+ * follows no links, and never blocks.
  */
 export async function readAgentNotes(groupFolder: string): Promise<AgentNotes | undefined> {
   if (!exists(groupFolder, memoryFile) && !exists(groupFolder, notesFolder)) return undefined;

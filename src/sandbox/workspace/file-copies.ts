@@ -7,7 +7,7 @@ import { AppError } from "../../lib/app-error.ts";
 import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 const draftEnd = ".new";
-/** Of a change that was allowed and is not in its place yet: it outlives the host. */
+/** Ending of a file with an allowed change that is not in place yet; survives a restart. */
 const stagedEnd = ".staged";
 const readableByAll = 0o644;
 
@@ -36,8 +36,8 @@ export class FileCopies {
   }
 
   /**
-   * Undefined: there is none. At once, as it is asked for each call of a model: the thread pool would take ten times as
-   * long.
+   * Reads a copy synchronously, as each model call needs it and the thread pool would take ten times as long; undefined
+   * when missing.
    */
   read(name: string): Buffer | undefined {
     const path = this.pathOf(name);
@@ -53,10 +53,7 @@ export class FileCopies {
     await rm(this.pathOf(name), { force: true });
   }
 
-  /**
-   * Puts a new file with this content into somebody else's folder, where it belongs to the host. Nothing is ever
-   * replaced there.
-   */
+  /** Creates a file with this content, owned by the host, in someone else's folder. Never replaces anything. */
   async putInto(folder: HostileFolder, name: string, bytes: Uint8Array): Promise<void> {
     const draft = await this.#draft(bytes);
     try {
@@ -76,10 +73,7 @@ export class FileCopies {
     await this.remove(`${key}${stagedEnd}`);
   }
 
-  /**
-   * Puts the staged file in the place of whatever has this name in somebody else's folder. False when it is there
-   * already.
-   */
+  /** Moves the staged file over this name in someone else's folder. False when already in place. */
   async placeStaged(key: string, folder: HostileFolder, name: string): Promise<boolean> {
     const path = this.pathOf(`${key}${stagedEnd}`);
     if (!existsSync(path)) return false;

@@ -7,19 +7,16 @@ import type { FolderUsage } from "../../domain/turns/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
-/**
- * Up to so many entries are looked at by the host itself, which takes it a millisecond; starting a process takes ten.
- */
+/** Maximum entries that the host examines itself, within a millisecond; starting a process takes ten. */
 const mostEntries = 100;
 
 /** A folder that takes longer than this holds far more than any quota lets in. */
 const timeoutMs = 60_000;
 
 /**
- * Measures a folder of an agent: bytes on disk and entries, itself among them. A larger one by `du`, at low priority in
- * a process of its own: it opens each folder relative to the one above, so nobody who moves things about meanwhile can
- * lead it elsewhere, and it keeps the host's loop free however much there is. What the host may not read is left out.
- * Undefined when it takes too long.
+ * Measures an agent's folder: bytes on disk and entries, itself included. Larger ones by `du` in a low-priority
+ * process, which opens each folder relative to its parent and never blocks the host's loop. Unreadable parts are left
+ * out. Undefined when it takes too long.
  */
 export async function measureFolder(folder: string, signal: AbortSignal): Promise<FolderUsage | undefined> {
   const small = await measureSmall(folder);

@@ -16,7 +16,7 @@ import type { InstructionsChange, RefusedChange } from "./protected-files.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 interface InstructionsOptions {
-  /** Of the groups, and of the host's copies of what is in use. */
+  /** Folders of the groups, and of the host's copies in use. */
   readonly folders: { readonly groups: string; readonly copies: string };
   readonly hostUid: number;
   readonly store: Pick<Store["groups"], "folder" | "noteInstructions">;
@@ -32,7 +32,7 @@ interface InstructionsOptions {
 /** Between two notices in a chat about one group: its agent may be able to cause as many as it likes. */
 const noticeMs = 3_600_000;
 
-/** What a group uses, by file. */
+/** Texts in use, by file. */
 type Texts = ReadonlyMap<ProtectedFileName, string>;
 
 /**
@@ -43,7 +43,7 @@ type Texts = ReadonlyMap<ProtectedFileName, string>;
 export class Instructions {
   readonly #options: InstructionsOptions;
   readonly #files: ProtectedFiles;
-  /** What each group used last: as long as it is the same, nothing is computed or asked. */
+  /** Texts last used by each group; while equal, nothing is computed. */
   readonly #used = new Map<string, Texts>();
   /** When the operator was last told about a group, by the monotonic clock. */
   readonly #told = new Map<string, number>();
@@ -64,7 +64,7 @@ export class Instructions {
     });
   }
 
-  /** What the group's containers get, as it is in use now. */
+  /** Returns the protected files for the group's containers, with the content in use. */
   async protectedFiles(group: string): Promise<readonly ProtectedFile[]> {
     return this.#files.settle(group);
   }
@@ -136,7 +136,7 @@ export class Instructions {
     return events.some((event) => event.at >= since && isDeepStrictEqual(event.data, data));
   }
 
-  /** Files that are gone say nothing any more. */
+  /** Compares the texts; missing files have none. */
   async #compare(place: { readonly group: string; readonly session: string }, texts: Texts): Promise<void> {
     const noted = (await this.#options.store.folder(place.group))?.instructions ?? new Map<ProtectedFileName, never>();
     for (const file of new Set([...texts.keys(), ...noted.keys()])) {
@@ -194,7 +194,7 @@ const reasons: Readonly<Record<HostileRefusal, string>> = {
   unreadable: "it cannot be read",
 };
 
-/** What the operator can do, in a sentence or two. */
+/** Returns the operator's options, in one or two sentences. */
 function remedy({ group, file, reason, movedTo }: RefusedChange): string {
   if (reason === "missing") return "It has been restored. To have no instructions, leave it empty.";
   if (movedTo !== undefined) {

@@ -21,7 +21,7 @@ export interface RefusedChange {
   readonly file: ProtectedFileName;
   /** `missing`: it was removed, and is put back. */
   readonly reason: HostileRefusal;
-  /** What it is called in the group's folder from now on; undefined: it stays where it is. */
+  /** New name in the group's folder; undefined when it stays. */
   readonly movedTo: string | undefined;
 }
 
@@ -37,11 +37,11 @@ export interface ProtectedFilesOptions {
   readonly wasInUse: (group: string, bytes: Buffer) => Promise<boolean>;
   /** Called before anything is moved or put back. */
   readonly refused: (change: RefusedChange) => Promise<void>;
-  /** The time that the file system's is compared with, in milliseconds. */
+  /** Current time in milliseconds, compared with the file system's. */
   readonly now?: () => number;
 }
 
-/** What the last look at a group's files found. */
+/** Result of the last look at a group's files. */
 interface Look {
   readonly fingerprint: string;
   readonly files: readonly SettledFile[];
@@ -77,11 +77,10 @@ interface Place {
 }
 
 /**
- * The protected files of groups. Containers have a copy of the host's mounted over each, read-only; but when a program
- * of the host replaces or removes the file, the kernel takes that mount away, and until the container is ended its
- * agent owns the place. So a content comes into use only from a file that the host's user (or root) owns and nobody
- * else can write, and it stays in use until there is another one: what an agent removes or replaces meanwhile is put
- * back.
+ * The protected files of groups. Containers have a host copy mounted over each, read-only; but when a host program
+ * replaces the file, the kernel drops that mount, and the agent owns the path until the container ends. So content
+ * comes into use only from a file that the host's user (or root) owns and nobody else can write, and stays in use until
+ * replaced: what an agent changes meanwhile is put back.
  */
 export class ProtectedFiles {
   readonly #options: Required<ProtectedFilesOptions>;
@@ -218,9 +217,8 @@ export class ProtectedFiles {
   }
 
   /**
-   * A file that agents could write, with the content that is in use (as in homes of earlier versions, where all files
-   * were the agent's): replaced by one of the host's. A new file, because whoever has the old one open can write to it
-   * for ever.
+   * Replaces an agent-writable file (from homes of earlier versions) by a new file of the host with the content in use.
+   * A new file, because open descriptors could still write to the old one.
    */
   async #takeOver(place: Place, name: ProtectedFileName, known: Buffer | undefined): Promise<Buffer | undefined> {
     const { group, folder, copies } = place;
@@ -277,7 +275,7 @@ async function beginEmpty(copies: FileCopies, name: string): Promise<Buffer> {
   return bytes;
 }
 
-/** Of a folder nothing else counts: its times change with every file in it. */
+/** Returns a folder's identity; its times change with every file in it. */
 function identityOf({ dev, ino, mode, uid }: BigIntStats): string {
   return `${dev}:${ino}:${mode}:${uid}`;
 }

@@ -16,14 +16,14 @@ export type FreeSpace = FolderUsage;
 export interface WorkspaceWatchOptions {
   readonly limitBytes: number;
   readonly measure: (group: string, signal: AbortSignal) => Promise<FolderUsage | undefined>;
-  /** What is still free where the folders are. Asked every few seconds: it has to be cheap. */
+  /** Free space of the folders' file system. Called every few seconds, so it must be cheap. */
   readonly free: () => Promise<FreeSpace>;
   readonly hot: () => readonly WatchedContainer[];
   /** Ends a container that has taken too much; the watch does not wait for it. */
   readonly exceeded: (container: WatchedContainer, hit: LimitHit) => Promise<void>;
   readonly logger: Logger;
   readonly intervalMs: number;
-  /** What is measured; left out: the folder of a group. */
+  /** Folder to measure; the group's folder by default. */
   readonly describe?: (group: string) => MeasuredFolder;
 }
 
@@ -33,7 +33,7 @@ export interface MeasuredFolder {
   readonly what: string;
   /** Below the home. */
   readonly place: string;
-  /** What does not happen as long as it is too large. */
+  /** Action that is refused while the folder is too large. */
   readonly refused: string;
 }
 
@@ -47,14 +47,13 @@ const groupFolder = (group: string): MeasuredFolder => ({
  * A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target.
  */
 const entriesPerMebibyte = 256;
-/** So often is a group that works, or has worked, measured although nothing points to it, in intervals. */
+/** Rounds after which an active group is measured without a hint. */
 const roundsBetweenLooks = 30;
 
 /**
- * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is
- * measured. That costs two processes, the free space of the file system one system call: a folder is measured again
- * when enough is gone for its group to have taken it, whoever did, and now and then when it had a turn. A group that is
- * above the quota loses its container and gets none until there is room again.
+ * Quota of groups' folders, measured because the host's file system has no quota for a folder. Free space costs one
+ * system call, measuring two processes: a folder is measured when enough space has gone for its group to have used it,
+ * and now and then after a turn. A group over quota loses its container until there is room.
  */
 export class WorkspaceWatch implements AsyncDisposable {
   readonly #options: WorkspaceWatchOptions;
@@ -117,7 +116,7 @@ export class WorkspaceWatch implements AsyncDisposable {
     }
   }
 
-  /** Whether enough is gone since the group was measured for it to have taken it, whoever did. */
+  /** True when enough space has gone since the last measurement for the group to have used it. */
   #hasShrunk(group: string, now: FreeSpace): boolean {
     const { limitBytes } = this.#options;
     const then = this.#within.get(group);

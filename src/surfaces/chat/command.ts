@@ -22,7 +22,7 @@ export interface ChatCommand {
   readonly name: string;
   /** What it does, in a few words for `/help`. */
   readonly help: string;
-  /** What stands behind it, such as `CODE [name]`; absent: it stands alone. */
+  /** Form of the argument, such as `CODE [name]`; absent: none. */
   readonly takes?: string | undefined;
   /** The least role of somebody who may give it. */
   readonly needs: Role;

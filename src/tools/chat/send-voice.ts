@@ -6,9 +6,7 @@ import { defineTool } from "../define-tool.ts";
 /** OpenAI takes 4,096; it is about five minutes. */
 const mostChars = 4_000;
 
-/**
- * The words go with the sound: for channels and readers that cannot play it, and for whoever looks for what was said.
- */
+/** Sends the words with the sound: for channels and readers that cannot play it, and for search. */
 export const sendVoice = defineTool({
   name: "send_voice",
   description:

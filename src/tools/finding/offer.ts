@@ -4,12 +4,12 @@ import { callTool, findTools } from "./finding-tools.ts";
 
 /** Tools that a model is shown; of more, the rest is found. */
 const mostShown = 40;
-/** However many others there are, so many of sources are shown. */
+/** Minimum number of shown tools from sources. */
 const leastOfSources = 8;
 /** Descriptions and schemas of tools of sources, in all: they stand in every prompt. */
 const shownChars = 120_000;
 
-/** What a conversation that begins now is offered, sorted by name. */
+/** Tools offered to a new conversation, sorted by name. */
 export function offerNow(registry: ToolRegistry, audience: Audience): readonly ToolDefinition[] {
   const all = registry.offer(audience);
   if (registry.added.size === 0) return all;
@@ -17,8 +17,8 @@ export function offerNow(registry: ToolRegistry, audience: Audience): readonly T
 }
 
 /**
- * What a conversation has been offered, and behind it what is new from sources, as much as there is room for: what
- * stood there stays as it is. Where there is no room, there are the tools to find the others.
+ * Tools already offered, followed by new ones from sources while there is room, so that the beginning stays unchanged.
+ * Without room, the tools for finding others.
  */
 export function extended(
   before: readonly ToolDefinition[],

@@ -1,11 +1,6 @@
-/**
- * What a tool may want of what the turn's group remembers. Everything that is rejected is a ToolError, or a fault of
- * ours.
- */
+/** The group's memory for tools. Rejects with ToolError only, or a bug. */
 export interface MemoryPort {
-  /**
-   * Memories that fit best, as the model is shown them; undefined: none. What the turn has read then counts as read.
-   */
+  /** Best matching memories as shown to the model; undefined: none. They count as read by the turn. */
   readonly search: (query: string, how: MemoryQuery) => Promise<string | undefined>;
   /** Gives the id under which it is kept. */
   readonly store: (memory: {
@@ -19,7 +14,7 @@ export interface MemoryPort {
 
 export interface MemoryQuery {
   readonly limit: number;
-  /** Milliseconds since 1970. */
+  /** Lower bound of the time, in milliseconds since 1970. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly who?: string | undefined;

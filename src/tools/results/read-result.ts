@@ -6,7 +6,7 @@ import { defineTool } from "../define-tool.ts";
 const usualChars = 10_000;
 const mostChars = 25_000;
 
-/** What it reads is of the same conversation, so the turn has read it already, as far as origins go. */
+/** Reads results of the same conversation, whose origins the turn already has. */
 export const readResult = defineTool({
   name: "read_result",
   description: "Read an older result again that a note says was left out.",

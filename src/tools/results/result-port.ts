@@ -5,7 +5,7 @@ export interface ResultPiece {
   readonly chars: number;
 }
 
-/** What a tool may want of results of the conversation that the model is not shown any more. */
+/** Earlier results that the model no longer sees, for tools. */
 export interface ResultPort {
   /** Throws ToolError for an id that no result of the turn's own conversation has. */
   readonly read: (id: string, from: number, chars: number) => Promise<ResultPiece>;

@@ -11,7 +11,7 @@ export interface VisibleSession {
   readonly isOwn: boolean;
 }
 
-/** What was said in a session, oldest first; `omitted`: earlier entries that are not among them. */
+/** Messages of a session, oldest first; `omitted`: number of earlier entries left out. */
 export interface SessionHistory {
   readonly entries: readonly {
     readonly entry: number;
@@ -21,10 +21,10 @@ export interface SessionHistory {
   readonly omitted: number;
 }
 
-/** What a model says of a session that it wants to begin. */
+/** A model's description of a session to begin. */
 export interface WantedSession {
   readonly task: string;
-  /** Left out: the asker's own agent, or another group's first one. */
+  /** Agent id; the asker's own, or another group's first one, by default. */
   readonly agent?: string | undefined;
   readonly group?: string | undefined;
 }
@@ -44,9 +44,6 @@ export interface SessionDesk {
    * Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work.
    */
   send(session: string, text: string): Promise<void>;
-  /**
-   * Begins one with something to do, once however often this is called, and returns its id. It is put aside when it has
-   * answered.
-   */
+  /** Begins a session with a task, once per call id, and returns its id. It is put aside after its answer. */
   begin(wanted: WantedSession): Promise<string>;
 }

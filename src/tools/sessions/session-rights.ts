@@ -1,15 +1,15 @@
 import type { SessionKind } from "../../domain/turns/session.ts";
 
 /**
- * What an agent may by the session in which it works: say things in the chat beside its answer (`speak`), have itself
- * told something later (`schedule`), propose skills of the group (`propose`), have sub-agents (`spawn`) and look after
- * those that work in the background (`supervise`), begin other sessions (`begin`).
+ * An agent's rights by its session: speak in the chat besides its answer (`speak`), schedule (`schedule`), propose
+ * skills (`propose`), have sub-agents (`spawn`), look after background ones (`supervise`), begin other sessions
+ * (`begin`).
  */
 export type SessionRight = "speak" | "schedule" | "propose" | "spawn" | "supervise" | "begin";
 
 /**
- * A sub-agent only answers who it works for, so nobody would hear from it otherwise. What comes of work beside a turn
- * is told by work of its own, so only a session that goes on can have any.
+ * Rights of a kind of session. A sub-agent only answers its parent, so nobody else hears from it. Background work
+ * reports by new work, so only a lasting session can have any.
  */
 export function rightsOf(kind: SessionKind, { spawns }: { readonly spawns: boolean }): ReadonlySet<SessionRight> {
   const rights = new Set<SessionRight>();

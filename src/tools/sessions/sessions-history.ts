@@ -7,7 +7,7 @@ import { defineTool } from "../define-tool.ts";
 const entryChars = 2_000;
 const allChars = 24_000;
 
-/** What others said is shown escaped: nothing in it can pose as the host's or a member's words to this session. */
+/** Shows other sessions' messages escaped, so that they cannot pose as the host's or a member's. */
 export const sessionsHistory = defineTool({
   name: "sessions_history",
   description:

@@ -5,7 +5,7 @@ import type { SkillTool, SkillToolArgument } from "../../domain/rights/skill-too
 import { ToolError, parseToolInput } from "../../protocol/tools.ts";
 import type { ToolFacts } from "../../protocol/tools.ts";
 
-/** What runs commands. */
+/** Name of the tool that runs commands. */
 export const shellTool = "shell";
 
 /** A tool whose calls are commands: the agent is given a call of `shell` in the place of each. */

@@ -1,7 +1,4 @@
-/**
- * What a tool may want of the skills of the turn's group. Everything that is rejected is a ToolError, or a fault of
- * ours.
- */
+/** The group's skills for tools. Rejects with ToolError only, or a bug. */
 export interface SkillPort {
   /** All of them, as the model is shown them. */
   readonly available: () => string;
@@ -10,8 +7,8 @@ export interface SkillPort {
     readonly taskType?: string | undefined;
     readonly text?: string | undefined;
   }) => Promise<string>;
-  /** What SKILL.md says, or another file of the skill. */
+  /** Content of SKILL.md, or of another file of the skill. */
   readonly content: (name: string, file: string | undefined) => Promise<string>;
-  /** What sub-agents there can be. */
+  /** Available kinds of sub-agents. */
   readonly agents: () => Promise<string>;
 }

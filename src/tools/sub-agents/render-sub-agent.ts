@@ -4,7 +4,7 @@ import { shorten } from "../../lib/text/visible.ts";
 /** All that are handed over, and the line that says how many were not. */
 const listedFiles = 101;
 
-/** What the parent is told of a sub-agent that has ended: how, its words, and where its files are. */
+/** Describes an ended sub-agent for its parent: outcome, words and files. */
 export function describeResult({ id, state, text = "", files }: SubAgent): string {
   const how = {
     running: `${id} is at work.`,

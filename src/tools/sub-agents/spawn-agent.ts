@@ -8,7 +8,7 @@ const taskChars = 8_000;
 const files = 50;
 const skills = 100;
 
-/** What a model says of a sub-agent that it wants. */
+/** A model's description of a sub-agent to create. */
 export const spawnInput = z.strictObject({
   task: z.string().min(1).max(taskChars).describe("All that it has to know: it has not seen this conversation."),
   agent: z.string().min(1).max(64).optional().describe("Name of the profile that it works by."),
@@ -28,8 +28,8 @@ export const spawnInput = z.strictObject({
 });
 
 /**
- * The host begins it in the moment in which it stores the answer that asks for it (`SpawnGate`), so that there is one
- * for each call over all crashes: such a call never gets to the agent, nor from there back to here.
+ * Creates a sub-agent. The host does so while storing the answer (`SpawnGate`), so that a crash cannot duplicate it;
+ * the call never reaches the agent.
  */
 export const spawnAgent = defineTool({
   name: "spawn_agent",

@@ -6,7 +6,7 @@ import { limits } from "../../protocol/limits.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool, type HostToolOutput, type ToolPorts } from "../define-tool.ts";
 
-/** What stands around the text of a page takes the rest of a result. */
+/** Maximum page text; the rest of a result is its frame. */
 const pageChars = limits.toolOutputChars - 4_000;
 const usualChars = 20_000;
 

@@ -6,7 +6,7 @@ export interface PagePort {
   fetch(url: string): Promise<FetchedPage>;
 }
 
-/** Who searches for the group, and what was found. */
+/** Web search for the group, and its results. */
 export interface SearchPort {
   /** In words for the model, or a page that the agent has to read. Throws ToolError with why there is neither. */
   search(query: string, count: number): Promise<string | FetchedPage>;

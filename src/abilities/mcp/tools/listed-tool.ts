@@ -26,7 +26,7 @@ const listed = z.looseObject({
 
 /** A tool of a server as it can be offered. */
 export interface ListedTool {
-  /** As its server calls it. */
+  /** Name given by the server. */
   readonly name: string;
   /** As models call it: `files__read`. */
   readonly fullName: string;

@@ -10,14 +10,14 @@ interface AccountKeys {
   apply(changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
 }
 
-/** What outlives a connection, in the store and in memory. */
+/** State that outlives a connection, in the store and in memory. */
 export class AccountState {
   readonly keys: AccountKeys;
   readonly journal: { readonly store: ChannelStateStore; readonly space: string };
   readonly recent = new Recent();
   readonly directory: Directory;
   readonly sent: Sent;
-  /** How often in a row the server has refused the version of the client. */
+  /** Number of times in a row that the server refused the client's version. */
   refusedVersions = 0;
   readonly #store: ChannelStateStore;
   readonly #space: string;
@@ -44,7 +44,7 @@ export class AccountState {
     return (await this.keys.read(["credentials"])).size > 0;
   }
 
-  /** Keeps the keys of an account that was unlinked where nobody uses them. */
+  /** Moves the keys of an unlinked account aside, where nobody uses them. */
   async setAside(): Promise<void> {
     await this.#store.rename(this.#space, `${this.#space}/unlinked`);
   }

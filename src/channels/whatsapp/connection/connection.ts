@@ -14,12 +14,12 @@ import type { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppSettings } from "../settings.ts";
 import { type WorkerLimits, WorkerProcess } from "../process/worker-process.ts";
 
-/** A number that cannot be reached any more: a device that was removed on the phone. */
+/** Status of a device that was removed on the phone. */
 const unlinked = 401;
-/** How long a message waits for what its group is called. */
+/** Time limit for learning the name of a message's group. */
 const groupMs = 5_000;
 
-/** What the connector is made with. */
+/** Options of the connector. */
 export interface WhatsAppOptions extends Pick<
   ChannelPorts,
   "instance" | "state" | "ids" | "outgoing" | "variables" | "clock" | "wait" | "random" | "logger"
@@ -29,7 +29,7 @@ export interface WhatsAppOptions extends Pick<
   readonly limits?: WorkerLimits | undefined;
 }
 
-/** What a connection is made with. */
+/** Options of a connection. */
 export interface WhatsAppConnectionOptions extends WhatsAppOptions {
   readonly channel: string;
   readonly remark: string | undefined;
@@ -77,7 +77,7 @@ export class WhatsAppConnection implements Connection {
     this.#opened.promise.catch(() => undefined);
   }
 
-  /** Whose account it is. */
+  /** Name of the linked account. */
   get remark(): string | undefined {
     const account = this.#account && `account +${userOf(this.#account.pn)}`;
     return [account, this.#options.remark].filter((part) => part !== undefined).join(", ") || undefined;

@@ -60,7 +60,7 @@ export class WhatsAppConnector implements Connector {
   /** Everything that has to be closed belongs to a connection. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** What was loaded is kept; what could not be loaded is retried. */
+  /** Loads the state, retrying parts that failed. */
   async #loadState(): Promise<AccountState> {
     const { state: store, clock } = this.#options;
     this.#state ??= AccountState.load(store, this.name, clock);

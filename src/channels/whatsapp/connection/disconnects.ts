@@ -5,7 +5,7 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** How to link the account, for everybody who is told that it is not linked. */
+/** Instruction for linking an unlinked account. */
 const howToLink = `link it with \`${ownCommand("channels login whatsapp")}\``;
 
 /** There is no account yet: the normal state of a new home, and no alarm. */
@@ -14,8 +14,7 @@ export function notLinked(): ConnectionEnd {
 }
 
 /**
- * What an end means: WhatsApp's numbers, and those that the library made up. `refusedVersions`: how often 405 came in a
- * row before.
+ * Maps an end to its meaning, by WhatsApp's and the library's codes. `refusedVersions`: number of 405 in a row before.
  */
 export function connectionEnd(report: EndReport, refusedVersions: number): ConnectionEnd {
   const { code, reason } = report;

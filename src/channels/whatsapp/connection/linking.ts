@@ -67,7 +67,7 @@ function callsFor(
   };
 }
 
-/** What the worker tells, for somebody who asks for one after the other. */
+/** A queue of the worker's events, read one by one. */
 class Events {
   readonly ended: Promise<EndReport>;
   readonly #waiting: LoginEvent[] = [];

@@ -3,7 +3,7 @@ import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { ChatFacts } from "../../channel.ts";
 import { type Account, type Arrival, type GroupFacts, type GroupMember, isSame, userOf } from "../arrival.ts";
 
-/** Who is who: names that members gave themselves, and the groups with their members. Names outlive a restart. */
+/** Names that members chose, and groups with their members. Names survive a restart. */
 export class Directory {
   readonly #store: ChannelStateStore;
   readonly #space: string;

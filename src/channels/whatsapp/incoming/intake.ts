@@ -29,7 +29,7 @@ export interface IntakeOptions {
   readonly directory: Directory;
   /** These are ids of one person each. */
   readonly learn: (pairs: readonly SamePerson[]) => Promise<void>;
-  /** Resolves when it is known who somebody is, as far as it can be. */
+  /** Resolves when the sender's ids are known, as far as possible. */
   readonly settle: (sender: string) => Promise<void>;
   readonly journal: { readonly store: ChannelStateStore; readonly space: string };
   /** Asks the platform about a group. */
@@ -157,7 +157,7 @@ export class Intake implements AsyncDisposable {
     };
   }
 
-  /** Only of our own message: somebody else may have given theirs the same id. */
+  /** Returns the quote, but only of our own message: another sender's may have the same id. */
   async #quoteOf(quote: NonNullable<Arrival["quote"]>): Promise<Quote> {
     const { id, author, toAgent } = quote;
     const seq = toAgent ? await this.#options.seqOf(id) : undefined;

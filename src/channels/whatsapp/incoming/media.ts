@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { MediaReference } from "../arrival.ts";
 
 const macBytes = 10;
-/** What encryption adds at most: a block and the check. */
+/** Maximum bytes that encryption adds: a block and the checksum. */
 const overheadBytes = 16 + macBytes;
 
 /**

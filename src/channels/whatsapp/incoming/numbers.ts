@@ -21,16 +21,15 @@ export interface LidOfNumber {
 /** A message waits no longer for it. */
 const patienceMs = 5_000;
 const retryMs = 60_000;
-/** Somebody may come to WhatsApp, or be given a LID. */
+/** Time after which a number without a LID is asked about again. */
 const noneMs = 3_600_000;
-/** So many numbers are asked for at once, and so many answers are remembered. */
+/** Maximum numbers per request, and of remembered answers. */
 const mostAtOnce = 100;
 const mostAnswers = 10_000;
 
 /**
- * Finds the LIDs of the phone numbers that the configuration names, so that what it says of a number holds for messages
- * that come by LID: WhatsApp says which LID a number has, but not the other way round. Costs nothing where no number is
- * named.
+ * Finds the LIDs of configured phone numbers, so that settings for a number apply to messages by LID. WhatsApp
+ * translates numbers to LIDs, but not back. Costs nothing without configured numbers.
  */
 export class Numbers {
   readonly #options: NumbersOptions;
@@ -42,10 +41,7 @@ export class Numbers {
     this.#options = options;
   }
 
-  /**
-   * Resolves when it is known who `sender` is, as far as that can be known soon. Rejects only when what was learned
-   * cannot be stored.
-   */
+  /** Resolves when the ids of `sender` are known, as far as possible soon. Rejects only when they cannot be stored. */
   async settle(sender?: string): Promise<void> {
     while (this.#asking) await this.#asking.catch(() => undefined);
     const wanted = this.#wanted(sender);
@@ -108,7 +104,7 @@ export class Numbers {
 
 const mapping = /^lid-mapping\/([1-9]\d*)$/;
 
-/** What the library has learned of numbers and LIDs, among what it wants to be kept. */
+/** Finds pairs of number and LID among the library's stored values. */
 export function pairsAmong(changes: ReadonlyMap<string, Uint8Array | null>): SamePerson[] {
   return [...changes].flatMap(([key, value]) => {
     const [, pn] = mapping.exec(key) ?? [];

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { OutgoingMessages } from "../../define-channel.ts";
 import type { Sent } from "./sent.ts";
 
-/** Of the form that WhatsApp's own clients use. */
+/** Returns an id in the form of WhatsApp's own clients. */
 export function idFrom(hex: string): string {
   return `3EB0${hex.slice(0, 18).toUpperCase()}`;
 }
@@ -14,10 +14,10 @@ export function messageId(instance: string, seq: number, part: number): string {
 }
 
 const ownId = /^3EB0[0-9A-F]{18}$/;
-/** What people are asked is short: it has no more parts. */
+/** Maximum parts of a question: questions are short. */
 const mostParts = 4;
 
-/** Which message of the outbox one of ours is, or is a part of; undefined: nobody knows any more. */
+/** Finds the outbox message that one of our messages is, or is a part of; undefined when no longer known. */
 export type SeqOf = (id: string) => Promise<number | undefined>;
 
 /**

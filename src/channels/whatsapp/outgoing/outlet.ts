@@ -22,7 +22,7 @@ import { splitText } from "./split.ts";
 
 const remembered = 2_000;
 
-/** Where messages came from, to mark them as read when they are answered; and which of our messages is which. */
+/** Recent messages: senders' addresses, to mark them as read when answered, and our own ids. */
 export class Recent {
   readonly #addresses = new LRUCache<string, Arrival["address"]>({ max: remembered });
   readonly #seqs = new LRUCache<string, number>({ max: remembered });
@@ -119,10 +119,7 @@ export class WhatsAppOutlet {
     }
   }
 
-  /**
-   * Something that nobody misses: it is sent once, or not at all while much else is sent. Returns its id when the
-   * server has it.
-   */
+  /** Sends a best-effort message once, or not at all under load. Returns its id once the server has it. */
   async #sendPassing(chat: string, content: Content): Promise<string | undefined> {
     if (!this.#options.pacing.takeSpare()) return undefined;
     const id = idFrom(randomBytes(9).toString("hex"));
@@ -160,7 +157,7 @@ export class WhatsAppOutlet {
     if (read.length > 0) await peer.call("markRead", read).catch(() => undefined);
   }
 
-  /** Only what the agent says may mention somebody: what the host says holds words of strangers. */
+  /** Adds mentions to the agent's messages; the host's own may quote strangers. */
   #withMentions({ chat, kind }: Pick<OutgoingMessage, "chat" | "kind">, content: Content): Content {
     if (kind === "notice") return content;
     const members = this.#options.directory.nameable(chat);

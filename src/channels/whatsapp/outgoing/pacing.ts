@@ -12,7 +12,7 @@ export interface PacingLimits {
 const jitter = { least: 0.75, most: 1.25 };
 /** Whoever would wait for longer is sent away with the time to come back. */
 const longestWaitMs = 20_000;
-/** Chats whose last message is longer ago than this say nothing any more. */
+/** Maximum remembered chats; older ones no longer affect the pace. */
 const rememberedChats = 1_000;
 
 /** Keeps the sending slow enough for an account of a person. */

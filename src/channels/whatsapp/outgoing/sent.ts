@@ -13,14 +13,11 @@ const numberedBit = 2;
 interface Known {
   readonly at: number;
   isAccepted: boolean;
-  /** The number in the outbox of what it is, or is a part of. */
+  /** Number in the outbox of the message, or of the one that it is a part of. */
   readonly seq?: number | undefined;
 }
 
-/**
- * What we sent in the last day, by id: to know our own messages, to send a message again as it was, and not to send it
- * twice.
- */
+/** Messages sent during the last day, by id: to recognize our own, resend one unchanged, and avoid duplicates. */
 export class Sent {
   readonly #store: ChannelStateStore;
   readonly #space: string;
@@ -51,7 +48,7 @@ export class Sent {
     return this.#known.get(id)?.isAccepted ?? false;
   }
 
-  /** Which message of the outbox it is, or is a part of. It is known from before it was sent for the first time. */
+  /** Returns the outbox number of a message or part. Known before the first send. */
   seqOf(id: string): number | undefined {
     return this.#known.get(id)?.seq;
   }

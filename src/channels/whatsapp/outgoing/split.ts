@@ -1,7 +1,7 @@
 /** WhatsApp takes more, but folds longer messages away. */
 const defaultChars = 4_000;
 const fence = "```";
-/** What closing a fence at the end of a part and opening it again costs. */
+/** Characters for closing a fence at the end of a part and opening it again. */
 const fenceChars = 2 * (fence.length + 1);
 
 /**
@@ -37,7 +37,7 @@ export function splitText(text: string, chars = defaultChars): string[] {
   return parts;
 }
 
-/** How many lines to keep so that a paragraph stays together, if that is not too few. */
+/** Returns the number of lines that keep a paragraph together, unless too few. */
 function paragraphEnd(lines: readonly string[], chars: number): number {
   let length = 0;
   let found = lines.length;

@@ -14,9 +14,8 @@ export interface ArrivalsOptions {
 }
 
 /**
- * Takes messages the moment they are decrypted. The library tells the server "received" after that and hands the
- * message over still later; whoever waits for its event loses what came right before a crash. Decryption waits until
- * the message is on disk here, so the server hears of it only then.
+ * Receives messages when they are decrypted. The library acknowledges a message before it emits it, so events could be
+ * lost in a crash. Here decryption waits until the message is on disk, and the server hears "received" only then.
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;

@@ -1,7 +1,7 @@
 import { BufferJSON, initAuthCreds, proto } from "@whiskeysockets/baileys";
 import type { AuthenticationCreds, SignalDataTypeMap, SignalKeyStore } from "@whiskeysockets/baileys";
 
-/** Where the account's keys are kept; `apply` resolves when they are on disk. */
+/** Storage of the account's keys; `apply` resolves when they are on disk. */
 export interface KeyStorage {
   read(keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
   apply(changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;

@@ -2,7 +2,7 @@ import { proto } from "@whiskeysockets/baileys";
 
 import type { MediaReference } from "../arrival.ts";
 
-/** What a message of the platform says, whatever kind it is; undefined for kinds that say nothing to people. */
+/** Text of a message of any kind; undefined for kinds without any for people. */
 export interface Content {
   readonly text: string;
   readonly media: readonly MediaReference[];
@@ -12,7 +12,7 @@ export interface Content {
 type Message = proto.IMessage;
 type IsOwn = (key: proto.IMessageKey) => boolean;
 
-/** `message`: without its wrappers. `isOwn`: is the message that a key names one of the agent's? */
+/** Reads a message without its wrappers. `isOwn` tells whether a key names one of our messages. */
 export function readContent(message: Message, isOwn: IsOwn): Content | undefined {
   const said = readSaid(message) ?? readMedia(message) ?? readShared(message);
   if (said) return said;

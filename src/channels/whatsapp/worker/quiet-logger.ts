@@ -2,7 +2,7 @@ import type { SocketConfig } from "@whiskeysockets/baileys";
 
 import type { HostCalls } from "../process/calls.ts";
 
-/** What a template may have put between the words. */
+/** Data that a template may have inserted between words. */
 const data = /[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;
 
 type LogEntry = Parameters<HostCalls["log"]>[0];

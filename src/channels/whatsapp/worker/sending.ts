@@ -9,7 +9,7 @@ import type { Groups } from "./groups.ts";
 export interface SendingOptions {
   readonly socket: WASocket;
   readonly groups: Groups;
-  /** What was sent under an id before. */
+  /** Returns the message sent under an id before. */
   readonly body: (id: string) => Promise<Uint8Array | undefined>;
   /** Resolves when it is on disk: members who cannot read a message ask for it again. */
   readonly keep: (order: Pick<SendOrder, "id" | "seq">, body: Uint8Array) => Promise<void>;
@@ -60,8 +60,8 @@ export class Sending {
   }
 
   /**
-   * The key that a group's messages are encrypted with goes to its members with the first message. When nobody knows
-   * that this message has arrived, the key goes with the next one again; without it members could not read that.
+   * Sends the group's encryption key with the next message again, unless this message is known to have arrived: members
+   * could not read it without the key.
    */
   async #shareKeyAgain(chat: string): Promise<void> {
     if (!isGroupChat(chat)) return;
@@ -69,7 +69,7 @@ export class Sending {
     await Promise.resolve(keys.set({ "sender-key-memory": { [chat]: null } })).catch(() => undefined);
   }
 
-  /** What was made for this id before is sent as it was. */
+  /** Returns the message made earlier for this id, or makes it. */
   async #message(order: SendOrder): Promise<proto.IMessage> {
     const kept = await this.#options.body(order.id);
     if (kept) {
@@ -153,7 +153,7 @@ function codeOf(error: unknown): number | undefined {
 
 type FileOrder = Extract<SendOrder["content"], { kind: "file" }>;
 
-/** What apps show by itself, up to what size; everything else is a document. */
+/** Maximum size of files that apps display; others become documents. */
 const shownBytes: Readonly<Record<string, number>> = {
   "image/jpeg": 16 * 1024 * 1024,
   "image/png": 16 * 1024 * 1024,
@@ -172,10 +172,7 @@ function fileContent({ file, caption, mentions }: FileOrder): AnyMessageContent 
   return { document: media, fileName: file.name, ...said };
 }
 
-/**
- * What apps play in the chat, as if somebody had spoken into a phone. The picture of its loudness is always given, and
- * flat where nobody knows it.
- */
+/** Makes a voice message. The waveform is always present, flat when unknown. */
 function voiceContent({ path, voice: { seconds = 0, waveform = [] } = {} }: OutgoingFile): AnyMessageContent {
   const loudness = Uint8Array.from({ length: 64 }, (_, at) => waveform[at] ?? 0);
   const sound = { audio: { url: path }, ptt: true, mimetype: "audio/ogg; codecs=opus", waveform: loudness };

@@ -24,13 +24,13 @@ import { trustOnly } from "./trust.ts";
 type Host = IpcPeer<WorkerCalls, HostCalls>;
 
 const probeMs = 10_000;
-/** No account is stored: what the server says of a device that was removed. */
+/** Status for a missing account, as the server reports a removed device. */
 const loggedOut = 401;
 const unavailable = 503;
-/** How often the server is asked whether it is there; it is gone when it has said nothing for 5 s longer than that. */
+/** Interval of keep-alive requests; the server is lost 5 s after an unanswered one. */
 const keepAliveMs = 20_000;
 
-/** Of the history that a phone offers only what tells who is who is taken; old messages are not ours to answer. */
+/** History types that identify people; old messages are not ours to answer. */
 const wantedHistory: ReadonlySet<unknown> = new Set([
   proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP,
   proto.HistorySync.HistorySyncType.PUSH_NAME,

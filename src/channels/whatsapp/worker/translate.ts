@@ -6,7 +6,7 @@ import { type Content, readContent } from "./content.ts";
 
 export interface Translation {
   readonly me: Account;
-  /** Did we send the message with this id? */
+  /** True when we sent the message with this id. */
   readonly isOwn: (id: string) => Promise<boolean>;
   /** The LID of a phone number, if it was told before. */
   readonly lidOf: (pn: string) => Promise<string | undefined>;
@@ -15,10 +15,7 @@ export interface Translation {
 /** More people than this are not named in a text: a message may claim to mention any number. */
 const namedMentions = 128;
 
-/**
- * What a message says to the host; undefined for all that is not for it: status updates, own echoes, the platform's own
- * talk.
- */
+/** Translates a message for the host; undefined for status updates, our own echoes and protocol messages. */
 export async function translate(message: WAMessage, options: Translation): Promise<Arrival | undefined> {
   const place = await readPlace(message, options);
   const content = readSaid(message, options.me);
@@ -76,10 +73,7 @@ interface Place {
   readonly isGroup: boolean;
 }
 
-/**
- * Where it was said, if that is a place that concerns the host. What the account itself has said counts in its own chat
- * only.
- */
+/** Returns the chat of a message if it concerns the host. The account's own messages count in its own chat only. */
 async function readPlace({ key }: WAMessage, { me, isOwn }: Translation): Promise<Place | undefined> {
   const { remoteJid: chat, id, fromMe } = key;
   if (!chat || !id) return undefined;
@@ -93,7 +87,7 @@ async function readPlace({ key }: WAMessage, { me, isOwn }: Translation): Promis
 interface People {
   readonly sender: string;
   readonly alias: string | undefined;
-  /** Whose chat it is, where it is no group. */
+  /** The direct chat's person. */
   readonly chat: string;
 }
 
@@ -135,7 +129,7 @@ function readQuote(context: proto.IContextInfo, me: Account): Arrival["quote"] {
   };
 }
 
-/** Is a message that another one speaks of ours? */
+/** True when the message that another one refers to is ours. */
 function isOwnKey({ participant }: proto.IMessageKey, me: Account): boolean {
   return participant != null && participant !== "" && isSame(me, participant);
 }

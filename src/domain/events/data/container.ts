@@ -2,7 +2,7 @@ import type { Destination } from "../../sandbox/egress.ts";
 import type { ExecutionPointChange, SetIdFile } from "../../sandbox/mount.ts";
 import type { PackageLists } from "../../sandbox/packages.ts";
 
-/** What is seen of containers, their folders and their way out. */
+/** Events about containers, their folders and their egress. */
 export interface ContainerEventData {
   "egress.judged": {
     readonly verdict: "allowed" | "refused" | "failed" | "masked" | "barred" | "closed";
@@ -15,7 +15,7 @@ export interface ContainerEventData {
     /** The MCP server whose container asked. */
     readonly server?: string | undefined;
   };
-  /** Why a mount is refused may name another group. */
+  /** The reason of a refused mount may name another group. */
   "mounts.judged": {
     readonly group: string;
     readonly session: string;

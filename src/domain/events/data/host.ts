@@ -1,4 +1,4 @@
-/** What the host says of itself, its configuration, its channels and whoever operates it. */
+/** Events about the host itself, its configuration, channels and operators. */
 export interface HostEventData {
   "host.started": {
     readonly version: string;
@@ -25,9 +25,7 @@ export interface HostEventData {
     readonly changed: readonly string[];
     readonly restart: readonly string[];
   };
-  /**
-   * What a group that was added at run time says itself is going to be changed. Paths of settings, never their values.
-   */
+  /** Announces a change of the settings of a group added at run time. Paths of settings, never values. */
   "settings.changed": { readonly paths: readonly string[] };
   /** A changed file cannot be used. Paths of the settings that are wrong, or names of files. */
   "config.refused": { readonly paths: readonly string[] };
@@ -73,7 +71,7 @@ export interface HostEventData {
     readonly parameters: Readonly<Record<string, string | number | boolean>>;
     readonly outcome: string;
   };
-  /** How a change that the operator asked for ended: `done`, or the error's code. */
+  /** Outcome of an operator's change: `done`, or the error's code. */
   "operation.ended": {
     readonly operation: string;
     readonly parameters: Readonly<Record<string, string | number | boolean>>;

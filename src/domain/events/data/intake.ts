@@ -1,6 +1,6 @@
 import type { Fingerprint } from "../../fingerprint.ts";
 
-/** What reaches groups, and what becomes of it: messages, calls of other programs, chats, people, files and limits. */
+/** Events about incoming messages, webhook calls, chats, people, files and limits. */
 export interface IntakeEventData {
   "message.received": {
     readonly channel: string;
@@ -29,7 +29,7 @@ export interface IntakeEventData {
   "heartbeat.begun": { readonly work: string; readonly due: number };
   /** `reason` in one word: `budget`, `busy`, `file`, `hours`. */
   "heartbeat.skipped": { readonly due: number; readonly reason: string };
-  /** What somebody wanted is not done; `rule` says why: a setting, or the role that a command needs. */
+  /** Refuses a request; `rule` is the setting or the role that was missing. */
   "access.refused": {
     readonly rule: string;
     readonly channel: string;

@@ -1,7 +1,4 @@
-/**
- * What becomes of MCP servers. `server`: as config.yaml calls it; what it says of itself is shortened and made
- * harmless.
- */
+/** Events about MCP servers. `server` is the name in config.yaml; the server's own words are shortened and escaped. */
 export interface McpEventData {
   /**
    * It is there, or has another list of tools. `refused`: names of tools that are not used; `cut`: it has more than are

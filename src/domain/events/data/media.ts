@@ -1,4 +1,4 @@
-/** What happens to pictures and other files of strangers that the host has read, and what is said aloud. */
+/** Events about pictures and files decoded by the host, and about speech. */
 export interface MediaEventData {
   /** `blob`: its SHA-256 as models are shown it; the types and sizes before and after. */
   "picture.kept": {

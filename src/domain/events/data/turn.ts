@@ -5,7 +5,7 @@ import type { Risk } from "../../rights/policy.ts";
 import type { SkillSource } from "../../sandbox/skill.ts";
 import type { TurnState, TurnTimes } from "../../turns/turn.ts";
 
-/** What agents do and are allowed to do in turns, and what they say. */
+/** Events about turns: answers, tool calls and approvals. */
 export interface TurnEventData {
   /** All that the group's agent has from now on. */
   "skills.settled": {
@@ -69,7 +69,7 @@ export interface TurnEventData {
    * A model is about to be asked for a summary of so many entries of a conversation. `why`: `idle`, `asked`, `full`.
    */
   "context.compacting": { readonly why: string; readonly entries: number; readonly tokens: number };
-  /** What it answered is not used. `reason`: `empty`, `too-long`, `refused`, `loses-identifiers`. */
+  /** A discarded answer. `reason`: `empty`, `too-long`, `refused`, `loses-identifiers`. */
   "context.refused": { readonly why: string; readonly reason: string; readonly attempt: number };
   /** `tokens`: of what is covered, and of the summary. */
   "context.compacted": {
@@ -140,7 +140,7 @@ export interface TurnEventData {
     readonly scope: string | undefined;
     readonly role: string;
   };
-  /** How it ended: `allowed`, `denied`, `expired` or `cancelled`. The reason that was given stays out. */
+  /** Outcome: `allowed`, `denied`, `expired` or `cancelled`. The given reason stays out. */
   "approval.decided": {
     readonly code: string;
     readonly call: string;
@@ -180,7 +180,7 @@ export interface TurnEventData {
   "schedule.claimed": { readonly task: string; readonly due: number; readonly lateMs: number };
   /** Due times were passed by while the host was away; the last of them, and how many. */
   "schedule.missed": { readonly task: string; readonly due: number; readonly count: number };
-  /** How a run ended; with `retryAt` it is tried again then. */
+  /** Outcome of a run; with `retryAt` it is retried then. */
   "schedule.ended": {
     readonly task: string;
     readonly due: number;
@@ -218,7 +218,8 @@ export interface TurnEventData {
     readonly minutes: number;
   };
   /**
-   * How it ended: `done`, `failed`, `cancelled` or `expired`; `files`: how many it hands over, `omitted`: how many not.
+   * Outcome: `done`, `failed`, `cancelled` or `expired`; `files` and `omitted`: number of files handed over and left
+   * out.
    */
   "agent.ended": {
     readonly id: string;

@@ -1,8 +1,8 @@
 import type { WebUse } from "../../settings/web.ts";
 
 /**
- * What agents have of the web. Addresses stand without what is behind `?`, which may be secret, and searches without
- * their words.
+ * Events about agents' web access. Addresses come without their query, which may be secret, searches without their
+ * words.
  */
 export interface WebEventData {
   /** Something is about to be asked for. `queryChars`: how long what is left out is. */

@@ -2,12 +2,12 @@ import type { FormField, FormValue } from "../../../domain/rights/form.ts";
 
 const valueChars = 2_000;
 
-/** What somebody has said, as values of the form, or what is wrong with it, for who said it. */
+/** An answer read as the form's values, or its fault, for the person who answered. */
 export type FilledIn = { readonly content: Record<string, FormValue> } | { readonly fault: string };
 
 /**
- * Makes values of what somebody says: `name=Ann size=small`, one a line or several in one; JSON; or, where only one
- * value is wanted, that alone. What is left out takes its default.
+ * Parses an answer: `name=Ann size=small`, one per line or several; JSON; or, for a form with one field, the bare
+ * value. Omitted fields take their defaults.
  */
 export function fillIn(fields: readonly FormField[], said: string): FilledIn {
   const given = split(fields, said.trim());

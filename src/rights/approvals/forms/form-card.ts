@@ -3,16 +3,13 @@ import type { FormField } from "../../../domain/rights/form.ts";
 import { plainSentence, quotedName } from "../../../lib/text/plain-words.ts";
 import { inBlock, inMinutes } from "../card.ts";
 
-/** What is put to people: the values that are wanted, or an address that somebody may open. */
+/** Fields to fill in, or an address to open. */
 export type FormWanted = { readonly fields: readonly FormField[] } | { readonly url: string };
 
 /** A form as it is kept with its approval. */
 export type KeptForm = FormWanted & { readonly server: string; readonly message: string };
 
-/**
- * Asks the people of a chat. What the server says stands in a block of its own, so that it cannot pass for anybody
- * else's words.
- */
+/** Asks a chat. The server's text stands in a separate block, so that it cannot imitate anyone. */
 export function formCard(approval: NewApproval, form: KeptForm, minutes: number): string {
   const { code, asker, tool } = approval;
   return [

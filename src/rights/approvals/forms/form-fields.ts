@@ -63,7 +63,7 @@ const form = z.looseObject({
 
 type Field = z.output<typeof field>;
 
-/** What nobody may be asked for in a chat. */
+/** Fields that must not be asked for in a chat. */
 const secret =
   /passw|passphrase|passcode|secret|token|api.?key|private.?key|access.?key|credential|\bpin\b|\bcvv\b|\bcvc\b|card.?number|one.?time.?code|\biban\b|\bssn\b/i;
 

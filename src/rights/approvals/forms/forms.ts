@@ -17,10 +17,10 @@ const urlChars = 1_000;
 /** Questions of one server in a group within an hour, and at once. */
 const mostInAnHour = 20;
 const hourMs = 3_600_000;
-/** Nobody waits for longer, whatever the settings say: a call does, too. */
+/** Longest wait, whatever the settings: calls have a limit, too. */
 const mostMinutes = 30;
 
-/** Why a server is not heard, in words for it. */
+/** Reason why a server's question is refused, for the server. */
 export class FormRefusal extends Error {}
 
 /** The turn whose call has made the server ask. */
@@ -46,10 +46,7 @@ interface Waiting {
   readonly settle: (filled: FilledForm) => void;
 }
 
-/**
- * What servers ask people while they work on a call. The call waits here and nowhere else: when the host ends, it has
- * ended, too, and nobody is to answer any more.
- */
+/** Servers' questions during calls. They exist in memory only: when the host ends, the call has ended, too. */
 export class Forms {
   readonly #options: FormsOptions;
   /** By code. */
@@ -61,7 +58,7 @@ export class Forms {
     this.#options = options;
   }
 
-  /** Somebody may answer one now. */
+  /** True when a form waits for an answer. */
   get areAwaited(): boolean {
     return this.#waiting.size > 0;
   }
@@ -90,7 +87,7 @@ export class Forms {
     }
   }
 
-  /** What somebody says to a form that waits, as its values; undefined: none of this code waits. */
+  /** Parses an answer to a waiting form; undefined when no form has this code. */
   read(code: string, said: string): FilledIn | undefined {
     const wanted = this.#waiting.get(code)?.wanted;
     if (!wanted) return undefined;
@@ -98,7 +95,7 @@ export class Forms {
     return fields.length === 0 && agreement.test(said.trim()) ? { content: {} } : fillIn(fields, said);
   }
 
-  /** Somebody has filled it in, and that is decided. */
+  /** Completes a form after the decision. */
   fill(code: string, content: Record<string, FormValue>): void {
     const waiting = this.#waiting.get(code);
     waiting?.settle("fields" in waiting.wanted ? { action: "accept", content } : { action: "accept" });
@@ -174,7 +171,7 @@ export class Forms {
   }
 }
 
-/** What is said for a no that is nobody's. */
+/** Word that cancels a form. */
 export const cancelWord = "cancel";
 
 const agreement = /^(?:yes|ok|okay|accept|done|)$/i;

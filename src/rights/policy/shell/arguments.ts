@@ -4,13 +4,13 @@ import { containerPaths } from "../../../protocol/paths.ts";
 
 /** A word of a command as bash will see it, as far as that is known before it runs. */
 export interface Argument {
-  /** As it stands in the line. */
+  /** Source text. */
   readonly source: string;
   /** Without quotes; undefined when it is known only when it runs. */
   readonly value: string | undefined;
   /** A pattern that files are matched by, such as `*.txt`; then there is no value. */
   readonly pattern: string | undefined;
-  /** What it begins with in any case. The whole of it when it has a value. */
+  /** Known beginning; all of it when the value is known. */
   readonly beginning: string;
   /** An option may come out of it that cannot be seen now. */
   readonly mayBeOption: boolean;

@@ -3,11 +3,11 @@ import type { Findings } from "./findings.ts";
 import type { CommandFacts } from "./known-commands.ts";
 import type { Folders } from "./places.ts";
 
-/** What a command of a line can be judged with. */
+/** Context for judging a command of a line. */
 export interface Line {
   readonly findings: Findings;
   readonly folders: Folders;
-  /** Where its input comes from, if not from where the whole line's comes. */
+  /** Source of its input, if different from the line's. */
   readonly input: string | undefined;
   /** Its input, where that stands in the line. */
   readonly heredoc: string | undefined;

@@ -6,7 +6,7 @@ import { readOptions } from "./options.ts";
 import { specialCommands } from "./special-commands.ts";
 
 const programFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\//;
-/** Commands that take `--help` as they take any other word. */
+/** Commands that treat `--help` as any other word. */
 const takesAnyWord = /^(?:\.|builtin|command|echo|eval|exec|printf|source|test|trap|\[)$/;
 
 /** Judges one command: a name and its arguments. */

@@ -7,7 +7,7 @@ export interface JudgedCommand {
   readonly words: readonly (string | undefined)[];
 }
 
-/** What is thought of a command line before it runs. */
+/** Judgement of a command line before it runs. */
 export interface CommandJudgement {
   /** That of its riskiest piece. `low` only when all of it is parsed. */
   readonly risk: ToolRisk;
@@ -16,10 +16,7 @@ export interface CommandJudgement {
    * be made.
    */
   readonly parsed: "whole" | "partly" | "not";
-  /**
-   * Why it is not low, worst first: each names the piece, in one line without hidden characters. Empty for a line that
-   * is low.
-   */
+  /** Reasons for a risk above low, worst first: each names the piece, on one line without hidden characters. */
   readonly reasons: readonly string[];
   /** In the order of the line. At most 200. */
   readonly commands: readonly JudgedCommand[];
@@ -49,7 +46,7 @@ export class Findings {
     if (this.#parsed === "whole") this.#parsed = "partly";
   }
 
-  /** Nothing can be said of the line. */
+  /** Gives up on the line. */
   refuse(reason: string): void {
     this.#reasons.high.add(reason);
     this.#parsed = "not";

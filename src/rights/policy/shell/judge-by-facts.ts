@@ -50,14 +50,14 @@ function isLowWith({ lowWith = [] }: CommandFacts, options: Options): boolean {
   return has(options, lowWith) || (last !== undefined && lowWith.includes(last));
 }
 
-/** What becomes of a file that a command is told to write, change or remove. */
+/** Judges a file that a command writes, changes or removes. */
 export function judgeWritten(argument: Argument, piece: string, { findings, folders }: Line): void {
   const { risk, does } = judgeWriting(argument, folders);
   if (argument.value === undefined && argument.pattern === undefined) findings.addUnknown(piece, does);
   findings.add(risk, piece, does);
 }
 
-/** What becomes of files that a command is told to read. */
+/** Judges files that a command reads. */
 export function judgeRead(files: readonly Argument[], piece: string, { findings }: Line): void {
   for (const file of files) {
     const found = judgeReading(file);

@@ -6,16 +6,12 @@ import type { CommandJudgement } from "./findings.ts";
 const maxChars = 16_384;
 
 /**
- * How much harm a command line for bash can do, judged by its parsed form before it runs. The riskiest piece decides;
- * what is in substitutions, in functions, and in text that the line gives to another shell counts as if it stood there.
- *
- * This is advice for people and for policy, no wall: the container is that. The same program can be started in ways
- * that no parser sees, and the session's bash keeps its state from call to call: a variable, a function, an alias, a
- * link or a folder that an earlier call has set can give the words of this line another meaning. So what redefines a
- * known name or sets a variable that steers other programs is high itself, and the line after it is judged by its words
- * alone.
- *
- * Takes at most some 100 ms for any text, and never rejects.
+ * Judges the possible harm of a bash command line by its parsed form. The riskiest piece decides; substitutions,
+ * functions and text for another shell count as if they stood there. This is advice for people and policy; the
+ * container is the wall. Programs can be started in ways that no parser sees, and the session's bash keeps variables,
+ * functions, aliases and folders between calls that can change a line's meaning. So redefining a known name or setting
+ * a variable that steers programs is itself high, and later lines are judged by their words alone. Takes at most some
+ * 100 ms for any text, and never rejects.
  */
 export async function judgeCommand(text: string): Promise<CommandJudgement> {
   const findings = new Findings();
@@ -29,7 +25,7 @@ export async function judgeCommand(text: string): Promise<CommandJudgement> {
   return findings.judgement();
 }
 
-/** Why a text is not parsed at all. */
+/** Reason for not parsing a text. */
 function refusalOf(text: string): string | undefined {
   if (text.length > maxChars) return `It has ${text.length} characters; at most ${maxChars} are parsed.`;
   if (text.includes("\0")) return "It holds a NUL character, which bash cannot take.";

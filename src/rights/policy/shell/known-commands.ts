@@ -1,6 +1,6 @@
 import type { ToolRisk } from "../../../protocol/tools.ts";
 
-/** What becomes of the words behind a command that are no options. */
+/** Meaning of a command's operands. */
 export type Operands =
   /** Opened and shown. */
   | "read"
@@ -17,7 +17,7 @@ export type Operands =
   /** There should be none: with one the command changes something. */
   | "none";
 
-/** Commands that are judged by a rule of their own, in `special-commands.ts`. */
+/** Commands with rules in `special-commands.ts`. */
 export type Special =
   | "alias"
   | "awk"
@@ -44,30 +44,30 @@ export interface Raise {
   readonly options: readonly string[];
   readonly risk: ToolRisk;
   readonly does: string;
-  /** The next word, or the rest of theirs, is a file or folder that is written. */
+  /** The next word, or the rest of this one, is a file or folder to write. */
   readonly writesTo?: boolean;
 }
 
-/** Runs the command that stands behind its options and, at first, `skips` operands. */
+/** Runs the command after its options and the first `skips` operands. */
 export interface Wrapper {
   readonly skips: number;
 }
 
-/** What is known of a command. */
+/** Facts about a command. */
 export interface CommandFacts {
   /** With none of the below. */
   readonly risk: ToolRisk;
-  /** What a call does that is not low: "`touch x` changes files". */
+  /** Effect of a call that is not low: "`touch x` changes files". */
   readonly does: string;
   readonly operands: Operands;
   readonly raises?: readonly Raise[];
   /** Words that make a call low. */
   readonly lowWith?: readonly string[];
-  /** Options whose value is the next word, or the rest of theirs. */
+  /** Options whose value is the next word, or the rest of this one. */
   readonly values?: readonly string[];
   readonly special?: Special;
   readonly wraps?: Wrapper;
-  /** By the first operand; for others what stands here holds. */
+  /** Facts by first operand; others use the facts here. */
   readonly subcommands?: ReadonlyMap<string, CommandFacts>;
 }
 
@@ -353,12 +353,12 @@ export function findCommand(name: string): CommandFacts | undefined {
   return family?.risk === "low" ? undefined : family;
 }
 
-/** Would a function or an alias of this name stand in for a command that is known? */
+/** True when a function or alias of this name would replace a known command. */
 export function isTaken(name: string): boolean {
   return known.has(name) || keywords.has(name);
 }
 
-/** What git does at this subcommand. */
+/** Facts about git's subcommands. */
 export const gitSubcommands = byName(gitCommands);
 
 /** Variables that change what commands run, load or are shown by. */

@@ -17,8 +17,7 @@ export interface Options {
 }
 
 /**
- * `values`: options whose value is the next word. `untilOperand`: what stands behind the first operand are all
- * operands.
+ * `values`: options whose value is the next word. `untilOperand`: after the first operand, everything is an operand.
  */
 export function readOptions(
   args: readonly Argument[],
@@ -80,7 +79,7 @@ export function valuesOf({ given }: Pick<Options, "given">, names: readonly stri
   return given.flatMap(({ name, value }) => (value !== undefined && names.includes(name) ? [value] : []));
 }
 
-/** Does one of its options stand here? Long ones may be shortened, as most programs take them. */
+/** True when one of its options is given. Long ones may be abbreviated, as most programs allow. */
 export function isRaised({ given }: Pick<Options, "given">, { options }: Raise): boolean {
   return given.some(({ name }) =>
     options.some((option) => option === name || (/^--./.test(name) && option.startsWith(name))),

@@ -4,7 +4,7 @@ import { containerPaths } from "../../../protocol/paths.ts";
 import type { ToolRisk } from "../../../protocol/tools.ts";
 import type { Argument } from "./arguments.ts";
 
-/** What touching a path does, to be said of the piece that does it. */
+/** Risk of touching a path, attributed to its piece. */
 export interface PathRisk {
   readonly risk: ToolRisk;
   readonly does: string;
@@ -21,7 +21,7 @@ const steersPrograms =
 /** Also as git names a file of a commit: `HEAD:.env`. */
 const secretFiles =
   /(?:^|[/:])(?:\.ssh(?:\/|$)|\.gnupg(?:\/|$)|\.env(?:\.(?!example$|sample$|template$|dist$)[^/]*)?$|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.netrc$|\.pgpass$|\.git-credentials$|\.aws(?:\/|$)|\.kube(?:\/|$)|\.docker\/config\.json$|\.npmrc$|\.pypirc$)|^\/etc\/g?shadow|^\/proc\/(?:self\/|thread-self\/|[^/]*\/|)(?:task\/[^/]*\/)?(?:environ|mem|maps|kcore)$|^\/dev\/k?mem$/;
-/** What a pattern is tried on. */
+/** Sample names that a pattern is tried on. */
 const secretNames = [".env", ".ssh", "id_rsa", "id_ed25519", ".netrc", ".git-credentials", ".gnupg", ".aws", "environ"];
 
 const network = /^\/dev\/(?:tcp|udp)\//;
@@ -41,12 +41,12 @@ export function judgeReading(argument: Argument): PathRisk | undefined {
   return isSecret ? { risk: "high", does: "reads what may hold secrets" } : undefined;
 }
 
-/** Of a word that is not known, what is seen of it: `$X/.ssh/id_rsa`. */
+/** Visible part of an unknown word: `$X/.ssh/id_rsa`. */
 function withoutQuotes({ source }: Argument): string {
   return source.replaceAll(/["'\\]/g, "");
 }
 
-/** What it means to write to, change or remove this path, in the worst of the folders. */
+/** Risk of writing to, changing or removing this path, in the worst of the folders. */
 export function judgeWriting(argument: Argument, folders: Folders): PathRisk {
   const path = argument.value ?? argument.pattern;
   if (path === undefined && steersPrograms.test(withoutQuotes(argument)))
@@ -57,7 +57,7 @@ export function judgeWriting(argument: Argument, folders: Folders): PathRisk {
   return worst([...folders].map((folder) => judgeWritingIn(posix.resolve(folder, known), known)));
 }
 
-/** Is it all that the group has: its folder, or `*` in it? */
+/** True for the group's whole folder, or `*` in it. */
 export function isWholeGroup(argument: Argument, folders: Folders): boolean {
   const path = argument.value ?? argument.pattern;
   if (path === undefined) return false;
@@ -92,7 +92,7 @@ function mayMatchSecret(pattern: string): boolean {
   });
 }
 
-/** Only `*`, `?` and `[…]`, which stands for any character here. */
+/** Matches only `*`, `?` and `[…]`, which stands for any character here. */
 function matches(pattern: string, name: string): boolean {
   const simple = pattern.replaceAll(/\[[^\]]*\]/g, "?").replaceAll(/\*+/g, "*");
   // Also keeps the expression short, which hostile text would have make slow.

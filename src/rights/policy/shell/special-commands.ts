@@ -7,7 +7,7 @@ import { judgeAlias, judgeCommandWord, judgeEnv, judgeEval, judgeTrap, judgeXarg
 import { judgeAwk, judgeSed } from "./special/sed-and-awk.ts";
 import { judgeInterpreter, judgeShell, judgeSource } from "./special/shells.ts";
 
-/** The rules of their own that some commands have. */
+/** Special rules of some commands. */
 export const specialCommands: Readonly<Record<Special, (call: Call, line: Line) => void>> = {
   alias: judgeAlias,
   awk: judgeAwk,

@@ -1,4 +1,4 @@
-/** What a program for `sed` or `awk` does besides printing. `unsure`: it was not understood. */
+/** Effects of a `sed` or `awk` program besides printing. `unsure`: not understood. */
 export type Deeds =
   | { readonly kind: "prints" }
   | { readonly kind: "runs" }
@@ -41,7 +41,7 @@ function readSubstitution(rest: string): string | Deeds | undefined {
   return /^(?:$|[\s;}#])/.test(behind) ? text + flags : readOtherSed(behind);
 }
 
-/** `awk` programs: what writes or runs something has to be behind a `print`, or to have a word of its own. */
+/** `awk` programs: writing or running needs a `print`, or a keyword. */
 export function readAwk(program: string): Deeds {
   const pipes = program.replaceAll("||", "  ");
   const printing = /print.*/s.exec(pipes)?.[0] ?? "";

@@ -30,17 +30,17 @@ const maxScripts = 12;
 const maxTexts = 4;
 const maxFolders = 16;
 
-/** Where in a line a node stands. */
+/** Position of a node in a line. */
 interface Place {
   /** Scripts that it is within. */
   readonly scripts: number;
   /** Texts for a shell that it is within. */
   readonly texts: number;
-  /** What its commands read, where that is not what the whole line reads: the piece that it comes from. */
+  /** Piece that its commands read from, if different from the line's input. */
   readonly input: string | undefined;
 }
 
-/** Nothing more can be said of the line. */
+/** Gives up on the line. */
 class Refused extends Error {}
 
 const nested = "It is nested too deeply to be parsed.";
@@ -189,7 +189,7 @@ function asArgument({ text, name, value }: Assignment): Argument {
   return literalArgument(`${name}=${inner.value}`, text);
 }
 
-/** What stands before a command's own input, if it is redirected. */
+/** Source of a command's redirected input. */
 function inputOf({ redirects }: Command | Redirected): string | undefined {
   const redirect = redirects.findLast(({ operator }) => /^(?:<|<<-?|<<<|<>|<&)$/.test(operator));
   if (!redirect) return undefined;

@@ -14,11 +14,11 @@ const maxWaiting = 64;
 /** A name that has just failed is not asked for again. */
 const failureMs = 10_000;
 const maxAddresses = 32;
-/** Of one question to one server; there is one more try. */
+/** Timeout of one question to one server; there is one retry. */
 const timeoutMs = 2_000;
 
 export interface ResolverOptions {
-  /** As `address`, `address:port` or `[address]:port`. Left out: those of the system. */
+  /** Name servers as `address`, `address:port` or `[address]:port`; the system's by default. */
   readonly nameservers?: readonly string[] | undefined;
   readonly hostsFile?: string | undefined;
   /** Milliseconds on a clock that only runs forward. */
@@ -26,9 +26,8 @@ export interface ResolverOptions {
 }
 
 /**
- * How one group's names become addresses: `/etc/hosts`, then DNS. Groups share nothing here, neither the line that
- * names wait in nor what was answered: so one of them can neither keep another one waiting nor learn what it asks for.
- * The system's own resolver is not used: it keeps a thread of the process while it waits, of which there are few.
+ * Resolves one group's names: `/etc/hosts`, then DNS. Groups share neither queue nor cache, so that no group can delay
+ * another or learn its names. Bypasses the system's resolver, which blocks one of few threads while it waits.
  */
 export function groupResolver(options: ResolverOptions): Resolve {
   const resolver = new GroupResolver(options);

@@ -5,7 +5,7 @@ import { rejectAt } from "../../../lib/time/reject-at.ts";
 /** All addresses of a host name. What it throws as an `AppError` is for the agent to read. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** How names become addresses, and which addresses may be connected to. */
+/** Name resolution, and the addresses that may be connected to. */
 export interface AddressRules {
   readonly resolve: Resolve;
   readonly mayConnect: (address: string, destination: Destination) => boolean;
@@ -16,8 +16,7 @@ export type PinnedAddress =
   | { readonly ok: false; readonly rule: "dns" | "private-address"; readonly detail: string };
 
 /**
- * Asks the resolver once. One address among the answers that must not be connected to is enough to refuse the name:
- * whoever mixes them wants us to choose wrongly. The address that is returned is the one to connect to.
+ * Resolves a name once and returns the address to connect to. One forbidden address among the answers refuses the name.
  */
 export async function pinAddress(
   destination: Destination,

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Destination } from "../../../domain/sandbox/egress.ts";
 
-/** Why a request that was read here goes no further. */
+/** Reason why an inspected request is refused. */
 export interface InnerRefusal {
   readonly status: number;
   readonly rule: string;
   readonly detail: string;
 }
 
-/** What is wrong with a request for this destination; Node's parser has let it through. */
+/** Finds faults in a request for this destination that Node's parser lets through. */
 export function refusalOf(incoming: IncomingMessage, { host, port }: Destination): InnerRefusal | undefined {
   const { method = "", url = "", headers } = incoming;
   if (["TRACE", "TRACK", "CONNECT"].includes(method)) {

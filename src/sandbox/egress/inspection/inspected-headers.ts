@@ -21,8 +21,8 @@ const hopByHop = new Set([
 const withheld = new Set(["host", "expect", "range", "if-range", "accept-encoding", "content-length"]);
 
 /**
- * What goes upstream: the agent's headers without those of the connection, with the secrets that are added in the
- * places of whatever the agent had put there. Framing is made anew from how the body was really framed.
+ * Builds the upstream headers: the agent's without the connection's, with secrets replacing whatever the agent put
+ * there. Framing follows the real body.
  */
 export function requestHeaders(
   incoming: IncomingMessage,
@@ -44,7 +44,7 @@ export function requestHeaders(
   return headers;
 }
 
-/** What comes back before the body, without the connection's own headers and without the secret. */
+/** Builds the response head without the connection's own headers and without the secret. */
 export function responseHead(
   answer: IncomingMessage,
   mask: SecretMask,

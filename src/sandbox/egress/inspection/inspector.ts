@@ -25,7 +25,7 @@ export interface InspectorOptions {
   readonly secrets: readonly InjectedSecret[];
   readonly authority: Authority;
   readonly addresses: AddressRules;
-  /** Certificates that may have signed the upstream's; absent: those that Node trusts. */
+  /** Certificate authorities for the upstream; Node's by default. */
   readonly trusted?: readonly string[] | undefined;
   readonly meter: EgressMeter;
   readonly reflections: Reflections;
@@ -33,7 +33,7 @@ export interface InspectorOptions {
   readonly now: () => number;
 }
 
-/** What one destination gets, and what finds it in answers. */
+/** Secrets of one destination, and their finder for answers. */
 interface KnownSecrets {
   readonly secrets: readonly InjectedSecret[];
   readonly finder: SecretFinder;

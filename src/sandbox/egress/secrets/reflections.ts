@@ -1,6 +1,6 @@
 /**
- * Counts, for one group, how often each destination has sent a secret back. One that does it too often is closed to the
- * group for as long as the host runs: each masked answer tells whoever asked that what was sent was right.
+ * Counts a group's reflected secrets by destination. A destination over the limit is closed to the group until the host
+ * restarts, because each masked answer confirms a guess.
  */
 export class Reflections {
   readonly #limit: number;
@@ -36,7 +36,7 @@ export class Reflections {
   }
 }
 
-/** What is said of a destination that is closed. */
+/** Refusal for a closed destination. */
 export function reflectsRefusal(destination: string): { status: 403; rule: "reflects"; detail: string } {
   const detail = `${destination} has sent back a secret that was added to a request, so it is blocked for this group until the host restarts`;
   return { status: 403, rule: "reflects", detail };

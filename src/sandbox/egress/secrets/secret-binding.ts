@@ -17,10 +17,7 @@ export interface BoundRequest {
   readonly rawHeaders: readonly string[];
 }
 
-/**
- * Is the secret for this request? One that is bound to methods or paths is not for a request that could be read in two
- * ways.
- */
+/** True when the secret is for this request. A secret bound to methods or paths is never for an ambiguous request. */
 export function isFor({ methods, paths }: InjectedSecret, { method, target, rawHeaders }: BoundRequest): boolean {
   if (methods === undefined && paths === undefined) return true;
   // Underscores become hyphens, or the other way round, on the way to many programs.

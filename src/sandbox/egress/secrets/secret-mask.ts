@@ -6,7 +6,7 @@ import { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 /** Bytes that may stand between two letters or digits of a secret: a line's end, quotes, a zero of UTF-16. */
 const maxGap = 8;
 
-/** What masks look for; made once for all answers. */
+/** Builds the finder for masks, once for all answers. */
 export function findInAnswers(secrets: readonly string[]): SecretFinder {
   return new SecretFinder(secrets, maxGap);
 }

@@ -1,8 +1,8 @@
-/** Where an engine of this machine listens. */
+/** Address of a container engine on this machine. */
 export interface EngineAddress {
   /** `unix:///path`. */
   readonly url: string;
-  /** What named it (`DOCKER_HOST`, a Docker context), or undefined for one of the usual places. */
+  /** Source of the address (`DOCKER_HOST`, a Docker context); undefined for a usual place. */
   readonly namedBy: string | undefined;
 }
 

@@ -1,8 +1,6 @@
 import type { ContainerSummary, EngineFacts } from "../engine.ts";
 
-/*
- * What the engine answers, as far as it is read. Optional: fields that Podman or an old Docker leaves out.
- */
+/* The engine's answers, as far as we read them. Optional fields are absent in Podman or an old Docker. */
 
 export interface VersionAnswer {
   readonly Version: string;
@@ -15,7 +13,7 @@ export interface SystemAnswer {
   readonly CgroupVersion?: string;
   readonly SecurityOptions?: readonly string[] | null;
   readonly Runtimes?: Readonly<Record<string, unknown>> | null;
-  /** Podman says it here, and only newer versions say it among the security options as well. */
+  /** Reported by Podman here; only newer versions list it among the security options as well. */
   readonly Rootless?: boolean;
   readonly MemoryLimit?: boolean;
   readonly SwapLimit?: boolean;

@@ -34,9 +34,9 @@ const secondLookMs = 2_000;
 type Ask<T> = (docker: Docker) => Promise<T>;
 
 interface Leniency {
-  /** Refusals with these HTTP statuses mean that there is nothing to do; the answer is undefined then. */
+  /** HTTP statuses that mean nothing to do; the answer is undefined then. */
   readonly unless?: readonly number[];
-  /** Likewise, by the engine's words: Podman tells the state of a container by status 500. */
+  /** Error messages that mean the same: Podman reports a container's state with status 500. */
   readonly unlessSaid?: RegExp;
   readonly limitMs?: number;
   readonly signal?: AbortSignal | undefined;
@@ -130,7 +130,7 @@ export class DockerEngine implements ContainerEngine {
     }
   }
 
-  /** Ends, without an error, when the container ends, the engine goes away or this object is disposed. */
+  /** Ends without an error when the container ends, the engine goes away or this object is disposed. */
   async attach(id: string, only?: "stderr"): Promise<Readable> {
     const detached = new AbortController();
     const wish = { stream: true, stdout: only === undefined, stderr: true };

@@ -155,8 +155,8 @@ export class DockerImageBuilder implements ImageBuilder {
 }
 
 /**
- * One event per line. Not with node:readline, whose iterator hides errors of the stream; nor with dockerode's
- * followProgress, which throws at what is not JSON where nobody can catch it, and keeps all events.
+ * Yields one event per line. Neither node:readline, whose iterator hides stream errors, nor dockerode's followProgress,
+ * which throws uncatchably at invalid JSON and keeps all events.
  */
 async function* progressEvents(answer: NodeJS.ReadableStream): AsyncGenerator<ProgressEvent> {
   let rest = "";

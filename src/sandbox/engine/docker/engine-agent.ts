@@ -27,9 +27,8 @@ export class EngineAgent extends Agent implements AsyncDisposable {
   }
 
   /**
-   * Node's HTTP client calls this for each request, which is undocumented. docker-modem would follow a redirect to
-   * wherever it leads, and nobody listens to how that fails; without a location the answer is what it should be, a
-   * refusal.
+   * Called by Node's HTTP client for each request (undocumented). Strips redirects, which docker-modem would follow
+   * anywhere without an error handler, so that they become refusals.
    */
   addRequest(request: ClientRequest, options: object): void {
     request.prependOnceListener("response", ({ headers }) => delete headers.location);

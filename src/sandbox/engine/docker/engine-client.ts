@@ -4,7 +4,7 @@ import { type EngineAddress, socketPath } from "./address.ts";
 import { EngineAgent } from "./engine-agent.ts";
 import { EngineModem } from "./engine-modem.ts";
 
-/** What a daemon says of which the other half, the part that runs containers, has ended already or is not there yet. */
+/** Errors of a daemon whose container half has ended or is still starting. */
 const partsAway =
   /client connection is closing|transport is closing|context canceled|error reading from server|connection refused|shutting down/;
 

@@ -54,7 +54,7 @@ export class EngineModem extends Bare {
   }
 }
 
-/** Of an empty body: null. */
+/** Parses a JSON body; null when empty. */
 async function readJson(answer: IncomingMessage): Promise<object | null> {
   const body = await readBody(answer);
   return body.trim() === "" ? null : (JSON.parse(body) as object);

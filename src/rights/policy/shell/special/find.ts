@@ -4,7 +4,7 @@ import type { Call, Line } from "../call.ts";
 import { judgeWritten } from "../judge-by-facts.ts";
 import { judgeRemoval } from "./files.ts";
 
-/** Tests by which only some of what was found is meant. */
+/** Tests that select only some of what was found. */
 const narrows = /^-(?:i?name|i?path|i?regex|empty|newer|[acm]time|[acm]min|size)/;
 
 export function judgeFind({ args, piece }: Call, line: Line): void {

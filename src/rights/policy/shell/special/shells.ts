@@ -40,8 +40,7 @@ const inlineCode = ["-c", "-e", "-E", "-p", "-n", "-r", "--eval", "--print"];
 const networkModules = /^(?:http\.|pip|ensurepip|venv|smtp|ftp|xmlrpc|socketserver|webbrowser)/;
 
 /**
- * What other languages do is not parsed: a file with the same text would run all the same, so it is not held to be
- * worse.
+ * Other languages are not parsed: a file with the same text would run all the same, so inline code is not judged worse.
  */
 export function judgeInterpreter({ args, facts, piece }: Call, line: Line): void {
   const { findings } = line;
