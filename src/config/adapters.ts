@@ -6,6 +6,7 @@ import type { ChannelDefinition, ChannelTraits } from "../channels/define-channe
 import { AppError } from "../lib/app-error.ts";
 import { providerDefinitions } from "../models/catalog.ts";
 import type { ProviderDefinition, ProviderSettings } from "../models/define-provider.ts";
+import { toolsOfAbilities } from "../abilities/catalog.ts";
 import { builtInTools, type Tool } from "../tools/catalog.ts";
 
 /** What can be configured: the channels, the kinds of model providers and the tools that there are. */
@@ -31,7 +32,7 @@ export interface ConfigurablePlugin {
 export const builtInAdapters: Adapters = {
   channels: channelDefinitions,
   providers: providerDefinitions,
-  tools: builtInTools,
+  tools: [...builtInTools, ...toolsOfAbilities],
 };
 
 /** Those of crabpot and more. Throws `bad_input` when two have the same name. */

@@ -10,7 +10,6 @@ import { createEventNotices } from "../delivery/event-notices.ts";
 import { createAlert, createTellOperator, type TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
-import type { Heartbeats } from "../abilities/heartbeat/heartbeats.ts";
 import type { WebhookIntake } from "../abilities/webhooks/webhook-intake.ts";
 import type { Readiness } from "../surfaces/http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
@@ -46,7 +45,6 @@ import { openGroups } from "./groups.ts";
 import { createMcpDesk } from "./capabilities/mcp-desk.ts";
 import { createMcp, type Mcp } from "./capabilities/mcp.ts";
 import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
-import { createHeartbeats } from "./capabilities/heartbeats.ts";
 import { createWebhooks } from "./capabilities/hooks.ts";
 import { createIntake } from "./entrances/intake.ts";
 import { createInterventions } from "./turns/interventions.ts";
@@ -120,7 +118,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const approvals = createApprovals(context, stack, { ...shares, ...parts });
   served.approvals = approvals;
   const capable = { ...shares, ...lateParts(() => ({ work, runner })), approvals, providers, tell, workAdded };
-  const capabilities = createCapabilities(patient, stack, capable);
+  const capabilities = await createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
@@ -135,10 +133,9 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
-  const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, { ...capabilities, groups }));
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
-  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats, providers };
+  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, providers };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
@@ -194,8 +191,8 @@ function lateParts(
 }
 
 /** What chat commands ask for of parts that are made after them. */
-function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "settings" | "nextHeartbeatOf"> {
-  return { settings: () => served.settings, nextHeartbeatOf: (group) => served.heartbeats?.nextOf(group) };
+function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "settings"> {
+  return { settings: () => served.settings };
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
@@ -204,7 +201,6 @@ interface Served {
   approvals?: Approvals | undefined;
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
-  heartbeats?: Heartbeats | undefined;
   operations?: OperationNeeds | undefined;
   /**
    * Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked

@@ -1,7 +1,7 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import type { Heartbeats } from "../abilities/heartbeat/heartbeats.ts";
+import type { AbilityServices } from "../abilities/catalog.ts";
 import { signatureOf } from "../abilities/webhooks/signature.ts";
 import { referencesOf } from "../models/routes/routes.ts";
 import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
@@ -48,7 +48,7 @@ export interface HostOperationOptions {
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
-  readonly heartbeats: Pick<Heartbeats, "next">;
+  readonly abilities: AbilityServices;
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
@@ -104,7 +104,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     settings: options.settings.operations,
     mcp: options.mcpDesk,
     plugins: () => options.plugins?.list() ?? [],
-    nextHeartbeat: () => options.heartbeats.next(),
+    nextHeartbeat: () => options.abilities.heartbeat.next(),
     outdatedSkills: () => options.skillSync.outdated(),
     stop: options.stop,
     requeue: async (turn) => {

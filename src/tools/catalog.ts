@@ -24,8 +24,6 @@ import type { CommandTool } from "./skills/command-tool.ts";
 import { proposeSkill } from "./skills/propose-skill.ts";
 import { getAvailableAgents, getAvailableSkills, getSkillContent, getSkillsForTask } from "./skills/skill-tools.ts";
 import { spawnAgent } from "./sub-agents/spawn-agent.ts";
-import { webFetch } from "./web/web-fetch.ts";
-import { webSearch } from "./web/web-search.ts";
 import { agentCancel, agentMessage, agentStatus } from "./sub-agents/sub-agent-tools.ts";
 
 export type Tool = HostTool | ContainerTool | CommandTool;
@@ -59,8 +57,6 @@ const hostTools: readonly HostTool[] = [
   sessionsSpawn,
   spawnAgent,
   updateTask,
-  webFetch,
-  webSearch,
 ];
 
 /** Every tool that comes with crabpot. */

@@ -12,7 +12,6 @@ import type { SkillPort } from "./skills/skill-port.ts";
 import type { SessionDesk } from "./sessions/session-desk.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
-import type { PagePort, SearchPort } from "./web/web-ports.ts";
 import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
@@ -35,12 +34,10 @@ export interface CapabilityPorts {
   /** The group's skills; undefined without any. Tools that need them are offered only with some. */
   readonly skills?: SkillPort | undefined;
   readonly askForm: FormPort;
-  /** Web pages; undefined when the group may fetch none. Tools that need them are offered only when it may. */
-  readonly pages?: PagePort | undefined;
-  /** Web search; undefined when the group has none. Tools that need it are offered only then. */
-  readonly webSearch?: SearchPort | undefined;
   /** Speech; undefined without any. Tools that need it are offered only with it. */
   readonly speech?: SpeechPort | undefined;
+  /** Gives the port that the ability of this name made for the call. */
+  readonly ability: (name: string) => Promise<unknown>;
 }
 
 /**
@@ -127,6 +124,8 @@ export interface HostTool extends ToolFacts {
   readonly origin?: Origin | undefined;
   /** MCP server of the tool. */
   readonly server?: string | undefined;
+  /** Ability of the tool. */
+  readonly ability?: string | undefined;
   /**
    * Fields of the input that are paths in the container, which the agent resolves; all others are taken from the
    * model's own call.
@@ -184,6 +183,7 @@ interface HostToolDefinition<
   readonly origin?: Origin | undefined;
   readonly server?: string | undefined;
   readonly right?: SessionRight;
+  readonly needsWeb?: HostTool["needsWeb"];
   /**
    * `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as
    * "failed".
@@ -219,7 +219,7 @@ export function defineTool<
     needsMemory: (needs as readonly string[]).includes("memory"),
     needsSkills: (needs as readonly string[]).includes("skills"),
     givesFiles: (needs as readonly string[]).includes("giveFile"),
-    needsWeb: webNeeds(needs),
+    needsWeb: definition.needsWeb,
     needsSpeech: (needs as readonly string[]).includes("speech"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
     right,
@@ -234,7 +234,33 @@ export function defineTool<
   };
 }
 
-function webNeeds(needs: readonly (keyof ToolPorts)[]): HostTool["needsWeb"] {
-  if (needs.includes("pages")) return "fetch";
-  return needs.includes("webSearch") ? "search" : undefined;
+/** A tool of an ability, which works with the port that its ability makes for each call. */
+export interface AbilityTool<in Port> {
+  /** The tool as that of the ability of this name. */
+  of(ability: string): HostTool;
+  /** Only says which port it takes. */
+  readonly takes?: (port: Port) => void;
+}
+
+/** Defines a tool of an ability: `defineAbilityTool<Port>()({ … })`. `run` gets the port as `port`. */
+export function defineAbilityTool<Port>() {
+  return <Schema extends z.ZodObject, Need extends keyof ToolPorts = never>({
+    run,
+    ...definition
+  }: Omit<HostToolDefinition<Schema, Need, z.ZodObject>, "run" | "config"> & {
+    readonly run: (
+      input: z.infer<Schema>,
+      place: Pick<ToolPorts, Need> & HostCall & { readonly port: Port },
+    ) => Promise<string | HostToolOutput>;
+  }): AbilityTool<Port> => ({
+    of: (ability) => ({
+      ...defineTool<Schema, Need | "ability">({
+        ...definition,
+        needs: [...(definition.needs ?? []), "ability"],
+        // The ability and its tools agree on the port: `defineAbility` takes none of another.
+        run: async (input, place) => run(input, { ...place, port: (await place.ability(ability)) as Port }),
+      }),
+      ability,
+    }),
+  });
 }

@@ -33,5 +33,6 @@ export function exposureOf(
 
 function originOf(tool: Tool): Origin | undefined {
   const own = "origin" in tool ? tool.origin : undefined;
-  return own ?? (builtIn.has(tool) ? undefined : "tool");
+  const isOwn = builtIn.has(tool) || ("ability" in tool && tool.ability !== undefined);
+  return own ?? (isOwn ? undefined : "tool");
 }

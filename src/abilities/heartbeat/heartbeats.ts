@@ -1,40 +1,44 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/chats/group.ts";
+import type { BudgetLimits, Group } from "../../domain/chats/group.ts";
 import { heartbeatFile, type HeartbeatSettings, type NextHeartbeat } from "../../domain/work/heartbeat.ts";
-import type { Origin } from "../../domain/people/origin.ts";
 import type { SideSession } from "../../domain/turns/session.ts";
 import type { NewWork } from "../../domain/work/work.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { HostileReading } from "../../lib/files/open-hostile-file.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Lookout } from "../../lib/time/lookout.ts";
 import { type ZoneClock, zoneClock } from "../../lib/time/zone-clock.ts";
+import type { Store } from "../../stores/contract/store.ts";
+import type { AbilityService } from "../define-ability.ts";
 import { type Beat, nextBeat } from "./beat-times.ts";
+import { hasBudget, isTalking } from "./may-look.ts";
+import { readHeartbeatFile } from "./read-file.ts";
 import { saysSomethingToDo } from "./something-to-do.ts";
 
-export interface HeartbeatOptions {
-  /** Groups that have one. */
-  readonly groups: () => readonly { readonly group: Group; readonly settings: HeartbeatSettings }[];
-  /** By whose clocks a group lives: an IANA name. */
-  readonly zoneOf: (group: string) => string;
-  /** The file of a group, as its agent may have left it. */
-  readonly readFile: (group: string) => Promise<HostileReading>;
-  /** Does somebody talk with the agent, or did until a moment ago? */
-  readonly isTalking: (group: Group) => Promise<boolean>;
-  /** Is something left of the day's budget? */
-  readonly hasBudget: (group: Group) => Promise<boolean>;
-  /** What the folder of the group carries of what was read before. */
-  readonly originsOf: (group: string) => Promise<readonly Origin[]>;
-  /** A new conversation, then work in it. `conflict`: a turn still runs there. */
+/** The parts of the host that heartbeats need. */
+export interface HeartbeatNeeds {
+  readonly groups: { list(): readonly Group[] };
+  /** How often the agent of this group looks; undefined: never. */
+  readonly heartbeatOf: (group: string) => HeartbeatSettings | undefined;
+  /** The zone of a group's clocks: an IANA name. */
+  readonly timeZoneOf: (group: string) => string;
+  readonly totalBudget: () => Partial<BudgetLimits>;
+  /** The folder that holds the folders of groups. */
+  readonly groupsFolder: string;
+  readonly store: Parameters<typeof isTalking>[0] & {
+    readonly usage: Pick<Store["usage"], "ofDay">;
+    readonly origins: Pick<Store["origins"], "ofFolder">;
+    readonly work: Pick<Store["work"], "isKnown">;
+  };
   readonly sideSessions: {
+    /** Begins a new conversation. Rejects with `conflict` while a turn runs there. */
     renew(side: SideSession): Promise<unknown>;
     give(side: SideSession, work: Omit<NewWork, "group" | "session">): Promise<{ readonly duplicate: boolean }>;
   };
-  readonly isKnown: (dedupe: string) => Promise<boolean>;
   readonly publish: Publish<"heartbeat.begun" | "heartbeat.skipped">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
@@ -66,16 +70,24 @@ const words = `This is what ${heartbeatFile} in the group's folder says. Nobody 
  * where no group has a heartbeat. A file that asks for nothing costs no more than being read. A beat is named by its
  * moment, so it has one effect however often the host is started; what was missed while it did not run is skipped.
  */
-export class Heartbeats implements AsyncDisposable {
-  readonly #options: HeartbeatOptions;
+export class Heartbeats implements AbilityService {
+  readonly #needs: HeartbeatNeeds;
   readonly #pulses = new Map<string, Pulse>();
   readonly #lookout: Lookout;
 
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
+  constructor(needs: HeartbeatNeeds) {
+    this.#needs = needs;
     const onError = (error: unknown): void =>
-      options.logger.error({ err: toError(error) }, "could not look for heartbeats; retrying");
+      needs.logger.error({ err: toError(error) }, "could not look for heartbeats; retrying");
     this.#lookout = new Lookout({ look: () => this.#look(), onError });
+  }
+
+  begin(): void {
+    this.changed();
+  }
+
+  settingsChanged(): void {
+    this.changed();
   }
 
   /** Settings or groups may have changed, or a beat is due. Never rejects. */
@@ -109,8 +121,11 @@ export class Heartbeats implements AsyncDisposable {
 
   /** Milliseconds until the next beat. */
   async #look(): Promise<number | undefined> {
-    const { groups, clock } = this.#options;
-    const current = groups();
+    const { groups, heartbeatOf, clock } = this.#needs;
+    const current = groups.list().flatMap((group) => {
+      const settings = heartbeatOf(group.name);
+      return settings ? [{ group, settings }] : [];
+    });
     const names = new Set(current.map(({ group }) => group.name));
     for (const name of this.#pulses.keys()) if (!names.has(name)) this.#pulses.delete(name);
     for (const { group, settings } of current) {
@@ -122,19 +137,19 @@ export class Heartbeats implements AsyncDisposable {
   }
 
   #pulseOf({ name }: Group, settings: HeartbeatSettings): Pulse {
-    const zone = this.#options.zoneOf(name);
+    const zone = this.#needs.timeZoneOf(name);
     const plan = JSON.stringify([settings, zone]);
     const known = this.#pulses.get(name);
     if (known?.plan === plan) return known;
     const clock = zoneClock(zone);
-    const next = nextBeat(settings, clock, this.#options.clock.now());
+    const next = nextBeat(settings, clock, this.#needs.clock.now());
     const pulse = { plan, zone: clock, next, pending: undefined, retryAt: 0 };
     this.#pulses.set(name, pulse);
     return pulse;
   }
 
   async #lookAt(group: Group, pulse: Pulse, settings: HeartbeatSettings): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#needs;
     const now = clock.now();
     this.#moveOn(pulse, settings, now);
     const { pending } = pulse;
@@ -160,21 +175,22 @@ export class Heartbeats implements AsyncDisposable {
   }
 
   async #tryBeat(group: Group, pulse: Pulse, beat: Beat): Promise<void> {
-    const { clock, isTalking, hasBudget, readFile } = this.#options;
+    const { clock, store, groupsFolder, totalBudget } = this.#needs;
     const now = clock.now();
     if (now > beat.until + lateMs) return this.#skip(group, pulse, "hours");
-    const reading = await readFile(group.name);
+    const reading = await readHeartbeatFile(join(groupsFolder, group.name));
     if (!reading.ok && reading.reason !== "missing") return this.#skip(group, pulse, "file");
     const text = reading.ok ? new TextDecoder().decode(reading.bytes) : "";
     if (!saysSomethingToDo(text)) {
       pulse.pending = undefined;
       return;
     }
-    if (await isTalking(group)) {
+    if (await isTalking(store, group, now)) {
       pulse.retryAt = now + retryMs;
       return;
     }
-    if (!(await hasBudget(group))) return this.#skip(group, pulse, "budget");
+    if (!(await hasBudget(store.usage, { group, total: totalBudget(), now })))
+      return this.#skip(group, pulse, "budget");
     await this.#begin(group, pulse, { beat, text });
   }
 
@@ -183,11 +199,11 @@ export class Heartbeats implements AsyncDisposable {
     pulse: Pulse,
     { beat, text }: { readonly beat: Beat; readonly text: string },
   ): Promise<void> {
-    const { sideSessions, isKnown, originsOf, publish, clock } = this.#options;
+    const { sideSessions, store, publish, clock } = this.#needs;
     const dedupe = `heartbeat:${group.name}:${beat.at}`;
     const side = { group, kind: "heartbeat", id: "beat" } as const;
     // The clock was set back: the conversation of the first time is left alone.
-    if (await isKnown(dedupe)) {
+    if (await store.work.isKnown(dedupe)) {
       pulse.pending = undefined;
       return;
     }
@@ -197,7 +213,7 @@ export class Heartbeats implements AsyncDisposable {
       if (error instanceof AppError && error.code === "conflict") return this.#skip(group, pulse, "busy");
       throw error;
     }
-    const origins = await originsOf(group.name);
+    const origins = (await store.origins.ofFolder(group.name)).map(({ origin }) => origin);
     const id = randomUUID();
     await publish({ type: "heartbeat.begun", group: group.name, actor: "host", data: { work: id, due: beat.at } });
     await sideSessions.give(side, {
@@ -219,7 +235,7 @@ export class Heartbeats implements AsyncDisposable {
   async #skip(group: Group, pulse: Pulse, reason: Reason): Promise<void> {
     const due = pulse.pending?.at ?? 0;
     pulse.pending = undefined;
-    await this.#options.publish({
+    await this.#needs.publish({
       type: "heartbeat.skipped",
       group: group.name,
       actor: "host",

@@ -1,13 +1,8 @@
-import type { SettingPath } from "../../domain/settings/setting.ts";
+import { effectsOfAbilities } from "../../abilities/catalog.ts";
+import type { SettingEffect, SettingPath } from "../../domain/settings/setting.ts";
 import type { Config } from "../schema/config.ts";
 
-/**
- * When a changed setting takes effect in a running host: `now`, which is from each group's next turn or message on;
- * with a new `container`, which the group's next turn gets; or only with a `restart`.
- */
-export type Effect = "now" | "container" | "restart";
-
-type EffectsOf<Section> = { readonly [Key in keyof Section]-?: Effect };
+type EffectsOf<Section> = { readonly [Key in keyof Section]-?: SettingEffect };
 
 /** Every setting has to be here, as a whole section or key by key: the compiler and a test see to it. */
 export const changeEffects = {
@@ -19,7 +14,7 @@ export const changeEffects = {
   policy: "now",
   approvals: "now",
   mcp: "now",
-  web: "now",
+  ...effectsOfAbilities,
   media: "now",
   memory: "now",
   skills: "container",
@@ -33,7 +28,6 @@ export const changeEffects = {
   members: "now",
   access: "now",
   hooks: "now",
-  heartbeat: "now",
   gateway: "restart",
   sandbox: {
     // The engine is asked at the start whether it has the runtime.
@@ -63,16 +57,16 @@ export const changeEffects = {
   store: "now",
   events: "now",
   log: { level: "now", containerMb: "restart" },
-} as const satisfies { readonly [Section in keyof Config]: Effect | EffectsOf<Config[Section]> };
+} as const satisfies { readonly [Section in keyof Config]: SettingEffect | EffectsOf<Config[Section]> };
 
 /** What a container of a group is made from; the other settings of a group are looked up. */
 const containerSettings: ReadonlySet<unknown> = new Set(["image", "mounts", "network", "secrets", "skills"]);
 
 /** When a change at this path takes effect, as long as what it belongs to does not need a restart as a whole. */
-export function effectAt(path: SettingPath): Effect {
+export function effectAt(path: SettingPath): SettingEffect {
   const [section = "", key = "", setting] = path;
   if (section === "groups") return containerSettings.has(setting) ? "container" : "now";
   const effect: unknown = changeEffects[section as keyof Config];
-  if (typeof effect === "string") return effect as Effect;
-  return (effect as Readonly<Record<string, Effect>> | undefined)?.[key] ?? "restart";
+  if (typeof effect === "string") return effect as SettingEffect;
+  return (effect as Readonly<Record<string, SettingEffect>> | undefined)?.[key] ?? "restart";
 }

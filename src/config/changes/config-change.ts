@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { changeEffects, type Effect } from "./change-effects.ts";
+import type { SettingEffect } from "../../domain/settings/setting.ts";
+import { changeEffects } from "./change-effects.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 
@@ -26,7 +27,7 @@ export function planChange(running: Config, wanted: Config): ConfigChange {
 }
 
 function effectiveConfig(running: Config, wanted: Config): Config {
-  const table: Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>> = changeEffects;
+  const table: Readonly<Record<string, SettingEffect | Readonly<Record<string, SettingEffect>>>> = changeEffects;
   const sections = Object.entries(wanted).map(([section, value]) => {
     const effect = table[section] ?? "restart";
     const old = running[section as keyof Config];
@@ -38,12 +39,12 @@ function effectiveConfig(running: Config, wanted: Config): Config {
   return Object.freeze({ ...config, groups: Object.freeze(Object.fromEntries(groups)) });
 }
 
-function choose<Value>(effect: Effect, old: Value, wanted: Value): Value {
+function choose<Value>(effect: SettingEffect, old: Value, wanted: Value): Value {
   return effect === "restart" ? old : wanted;
 }
 
 /** A section of which some keys need a restart. */
-function mixed(effects: Readonly<Record<string, Effect>>, old: unknown, wanted: unknown): unknown {
+function mixed(effects: Readonly<Record<string, SettingEffect>>, old: unknown, wanted: unknown): unknown {
   const [before, after] = [asRecord(old), asRecord(wanted)];
   const entries = Object.entries(effects).flatMap(([key, effect]) => {
     const from = choose(effect, before, after);

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
+import { groupSettingsOfAbilities, settingsOfAbilities } from "../../abilities/catalog.ts";
 import { protectedByDefault } from "../../domain/chats/group.ts";
 import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
-import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";
 import { agentName, agents, groupAgents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
@@ -12,13 +12,12 @@ import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 import { groupMcp, mcp } from "./mcp.ts";
 import { groupImage } from "./packages.ts";
 import { mediaSchema } from "./media.ts";
-import { name } from "./name.ts";
+import { name } from "../../abilities/name.ts";
 import { memory } from "./memory.ts";
 import { modelsOf } from "./models.ts";
 import { pluginsOf } from "./plugins.ts";
 import { groupPolicy, policy } from "./policy.ts";
 import { groupSkills, skills, skillsSync } from "./skills.ts";
-import { groupWeb, web } from "./web.ts";
 
 const positive = z.number().positive();
 const count = z.number().int().positive();
@@ -99,8 +98,6 @@ const progress = z
   .prefault({})
   .describe("How chats are shown that the agent is at work, where the channel can.");
 
-const { heartbeat, groupHeartbeat } = heartbeatSchemas(name);
-
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -118,11 +115,10 @@ const group = z.strictObject({
   budget: budget.optional(),
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
-  heartbeat: groupHeartbeat,
   timezone: z.string().optional(),
   members: groupMembers,
   access: groupAccess,
-  web: groupWeb,
+  ...groupSettingsOfAbilities,
   network: networkSchema.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
@@ -280,7 +276,7 @@ export function configSchema(adapters: Adapters) {
     skills,
     skillsSync,
     mcp,
-    web,
+    ...settingsOfAbilities,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),
@@ -298,7 +294,6 @@ export function configSchema(adapters: Adapters) {
     members,
     access,
     hooks: hooksSchema(name),
-    heartbeat,
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

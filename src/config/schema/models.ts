@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { efforts } from "../../models/routes/routes.ts";
 import { type Adapters, providersOfEveryHome } from "../adapters.ts";
-import { name } from "./name.ts";
+import { name } from "../../abilities/name.ts";
 
 const positive = z.number().positive();
 const count = z.number().int().positive();

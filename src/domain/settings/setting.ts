@@ -3,6 +3,12 @@ import type { Actor } from "../people/actor.ts";
 /** Path of a setting in config.yaml: `["models", "routes", "main", 0]`. Numbers are list indexes. */
 export type SettingPath = readonly (string | number)[];
 
+/**
+ * When a changed setting takes effect in a running host: from the next turn or message on, with a new container, or
+ * after a restart.
+ */
+export type SettingEffect = "now" | "container" | "restart";
+
 /** A change of one setting. */
 export interface SettingEdit {
   readonly path: SettingPath;
@@ -21,7 +27,7 @@ export interface SettingChange {
   /** Absent: it is removed. */
   readonly to?: unknown;
   /** When the change takes effect: now, with the group's next container, or after a restart. */
-  readonly applies: "now" | "container" | "restart";
+  readonly applies: SettingEffect;
 }
 
 /** The author of a settings change, and the way: file, command, chat, or found at a start. */

@@ -6,6 +6,8 @@ import type { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
 import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
+import type { RunningAbilities } from "../../abilities/start-abilities.ts";
+import { startHostAbilities } from "../abilities.ts";
 import { noteInstalled } from "../installed.ts";
 import { createSkillSync } from "./skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
@@ -13,7 +15,6 @@ import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-w
 import { createSideSessions } from "../turns/side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { createSpeech } from "./speech.ts";
-import { createWeb } from "./web.ts";
 import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
 import type { Approvals } from "../people/approvals.ts";
@@ -31,6 +32,7 @@ export interface Capabilities {
   >;
   readonly tasks: Tasks;
   readonly skillSync: SkillSync;
+  readonly abilities: RunningAbilities["services"];
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
   /** Begins what they do by themselves, when everything is there. */
@@ -48,11 +50,11 @@ export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions"
 }
 
 /** Each capability is made here, of what it needs; what none of them uses costs nothing. */
-export function createCapabilities(
+export async function createCapabilities(
   context: AppContext,
   stack: AsyncDisposableStack,
   options: CapabilityOptions,
-): Capabilities {
+): Promise<Capabilities> {
   let noting: Promise<void> | undefined;
   stack.defer(() => noting);
   const memories = createMemoriesWhenEnabled(context, stack, options);
@@ -61,7 +63,9 @@ export function createCapabilities(
   const { scheduler } = tasks;
   const skillSync = createSkillSync(context, stack, options);
   const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler });
+  const abilities = await startHostAbilities(context, stack, { ...options, sideSessions });
   return {
+    abilities: abilities.services,
     sideSessions,
     tasks,
     skillSync,
@@ -79,7 +83,7 @@ export function createCapabilities(
         tasks,
         subAgents,
         memories,
-        web: createWeb(context),
+        portOf: abilities.portOf,
         speech: createSpeech(context, options),
       }),
       agents: subAgents,
@@ -92,6 +96,7 @@ export function createCapabilities(
     },
     start: () => {
       tasks.scheduler.start();
+      abilities.begin();
       tidySkills(context, options);
       noting = noteInstalled(context);
       void skillSync.changed();

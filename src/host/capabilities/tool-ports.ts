@@ -1,3 +1,4 @@
+import type { RunningAbilities } from "../../abilities/start-abilities.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { earlierResults } from "../../turns/conversation/earlier-results.ts";
@@ -8,7 +9,6 @@ import type { Memories } from "../memory/memory.ts";
 import { skillPort } from "./skills.ts";
 import { taskPort, type Tasks } from "./tasks.ts";
 import type { createSpeech } from "./speech.ts";
-import type { createWeb } from "./web.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
 export interface ToolPortOptions {
@@ -18,7 +18,7 @@ export interface ToolPortOptions {
   readonly memories: Pick<Memories, "port">;
   readonly skills: GroupSkills;
   readonly approvals: Pick<Approvals, "forms">;
-  readonly web: ReturnType<typeof createWeb>;
+  readonly portOf: RunningAbilities["portOf"];
   readonly speech: ReturnType<typeof createSpeech>;
 }
 
@@ -28,7 +28,7 @@ export interface ToolPortOptions {
  */
 export function createToolPorts(
   context: AppContext,
-  { groups, tasks, subAgents, memories, skills, approvals, web, speech }: ToolPortOptions,
+  { groups, tasks, subAgents, memories, skills, approvals, portOf, speech }: ToolPortOptions,
 ): TurnOptions["portsOf"] {
   return (scope, signal) => ({
     tasks: taskPort(context, tasks, groups, scope),
@@ -40,7 +40,7 @@ export function createToolPorts(
       const { group, session, turn } = scope;
       return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
     },
-    ...web(scope, signal),
+    ability: (name) => portOf(name, scope, signal),
     speech: speech(scope, signal),
   });
 }

@@ -12,7 +12,7 @@ import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import type { Standing } from "../../abilities/memory/thread/orders.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
-import { isAtWork } from "../turns/group-work.ts";
+import { isAtWork } from "../../stores/is-at-work.ts";
 import { createTurnSettings } from "../turns/turn-settings.ts";
 
 /** `2026-01-15 13:30` */
@@ -41,7 +41,7 @@ export function createUpkeep(
   const { live, clock, publish, logger } = context;
   const everyMessages = (): number => (live.current.memory.enabled ? live.current.memory.extract.everyMessages : 0);
   const at = (time: number): string => zoneClock(live.current.timezone).at(time).slice(0, minutesChars);
-  const shared = { memoryOf, isIdle: async (group: Group) => !(await isAtWork(context, group)), logger };
+  const shared = { memoryOf, isIdle: async (group: Group) => !(await isAtWork(context.store, group)), logger };
   const asking = { ...shared, ask: createAsking(context, providers), at, publish };
   const extraction = stack.use(new Extraction({ ...asking, everyMessages }));
   const zoneOf = ({ name }: Group): ZoneClock => zoneClock(timezoneOf(live.current, name));

@@ -1,3 +1,4 @@
+import type { AbilityServices } from "../../abilities/catalog.ts";
 import { CodeTries } from "../../rights/people/code-tries.ts";
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { agentNameOf } from "../../config/agents.ts";
@@ -62,7 +63,7 @@ export interface InterventionOptions {
   readonly memories: Pick<LazyMemories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
-  readonly nextHeartbeatOf: (group: string) => number | undefined;
+  readonly abilities: Pick<AbilityServices, "heartbeat">;
   readonly settings: () => GroupSettings | undefined;
 }
 
@@ -186,7 +187,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
-    ...taskServices(context, options.tasks, options.nextHeartbeatOf),
+    ...taskServices(context, options.tasks, (group) => options.abilities.heartbeat.nextOf(group)),
     ...chatSettings(options.settings, options.launcher),
     routesOf: (group) => ({ all: allReferences(config.models.routes), inUse: group.model ?? config.models.default }),
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), skillsOfAgent(config, group)),

@@ -9,7 +9,10 @@ import { LiveConfig } from "../../../../src/config/changes/live-config.ts";
 import { configSchema, type ConfigInput } from "../../../../src/config/schema/config.ts";
 import { EventBus } from "../../../../src/records/events/event-bus.ts";
 import { SideSessions } from "../../../../src/work/sessions/side-sessions.ts";
-import { createHeartbeats } from "../../../../src/host/capabilities/heartbeats.ts";
+import { heartbeat } from "../../../../src/abilities/heartbeat/ability.ts";
+import { startAbility } from "../../../../src/abilities/start-abilities.ts";
+import { timezoneOf } from "../../../../src/config/groups.ts";
+import { heartbeatOf } from "../../../../src/config/heartbeat.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
@@ -44,20 +47,30 @@ async function openRig(config: Pick<ConfigInput, "groups" | "heartbeat"> = { hea
       clock,
     }),
   );
-  const context = {
-    config: live.view,
-    live,
-    home: { paths: { groups: folder.path } },
+  const groups = [group];
+  const needs = {
+    groups: { list: () => groups },
+    heartbeatOf: (name: string) => heartbeatOf(live.current, name),
+    timeZoneOf: (name: string) => timezoneOf(live.current, name),
+    totalBudget: () => live.current.budgets.total,
+    groupsFolder: folder.path,
     store,
-    events,
+    sideSessions,
     publish: events.publish,
     clock,
     logger,
   };
-  const groups = [group];
   let owner: AsyncDisposableStack = stack;
-  const open = () => createHeartbeats(context, owner, { groups: { list: () => groups }, sideSessions });
-  let heartbeats = open();
+  const open = async () => {
+    const service = await startAbility(heartbeat, needs, owner, {
+      settings: () => live.current,
+      onSettingsChange: (changed) => live.onChange(changed),
+      subscribe: (name, handle) => events.subscribe(name, handle),
+    });
+    service.begin();
+    return service;
+  };
+  let heartbeats = await open();
   await heartbeats.idle();
   const file = join(folder.path, "family", "HEARTBEAT.md");
   const owned = stack.move();
@@ -78,7 +91,7 @@ async function openRig(config: Pick<ConfigInput, "groups" | "heartbeat"> = { hea
     },
     restart: async () => {
       await heartbeats[Symbol.asyncDispose]();
-      heartbeats = open();
+      heartbeats = await open();
       await heartbeats.idle();
     },
     configure: async (changed: ConfigInput["heartbeat"]) => {

@@ -10,7 +10,7 @@ import type { GroupWeb } from "../../../../src/domain/settings/web.ts";
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { mebibyte } from "../../../../src/lib/text/bytes.ts";
 import { fetchBytes } from "../../../../src/abilities/web/fetch-bytes.ts";
-import { WebDesk, type WebDeskOptions } from "../../../../src/abilities/web/web-desk.ts";
+import { WebService, type WebServiceOptions } from "../../../../src/abilities/web/web-service.ts";
 import { bombOf } from "../../../support/bomb.ts";
 import { openWebSite, page, redirect } from "../../../support/web-site.ts";
 
@@ -22,9 +22,10 @@ function sha256(text: string): string {
 }
 
 /** A desk, and what it tells. */
-function openDesk(options: Partial<WebDeskOptions> = {}) {
+function openDesk(options: Partial<WebServiceOptions> = {}) {
   const events: NewEvent[] = [];
-  const desk = new WebDesk({
+  const desk = new WebService({
+    webOf: () => web,
     publish: async (event) => void events.push(event),
     countSince: async () => 0,
     now: () => Date.parse("2026-03-01T12:00:00Z"),

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { FetchedPage, GroupWeb, WebUse } from "../../domain/settings/web.ts";
+import { type FetchedPage, type GroupWeb, webAbilities, type WebUse } from "../../domain/settings/web.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { ResolveHost } from "../../lib/http/address-guard.ts";
 import { ToolError } from "../../protocol/tools.ts";
@@ -8,6 +8,7 @@ import { type Answer, fetchBytes } from "./fetch-bytes.ts";
 import { parseAddress, withoutQuery } from "./page-address.ts";
 import { pageTypeOf } from "./page-type.ts";
 import { searchPlace, searchWeb } from "./search/search-web.ts";
+import type { WebPort } from "./tools/web-port.ts";
 
 /** Pages and searches of one turn, and those of one group at the same time. */
 const perTurn: Readonly<Record<WebUse, number>> = { fetch: 40, search: 20 };
@@ -15,7 +16,7 @@ const atOnce = 3;
 /** Of all groups: each may hold 10 MB. */
 const atOnceInAll = 8;
 
-/** Whose call it is. */
+/** The turn of a call. */
 export interface WebPlace {
   readonly group: string;
   readonly session: string;
@@ -28,7 +29,9 @@ interface WebCall {
   readonly signal: AbortSignal;
 }
 
-export interface WebDeskOptions {
+export interface WebServiceOptions {
+  /** What the group may do on the web now. */
+  readonly webOf: (group: string) => GroupWeb;
   readonly publish: Publish<"web.asked" | "web.answered" | "web.refused">;
   /** How often a group has gone to the web since this time, with the turns of an earlier life of the host. */
   readonly countSince: (group: string, use: WebUse, since: number) => Promise<number>;
@@ -45,8 +48,8 @@ interface Day {
 const acceptedTypes = "text/html,application/xhtml+xml,text/markdown,text/plain;q=0.9,*/*;q=0.8";
 
 /** Goes to the web for agents: within limits, and on record before anything is asked. */
-export class WebDesk {
-  readonly #options: WebDeskOptions;
+export class WebService implements AsyncDisposable {
+  readonly #options: WebServiceOptions;
   /** By group and use. */
   readonly #days = new Map<string, Promise<Day>>();
   /** By turn and use. */
@@ -54,8 +57,19 @@ export class WebDesk {
   /** Calls under way, by group. */
   readonly #open = new Map<string, number>();
 
-  constructor(options: WebDeskOptions) {
+  constructor(options: WebServiceOptions) {
     this.#options = options;
+  }
+
+  /** The web for a call of this turn, as its group may use it. */
+  portFor(place: WebPlace, signal: AbortSignal): WebPort {
+    const web = this.#options.webOf(place.group);
+    const { fetches, searches } = webAbilities(web);
+    const call = { place, web, signal };
+    return {
+      fetch: fetches ? (url) => this.fetch(url, call) : undefined,
+      search: searches ? (query, count) => this.search({ query, count }, call) : undefined,
+    };
   }
 
   /** Fetches a page. Throws ToolError with why there is none. */
@@ -93,6 +107,9 @@ export class WebDesk {
     );
     return found;
   }
+
+  /** Calls end with their turns, before this. */
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   /** Counts, tells, asks, and tells what came of it. */
   async #ask<Result extends { readonly answer: Answer; readonly results?: number | undefined }>(

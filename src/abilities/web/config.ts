@@ -36,8 +36,7 @@ const search = z
       context.addIssue({ code: "custom", path: ["apiKey"], message: `is missing: ${provider} wants one` });
   });
 
-/** What agents have of the web. */
-export const web = z
+const web = z
   .strictObject({
     fetch: fetch
       .default("off")
@@ -55,7 +54,10 @@ export const web = z
     searchesPerDay: perDay.default(200).describe("Searches of a group in a day (UTC)."),
   })
   .prefault({})
-  .describe("What agents have of the web.");
+  .describe("Web access of agents.");
 
 /** What a group leaves out is as for everybody. */
-export const groupWeb = z.strictObject({ fetch: fetch.optional(), allow: allow.optional() }).optional();
+const groupWeb = z.strictObject({ fetch: fetch.optional(), allow: allow.optional() }).optional();
+
+/** The sections `web` at the top and of groups. */
+export const webConfig = { top: { web }, ofGroup: { web: groupWeb }, effects: { web: "now" } } as const;

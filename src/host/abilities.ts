@@ -1,0 +1,33 @@
+import { type RunningAbilities, startAbilities } from "../abilities/start-abilities.ts";
+import { timezoneOf } from "../config/groups.ts";
+import { heartbeatOf } from "../config/heartbeat.ts";
+import { webOf } from "../config/web.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { SideSessions } from "../work/sessions/side-sessions.ts";
+import type { AppContext } from "./context.ts";
+
+/** Starts the abilities of the catalog, with the parts of the host that they need. */
+export function startHostAbilities(
+  { config, live, store, home, events, publish, clock, logger }: AppContext,
+  stack: AsyncDisposableStack,
+  { groups, sideSessions }: { readonly groups: GroupRegistry; readonly sideSessions: SideSessions },
+): Promise<RunningAbilities> {
+  const needs = {
+    webOf: (group: string) => webOf(config, group),
+    heartbeatOf: (group: string) => heartbeatOf(config, group),
+    timeZoneOf: (group: string) => timezoneOf(config, group),
+    totalBudget: () => config.budgets.total,
+    groupsFolder: home.paths.groups,
+    groups,
+    sideSessions,
+    store,
+    publish,
+    clock,
+    logger,
+  };
+  return startAbilities(needs, stack, {
+    settings: () => config,
+    onSettingsChange: (changed) => live.onChange(changed),
+    subscribe: (name, handle) => events.subscribe(name, handle),
+  });
+}
