@@ -27,8 +27,8 @@ const points = [
 
 const program = programPath("erasing-process");
 
-async function eraseIn(root: string, crashAt?: string): Promise<string> {
-  const env = { ...process.env, ...(crashAt !== undefined && { [crashAtVariable]: crashAt }) };
+async function eraseUntil(root: string, crashAt: string): Promise<string> {
+  const env = { ...process.env, [crashAtVariable]: crashAt };
   const ended = promisify(execFile)(process.execPath, [program, root], { env });
   return ended.then(
     () => "done",
@@ -67,14 +67,17 @@ test.concurrent.for(points)(
     const root = join(folder.path, "home");
     await cp(join(template.path, "home"), root, { recursive: true });
 
-    expect(await eraseIn(root, point)).toBe("SIGKILL");
+    expect(await eraseUntil(root, point)).toBe("SIGKILL");
     {
       await using left = await openErasableHome(root);
       expect(await left.store.erasure.open()).toHaveLength(1);
     }
     const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
     expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
-    expect(await eraseIn(root)).toBe("done");
+    {
+      await using again = await openErasableHome(root);
+      await again.eraser.erase({ channel: "fake", id: "ann" }, "operator");
+    }
 
     await using home = await openErasableHome(root);
     expect(await home.store.erasure.open()).toEqual([]);

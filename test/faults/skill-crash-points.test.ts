@@ -1,20 +1,15 @@
-import { once } from "node:events";
 import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 
 import { expect, test } from "vitest";
 
 import { SkillInstaller } from "../../src/abilities/skills/install/installer.ts";
 import { findInstalled, type SkillPlaces, skillPlaces } from "../../src/abilities/skills/places.ts";
-import { crabpot, startCrabpot } from "../support/crabpot.ts";
+import { crabpot, type CommandResult } from "../support/crabpot.ts";
+import { dieAtFileStep, type FileStep } from "../support/dying-at-file-steps.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
-const killer = pathToFileURL(join(import.meta.dirname, "..", "fixtures", "dying-at-file-steps.ts")).href;
-/** Processes at once. */
-const batch = 3;
 /** More steps than any of the commands has. */
 const mostSteps = 200;
 
@@ -54,27 +49,16 @@ async function leftIn(home: string): Promise<string[]> {
   ].toSorted();
 }
 
-/**
- * Runs the command on a copy of the home and kills it before its step of this number; false when it has no such step.
- */
-async function killedAt(template: string, home: string, step: Step, args: readonly string[]): Promise<boolean> {
+/** Runs the command on a copy of the home and kills it before this step; false when it has no such step. */
+async function killedAt(template: string, home: string, step: FileStep, args: readonly string[]): Promise<boolean> {
   await cp(template, home, { recursive: true });
-  const variables = {
-    NODE_OPTIONS: `--import=${killer}`,
-    CRABPOT_TEST_BELOW: join(home, "skills"),
-    CRABPOT_TEST_STEP: String(step.number),
-    CRABPOT_TEST_HALF: step.isHalf ? "1" : "0",
-  };
-  const child = startCrabpot({ home, variables }, ...args);
-  const closed = once(child, "close") as Promise<[number | null, string | null]>;
-  const [said, [code, signal]] = await Promise.all([text(child.stderr), closed]);
-  expect({ code, said }).toEqual({ code: signal === null ? 0 : null, said: "" });
-  return signal === "SIGKILL";
-}
-
-interface Step {
-  readonly number: number;
-  readonly isHalf: boolean;
+  let end: CommandResult | undefined;
+  const { isDead } = await dieAtFileStep(join(home, "skills"), step, async () => {
+    end = await crabpot({ home }, ...args);
+  });
+  const { code, stderr } = isDead || !end ? { code: isDead ? 0 : null, stderr: "" } : end;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return isDead;
 }
 
 interface Case {
@@ -109,7 +93,7 @@ test.each(cases)(
     expect(await skillsOf(template)).toBe(before);
 
     const seen = new Set<string>();
-    const attempt = async (step: Step): Promise<boolean> => {
+    const attempt = async (step: FileStep): Promise<boolean> => {
       const home = at(`home-${step.number}${step.isHalf ? "-half" : ""}`);
       const isKilled = await killedAt(template, home, step, ["skills", ...args(sources), "--yes"]);
       const found = await skillsOf(home);
@@ -125,12 +109,10 @@ test.each(cases)(
       return isKilled;
     };
     for (const isHalf of [false, true]) {
-      let isKilled = true;
-      for (let first = 1; isKilled; first += batch) {
-        expect(first).toBeLessThan(mostSteps);
-        const numbers = Array.from({ length: batch }, (_, index) => first + index);
-        const ends = await Promise.all(numbers.map((number) => attempt({ number, isHalf })));
-        isKilled = ends.every(Boolean);
+      let number = 1;
+      while (await attempt({ number, isHalf })) {
+        number += 1;
+        expect(number).toBeLessThan(mostSteps);
       }
     }
 

@@ -1,9 +1,8 @@
 import { test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { crashingHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { startMortalHost } from "../support/mortal-host.ts";
 import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 
@@ -53,7 +52,7 @@ test.concurrent.for(ways)(
   "killed at each point of the life of a sub-agent in the $how, the host goes on: one sub-agent, one answer, handed over once, nothing left",
   { timeout: 600_000 },
   async ({ how, points }, { expect }) => {
-    await using running = await startModelHost(model, { program: crashingHost });
+    await using running = await startMortalHost(model);
     const { host } = running;
     const missed: string[] = [];
     const seen: string[][] = [];

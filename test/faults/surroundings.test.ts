@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { findViolations } from "../support/checker.ts";
 import { TestHost } from "../support/host.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest, ScriptedReply } from "../support/model-servers/model-server.ts";
 import { seededRandom } from "../support/random.ts";
 import { Client, endAndAudit, listTurns, speakInAll } from "../support/traffic.ts";
@@ -32,7 +32,7 @@ test("a model that is down, hangs up, limits, is slow, falls silent or is cut of
     return modelFaults[group]?.(answer) ?? answer;
   };
   const groups = Object.keys(modelFaults);
-  await using running = await startModelHost(model, {
+  await using running = await startWithoutContainers(model, {
     groups: Object.fromEntries(groups.map((group) => [group, {}])),
     // A try more than the fault takes: on a busy machine a good answer may come too late as well.
     models: { timeoutSeconds: 3, attempts: 5 },
@@ -55,7 +55,7 @@ function fourHundred(_group: string, index: number): string | undefined {
 test("1,200 messages that wait are answered in order, each once, and nothing is refused for good", async () => {
   const groups = ["one", "two", "three"];
   const held = Promise.withResolvers<void>();
-  await using running = await startModelHost(
+  await using running = await startWithoutContainers(
     async () => {
       await held.promise;
       return { text: "done" };
@@ -83,7 +83,7 @@ test("1,200 messages that wait are answered in order, each once, and nothing is 
 test("a store that another process locks for longer than we wait holds turns and messages up and loses none", async () => {
   const asked = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  await using running = await startModelHost(async () => {
+  await using running = await startWithoutContainers(async () => {
     asked.resolve();
     await held.promise;
     return { text: "done" };

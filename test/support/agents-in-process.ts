@@ -5,6 +5,7 @@ import { AgentMailbox } from "../../container/agent/mailbox.ts";
 import { Toolbox } from "../../container/agent/tools/toolbox.ts";
 import type { ContainerPlace, ContainerTool } from "../../container/agent/tools/tool.ts";
 import { TurnDispatcher } from "../../container/agent/turn-dispatcher.ts";
+import type { Session } from "../../src/domain/turns/session.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
 import { mailboxFolders } from "../../src/protocol/paths.ts";
 import type { ContainerExit } from "../../src/sandbox/engine/engine.ts";
@@ -29,6 +30,9 @@ const probe: ProbeReport = {
 /** Their tools cannot reach any of it. */
 const nowhere = {} as ContainerPlace;
 
+/** Returns the tools of the agent of a group's session. */
+type ToolsOf = (group: string, session: Pick<Session, "id" | "kind">) => readonly ContainerTool[];
+
 /**
  * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real
  * mailbox, in the test's own process. It has the tools of the host, and none of its own but those that it is given.
@@ -39,10 +43,10 @@ export class AgentsInProcess implements Launcher {
   most = 0;
   #running = 0;
   readonly #uid = process.getuid?.() ?? 0;
-  readonly #toolsOf: (group: string) => readonly ContainerTool[];
+  readonly #toolsOf: ToolsOf;
 
-  /** `toolsOf`: what the agents of a group have nevertheless. */
-  constructor(toolsOf: (group: string) => readonly ContainerTool[] = () => []) {
+  /** `toolsOf`: what they have nevertheless. */
+  constructor(toolsOf: ToolsOf = () => []) {
     this.#toolsOf = toolsOf;
   }
 
@@ -58,15 +62,16 @@ export class AgentsInProcess implements Launcher {
     return [];
   }
 
-  async plan({ name }: { readonly name: string }) {
+  async plan({ name }: { readonly name: string }, session: Pick<Session, "id" | "kind">) {
     return {
       uid: this.#uid,
       warnings: [],
-      start: (generation: number, mailFolder: string) => this.#start(name, generation, mailFolder),
+      start: (generation: number, mailFolder: string) =>
+        this.#start(this.#toolsOf(name, session), generation, mailFolder),
     };
   }
 
-  async #start(group: string, generation: number, mailFolder: string): Promise<RunningContainer> {
+  async #start(tools: readonly ContainerTool[], generation: number, mailFolder: string): Promise<RunningContainer> {
     this.started += 1;
     this.#running += 1;
     this.most = Math.max(this.most, this.#running);
@@ -90,9 +95,7 @@ export class AgentsInProcess implements Launcher {
       log: () => undefined,
     });
     const dispatcher = new TurnDispatcher({
-      loop: new StandardLoop(
-        new Toolbox({ tools: this.#toolsOf(group), place: nowhere, readPage: async () => "", log: () => undefined }),
-      ),
+      loop: new StandardLoop(new Toolbox({ tools, place: nowhere, readPage: async () => "", log: () => undefined })),
       send: (payload) => mailbox.send(payload),
       onFailure: end,
       onShutdown: end,

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { cpSync, lstatSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -22,14 +22,17 @@ import { startOpenAiServer } from "./model-servers/openai.ts";
 /** What is longer than this is no death but a point that is never reached. */
 const deathLimitMs = 120_000;
 
-/** Agents whose shell runs its commands on this machine, in the folder of their group. */
+/** Agents whose shell runs its commands on this machine, in the folder of their group, or a sub-agent's own. */
 function agentsWithShell(home: string): AgentsInProcess {
-  return new AgentsInProcess((group) => [shellIn(join(home, "groups", group))]);
+  return new AgentsInProcess((group, { id, kind }) => [
+    shellIn(kind === "agent" ? join(home, "sessions", id, "scratch") : join(home, "groups", group)),
+  ]);
 }
 
 function shellIn(cwd: string): ContainerTool {
   const run = async (input: unknown): Promise<string> => {
     const { command } = input as { readonly command: string };
+    await mkdir(cwd, { recursive: true });
     return (await promisify(execFile)("sh", ["-c", command], { cwd })).stdout;
   };
   return { ...shell, run };

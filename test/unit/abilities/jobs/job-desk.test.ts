@@ -220,7 +220,7 @@ test("a job may run for six hours, and for a moment more to end by itself; then 
   vi.advanceTimersByTime(6 * 3_600_000 + 14_999);
   const before = [...told];
   vi.advanceTimersByTime(1);
-  await vi.waitUntil(() => told.length === 1);
+  await vi.waitUntil(() => told.length === 1, { timeout: 120_000 });
   await vi.advanceTimersByTimeAsync(15_000);
   await expect.poll(() => rig.desk.count()).toBe(0);
 
