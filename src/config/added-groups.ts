@@ -1,11 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
-
 import type { StoredGroup } from "../domain/chats/group.ts";
 import { checkBudgets } from "./checks/budget-checks.ts";
 import { crossCheck } from "./checks/cross-checks.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import { type ConfigFault, describeIssues } from "./faults.ts";
-import { groupDefaults } from "./groups.ts";
 import { deepFreeze, type LoadedConfig, parseWithVariables } from "./loading/load.ts";
 import { secretsOf, unreplacedSecrets } from "./loading/secrets.ts";
 import { substitute } from "./loading/substitute.ts";
@@ -105,27 +102,4 @@ function judge({ config, adapters }: Base, groups: readonly StoredGroup[], varia
   // Needs routes and providers that there are.
   const all = crossFaults.length > 0 ? crossFaults : checkBudgets(merged, adapters).faults;
   return { config: merged, names: new Set(Object.keys(written)), faults: all };
-}
-
-/**
- * What a stored group of an earlier version says itself: what it has a copy of that is as everybody has it now, it does
- * not say.
- */
-export function withoutCopies(config: Config, settings: StoredGroup["settings"]): StoredGroup["settings"] {
-  const { copied, ...said } = settings;
-  if (copied !== true) return settings;
-  const plain = { ...groupDefaults(config), trigger: "mention", main: false, mounts: [] };
-  const { default: usual = "allow", tools } = config.policy;
-  // The first is what everybody had who had configured nothing.
-  const policies = [
-    { default: "allow", tools: {} },
-    { default: usual, tools },
-  ];
-  const copies: Readonly<Record<string, readonly unknown[]>> = {
-    ...Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, [value]])),
-    policy: policies,
-  };
-  const isCopy = (key: string, value: unknown): boolean =>
-    copies[key]?.some((copy) => isDeepStrictEqual(JSON.parse(JSON.stringify(copy)), value)) === true;
-  return Object.fromEntries(Object.entries(said).filter(([key, value]) => !isCopy(key, value)));
 }

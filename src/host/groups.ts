@@ -1,8 +1,7 @@
 import { lstat } from "node:fs/promises";
-import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 
-import { withAddedGroups, withoutCopies } from "../config/added-groups.ts";
+import { withAddedGroups } from "../config/added-groups.ts";
 import { hasTrait } from "../config/adapters.ts";
 import { ensureGroupFolder } from "../config/home/group-folders.ts";
 import { configuredGroups, storedGroup } from "../config/groups.ts";
@@ -32,9 +31,7 @@ async function addStoredGroups(
 ): Promise<Set<string>> {
   const stored: StoredGroup[] = [];
   for (const group of await store.groups.list()) {
-    const settings = withoutCopies(live.current, group.settings);
-    if (!isDeepStrictEqual(settings, group.settings)) await store.groups.change(group.name, settings);
-    if (!(await folders.isLost(group))) stored.push({ ...group, settings });
+    if (!(await folders.isLost(group))) stored.push(group);
   }
   const { config, secrets, refused } = withAddedGroups(
     { config: live.current, adapters },

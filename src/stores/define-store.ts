@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { EventStore } from "./contract/event-store.ts";
 import type { AuditIndex, Store } from "./contract/store.ts";
+import type { TableStores } from "./tables.ts";
 
 /**
  * Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks
@@ -18,8 +19,8 @@ export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable
 /** The events of a store, to be read. */
 export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
 
-/** What a host has left in a store, to be read without it. */
-export interface StoreReader extends AsyncDisposable {
+/** What a host has left in a store, to be read without it. Writing to it fails. */
+export interface StoreReader extends TableStores, AsyncDisposable {
   readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup" | "withSeqs">;
   readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
   readonly chats: Pick<Store["chats"], "get" | "list" | "members" | "allMembers">;
@@ -33,7 +34,6 @@ export interface StoreReader extends AsyncDisposable {
   readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
-  readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
   readonly usage: Pick<Store["usage"], "learnedWindows" | "sums" | "tokenFactors">;
   readonly settings: Pick<Store["settings"], "history">;
   readonly channelState: Pick<Store["channelState"], "list">;

@@ -1,20 +1,16 @@
 import SQLite from "better-sqlite3";
-import { Kysely, SqliteDialect } from "kysely";
-import { Migrator } from "kysely/migration";
 
-import { migrations } from "../../src/stores/sqlite/schema/migrations.ts";
+import { openStore } from "../../src/stores/catalog.ts";
 
-/** Makes the store of a version whose last migration was this one. */
-export async function makeOlderStore(path: string, last: string): Promise<void> {
-  const known = Object.fromEntries(Object.entries(migrations).filter(([name]) => name <= last));
-  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new SQLite(path) }) });
-  try {
-    const { error } = await new Migrator({
-      db: kysely,
-      provider: { getMigrations: () => Promise.resolve(known) },
-    }).migrateToLatest();
-    if (error !== undefined) throw error as Error;
-  } finally {
-    await kysely.destroy();
-  }
+/** Makes a store of a version that knew nothing of execution points. */
+export async function makeOlderStore(path: string): Promise<void> {
+  await (await openStore({ kind: "sqlite", path }))[Symbol.asyncDispose]();
+  changeStore(path, "drop table execution_points; delete from kysely_migration where name = '0001-execution-points'");
+}
+
+/** Runs statements on the file of a store that is closed. */
+export function changeStore(path: string, statements: string): void {
+  const database = new SQLite(path);
+  database.exec(statements);
+  database.close();
 }

@@ -29,13 +29,13 @@ import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { ErasureStore } from "./erasure-store.ts";
 import type { EventStore } from "./event-store.ts";
-import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { SettingsStore } from "./settings-store.ts";
+import type { TableStores } from "../tables.ts";
 import type { TaskStore } from "./task-store.ts";
 import type { SubAgentStore } from "./sub-agent-store.ts";
 import type { SummaryStore } from "./summary-store.ts";
@@ -356,8 +356,11 @@ export interface ChannelStateStore {
   rename(space: string, to: string): Promise<void>;
 }
 
-/** All state of a host. Asynchronous so that adapters over a network fit. Every method is atomic. */
-export interface Store extends AsyncDisposable {
+/**
+ * All state of a host. Asynchronous so that adapters over a network fit. Every method is atomic. Further members come
+ * from the catalog in `tables.ts`.
+ */
+export interface Store extends TableStores, AsyncDisposable {
   readonly messages: MessageStore;
   readonly intake: IntakeStore;
   readonly retention: RetentionStore;
@@ -379,7 +382,6 @@ export interface Store extends AsyncDisposable {
   readonly outbox: OutboxStore;
   readonly channelState: ChannelStateStore;
   readonly usage: UsageStore;
-  readonly executionPoints: ExecutionPointStore;
   readonly audit: AuditIndex;
   readonly events: EventStore;
   readonly settings: SettingsStore;

@@ -1,25 +1,23 @@
 import { dirname, join } from "node:path";
 
 import type SQLite from "better-sqlite3";
-import { type Kysely, sql } from "kysely";
-import { Migrator } from "kysely/migration";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../contract/store.ts";
+import { openTables } from "../tables.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
 import { SqliteBlobs } from "./blobs.ts";
 import { SqliteChannelState } from "./groups/channel-state.ts";
 import { SqliteChats } from "./groups/chats.ts";
 import { Database, storeFailure } from "./database.ts";
 import { SqliteErasure } from "./erasure/erasure.ts";
-import { SqliteExecutionPoints } from "./groups/execution-points.ts";
 import { SqliteGroups } from "./groups/groups.ts";
 import { SqliteIntake } from "./groups/intake.ts";
 import { SqliteInterventions } from "./conversation/interventions.ts";
 import { SqliteJobs } from "./conversation/jobs.ts";
 import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./conversation/messages.ts";
-import { migrations } from "./schema/migrations.ts";
+import { migrate } from "./schema/migrations.ts";
 import { openPrivate } from "./open-private.ts";
 import { SqliteOrigins } from "./conversation/origins.ts";
 import { SqliteOutbox } from "./conversation/outbox.ts";
@@ -28,7 +26,6 @@ import { SqliteRequests } from "./groups/requests.ts";
 import { SqliteRetention } from "./retention.ts";
 import { SqliteSessions } from "./conversation/sessions.ts";
 import { SqliteSettings } from "./settings.ts";
-import type { Tables } from "./schema/tables.ts";
 import { SqliteTasks } from "./tasks/tasks.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
@@ -56,6 +53,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const events = opening.use(openEvents(eventsPath(options.path)));
   const owned = opening.move();
   return {
+    ...openTables(database),
     messages: new SqliteMessages(database),
     intake: new SqliteIntake(database),
     retention: new SqliteRetention(database),
@@ -77,7 +75,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     outbox: new SqliteOutbox(database),
     channelState: new SqliteChannelState(database),
     usage: new SqliteUsage(database),
-    executionPoints: new SqliteExecutionPoints(database),
     audit: new SqliteAuditIndex(database),
     events,
     settings: new SqliteSettings(database),
@@ -152,35 +149,4 @@ function open(path: string, timeout: number): SQLite.Database {
       fix: "check the owner and mode of the file and its folder",
     });
   }
-}
-
-async function migrate(kysely: Kysely<Tables>, path: string): Promise<void> {
-  const applied = await appliedChanges(kysely, path);
-  requireKnown(applied, path);
-  // At most starts there is nothing to do, and the migrator takes its time to find that out.
-  if (applied.length === Object.keys(migrations).length) return;
-  const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => ({ ...migrations }) } });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw toError(error);
-}
-
-/** Names of the changes that the file has had, the newest first; none for a file that is new. */
-async function appliedChanges(kysely: Kysely<Tables>, path: string): Promise<readonly string[]> {
-  const tables = await sql<{ name: string }>`select name from sqlite_schema where type = 'table'`.execute(kysely);
-  if (tables.rows.length === 0) return [];
-  if (!tables.rows.some(({ name }) => name === "kysely_migration")) {
-    throw new AppError("store_failed", `${path} is a database of another program; crabpot does not touch it.`);
-  }
-  const applied = await sql<{ name: string }>`select name from kysely_migration order by name desc`.execute(kysely);
-  return applied.rows.map(({ name }) => name);
-}
-
-function requireKnown(applied: readonly string[], path: string): void {
-  const unknown = applied.find((name) => !Object.hasOwn(migrations, name));
-  if (unknown === undefined) return;
-  throw new AppError(
-    "store_failed",
-    `The store ${path} was written by a newer version of crabpot (it has the change ${unknown}); this one cannot read it.`,
-    { fix: "update crabpot, or use another home" },
-  );
 }

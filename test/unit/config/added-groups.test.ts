@@ -1,17 +1,11 @@
-import { join } from "node:path";
-
-import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
-import { withAddedGroups, withoutCopies } from "../../../src/config/added-groups.ts";
+import { withAddedGroups } from "../../../src/config/added-groups.ts";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { networkOf, storedGroup } from "../../../src/config/groups.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 import type { StoredGroup } from "../../../src/domain/chats/group.ts";
-import { makeOlderStore } from "../../support/older-store.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { openStoreAt } from "../../support/open-store-at.ts";
 
 function configOf(input: ConfigInput) {
   return { config: configSchema(builtInAdapters).parse(input), adapters: builtInAdapters };
@@ -62,30 +56,4 @@ test("groups that cannot be used with a configuration are left out, each with it
     ["two", ["groups.two.policy.tools.shel"]],
     ["three", ["groups.three.secrets.KEY.value"]],
   ]);
-});
-
-test("of what an earlier version copied into a group, only what differs from everybody's is its own", async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, "crabpot.sqlite");
-  await makeOlderStore(path, "0021-budget-warnings");
-  const plain = { trigger: "mention", main: false, mounts: [], policy: { default: "allow", tools: {} }, budget: {} };
-  const strict = { ...plain, trigger: "always", model: "main", policy: { default: "deny", tools: { shell: "allow" } } };
-  const database = new SQLite(path);
-  const insert = database.prepare("insert into groups (name, channel, chat, settings) values (?, ?, ?, ?)");
-  insert.run("plain", "http", "plain", JSON.stringify(plain));
-  insert.run("strict", "http", "strict", JSON.stringify(strict));
-  database.close();
-
-  await using store = await openStoreAt(path);
-  const { config } = configOf({});
-  const said = (await store.groups.list()).map(({ name, settings }) => [name, withoutCopies(config, settings)]);
-
-  expect(said).toEqual([
-    ["plain", {}],
-    ["strict", { trigger: "always", model: "main", policy: { default: "deny", tools: { shell: "allow" } } }],
-  ]);
-  const denying = configOf({ policy: { default: "deny" } }).config;
-  const policy = { default: "deny", tools: {} };
-  expect(withoutCopies(denying, { copied: true, policy })).toEqual({});
-  expect(withoutCopies(denying, { policy })).toEqual({ policy });
 });

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 test("a store of an earlier version is not read, and stays as it is", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "crabpot.sqlite");
-  await makeOlderStore(path, "0013-execution-points");
+  await makeOlderStore(path);
   const before = await readFile(path);
 
   await expect(openStoreReader({ path })).rejects.toMatchObject({

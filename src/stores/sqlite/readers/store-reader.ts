@@ -3,18 +3,18 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
 import type SQLite from "better-sqlite3";
-import { sql, type SqliteDatabase, type SqliteStatement } from "kysely";
+import type { SqliteDatabase, SqliteStatement } from "kysely";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { StoreReader } from "../../define-store.ts";
+import { openTables } from "../../tables.ts";
 import { SqliteChannelState } from "../groups/channel-state.ts";
 import { SqliteChats } from "../groups/chats.ts";
 import { Database } from "../database.ts";
-import { SqliteExecutionPoints } from "../groups/execution-points.ts";
 import { SqliteGroups } from "../groups/groups.ts";
 import { SqliteMessages } from "../conversation/messages.ts";
 import { SqliteJobs } from "../conversation/jobs.ts";
-import { migrations } from "../schema/migrations.ts";
+import { requireThisVersion } from "../schema/migrations.ts";
 import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteOrigins } from "../conversation/origins.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
@@ -33,9 +33,10 @@ import { SqliteWork } from "../conversation/work.ts";
 export async function openSqliteStoreReader(path: string): Promise<StoreReader> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(openDatabase(path));
-  await requireThisVersion(database, path);
+  await database.read((kysely) => requireThisVersion(kysely, path)).catch((cause: unknown) => refuse(cause, path));
   const owned = opening.move();
   return {
+    ...openTables(database),
     messages: new SqliteMessages(database),
     groups: new SqliteGroups(database),
     chats: new SqliteChats(database),
@@ -49,7 +50,6 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     subAgents: new SqliteSubAgents(database),
     origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
-    executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),
     settings: new SqliteSettings(database),
     channelState: new SqliteChannelState(database),
@@ -101,22 +101,8 @@ function inputs(parameters: readonly unknown[]): readonly SQLInputValue[] {
   return parameters as readonly SQLInputValue[];
 }
 
-async function requireThisVersion(database: Database, path: string): Promise<void> {
-  const applied = await database
-    .read((kysely) => sql<{ name: string }>`select name from kysely_migration`.execute(kysely))
-    .catch((cause: unknown) => {
-      const why = `it is no store of crabpot, or damaged: ${toError(cause).message}`;
-      throw new AppError("store_failed", `The store ${path} cannot be read: ${why}.`, { cause });
-    });
-  const names = new Set(applied.rows.map(({ name }) => name));
-  const isOlder = Object.keys(migrations).some((name) => !names.delete(name));
-  if (!isOlder && names.size === 0) return;
-  const version = isOlder ? "an earlier version" : "a newer version";
-  throw new AppError(
-    "store_failed",
-    `The store ${path} was written by ${version} of crabpot; this one cannot read it.`,
-    {
-      fix: isOlder ? "start the host, which brings it up to date" : "update crabpot",
-    },
-  );
+function refuse(cause: unknown, path: string): never {
+  if (cause instanceof AppError) throw cause;
+  const why = `it is no store of crabpot, or damaged: ${toError(cause).message}`;
+  throw new AppError("store_failed", `The store ${path} cannot be read: ${why}.`, { cause });
 }

@@ -11,7 +11,7 @@ import type {
 } from "../../../domain/rights/approval.ts";
 import type { Role } from "../../../domain/people/role.ts";
 
-export interface ApprovalTable {
+interface ApprovalTable {
   readonly code: string;
   readonly group_name: string;
   readonly channel: string;
@@ -56,7 +56,7 @@ export interface ApprovalTable {
   readonly origins: string | null;
 }
 
-export interface ApprovalVoteTable {
+interface ApprovalVoteTable {
   readonly code: string;
   readonly person: string;
   readonly scope: ApprovalScope;
@@ -64,7 +64,7 @@ export interface ApprovalVoteTable {
 }
 
 /** The last reaction of each person to a card, as far as anything came of it. */
-export interface CardReactionTable {
+interface CardReactionTable {
   readonly code: string;
   readonly person: string;
   readonly id: string;
@@ -72,7 +72,7 @@ export interface CardReactionTable {
   readonly at: number;
 }
 
-export interface GrantTable {
+interface GrantTable {
   readonly id: string;
   readonly code: string;
   readonly group_name: string;
@@ -87,3 +87,92 @@ export interface GrantTable {
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
 }
+
+/** Approvals, votes, reactions and grants. */
+export interface ApprovalTables {
+  readonly approvals: ApprovalTable;
+  readonly approval_votes: ApprovalVoteTable;
+  readonly card_reactions: CardReactionTable;
+  readonly grants: GrantTable;
+}
+
+export const approvalSchema = [
+  `create table approvals (
+     code text primary key,
+     about text not null default 'call' check (about in ('call', 'description', 'form')),
+     group_name text not null,
+     channel text not null,
+     chat text not null,
+     session text references sessions (id),
+     conversation integer,
+     turn text references turns (id),
+     step integer references steps (seq) on delete cascade,
+     call_id text not null,
+     position integer not null,
+     tool text not null,
+     input text not null,
+     sha256 text not null,
+     risk text not null check (risk in ('low', 'medium', 'high')),
+     rule text not null,
+     asker_id text not null,
+     asker_name text not null,
+     asker_role text not null,
+     approvers text not null,
+     quorum integer not null,
+     asked_at integer not null,
+     expires_at integer not null,
+     state text not null check (state in ('open', 'allowed', 'denied', 'expired', 'cancelled')),
+     scope text check (scope in ('once', 'session', 'day', 'always')),
+     decided_at integer,
+     decider_actor text,
+     decider_name text,
+     decider_role text,
+     reason text,
+     released_at integer,
+     card integer not null,
+     told integer not null default 0,
+     recorded integer not null default 0,
+     diff text,
+     base text,
+     outcome text check (outcome in ('writing', 'written', 'changed', 'failed')),
+     origins text,
+     unique (step, call_id),
+     check (about <> 'call' or (session is not null and turn is not null and step is not null))
+   ) strict`,
+  `create index approvals_by_turn on approvals (turn, step, position)`,
+  `create index approvals_by_card on approvals (card)`,
+  `create index approvals_open on approvals (asked_at) where state = 'open'`,
+  `create index approvals_unrecorded on approvals (asked_at) where recorded = 0`,
+  `create index approvals_standing on approvals (about, tool, asked_at) where about <> 'call'`,
+  `create table approval_votes (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     scope text not null,
+     at integer not null,
+     primary key (code, person)
+   ) strict, without rowid`,
+  `create table card_reactions (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     id text not null,
+     refused integer not null,
+     at integer not null,
+     primary key (code, person)
+   ) strict, without rowid`,
+  `create table grants (
+     id text primary key,
+     code text not null,
+     group_name text not null,
+     session text not null,
+     conversation integer not null,
+     tool text not null,
+     input text not null,
+     sha256 text not null,
+     scope text not null check (scope in ('session', 'day', 'always')),
+     given_by text not null,
+     at integer not null,
+     expires_at integer,
+     revoked_at integer
+   ) strict, without rowid`,
+  `create index grants_by_call on grants (group_name, sha256) where revoked_at is null`,
+];

@@ -3,7 +3,7 @@ import type { Generated } from "kysely";
 import type { Role } from "../../../domain/people/role.ts";
 import type { SubAgentState } from "../../../domain/work/sub-agent.ts";
 
-export interface SubAgentTable {
+interface SubAgentTable {
   readonly number: number;
   readonly group_name: string;
   readonly session: string | null;
@@ -35,13 +35,18 @@ export interface SubAgentTable {
 }
 
 /** The last number that was given to a sub-agent, whether it has begun or not. */
-export interface SubAgentNumberTable {
+interface SubAgentNumberTable {
   readonly id: number;
   readonly last: number;
 }
 
-/* Agents that work for others. A step has at most one for each of its calls. */
-export const subAgents = [
+/** Sub-agents. */
+export interface SubAgentTables {
+  readonly sub_agents: SubAgentTable;
+  readonly sub_agent_numbers: SubAgentNumberTable;
+}
+
+export const subAgentSchema = [
   `create table sub_agents (
      number integer primary key,
      group_name text not null,
@@ -70,14 +75,11 @@ export const subAgents = [
      released_at integer,
      removed_at integer,
      told integer not null default 0,
+     route text,
      unique (step, position)
    ) strict`,
   `create index sub_agents_live on sub_agents (number) where removed_at is null`,
   `create index sub_agents_of_turn on sub_agents (turn)`,
-];
-
-/* What was given once is not given again, although a sub-agent may never begin and old ones are forgotten. */
-export const subAgentNumbers = [
   `create table sub_agent_numbers (id integer primary key check (id = 1), last integer not null) strict`,
-  `insert into sub_agent_numbers (id, last) select 1, coalesce(max(number), 0) from sub_agents`,
+  `insert into sub_agent_numbers (id, last) values (1, 0)`,
 ];
