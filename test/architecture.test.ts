@@ -250,3 +250,11 @@ test("no source or test file is longer than 400 lines", async () => {
 
   expect(long).toEqual([]);
 });
+
+test("nobody but the configuration's own room asks it about a group, except by its resolved record", () => {
+  const violations = files.filter(
+    ({ from, to }) => to.startsWith("src/config/resolve/") && folderOf(from) !== folderOf(to),
+  );
+
+  expect(violations).toEqual([]);
+});

@@ -1,6 +1,6 @@
 import { type ActingAgent, agentFolder, type Group } from "../domain/chats/group.ts";
 import { mainAgent } from "../domain/turns/session.ts";
-import { entryOf } from "./groups.ts";
+import { entryOf } from "./resolve/entry.ts";
 import type { AgentSettings } from "./schema/agents.ts";
 import type { Config } from "./schema/config.ts";
 

@@ -4,14 +4,8 @@ import { ownCommand } from "../lib/process/own-command.ts";
 import { nearest } from "../lib/text/nearest.ts";
 import type { ConfigFault } from "./faults.ts";
 import { missing } from "./checks/missing.ts";
-import { entryOf, toNetwork } from "./groups.ts";
+import { toNetwork } from "./resolve/network.ts";
 import type { Config } from "./schema/config.ts";
-
-/** The servers that this group names, as config.yaml has them, by name. */
-export function mcpServersOf(config: Config, group: string): readonly McpServer[] {
-  const names = new Set(entryOf(config, group)?.mcp ?? []);
-  return mcpServers(config).filter(({ name }) => names.has(name));
-}
 
 /** Every server of config.yaml. */
 export function mcpServers({ mcp: { servers } }: Pick<Config, "mcp">): readonly McpServer[] {

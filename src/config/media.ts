@@ -1,8 +1,7 @@
-import { espeakPackages, type SpeechPlace } from "../domain/settings/speech.ts";
+import type { SpeechPlace } from "../domain/settings/speech.ts";
 import type { TranscriberPlace } from "../domain/settings/transcriber-place.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Adapters } from "./adapters.ts";
-import { packagesOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 import { speechDefaults } from "./schema/media.ts";
 
@@ -37,15 +36,6 @@ export function speechPlace(
   const place = serverOf({ models }, adapters, speech.provider);
   if (place !== undefined) return { ...speech, ...place };
   throw new AppError("config_invalid", `media.speech.provider: ${speech.provider} cannot speak.`);
-}
-
-/** Does something say aloud what this group's agents say? A program does where the group's image is to have it. */
-export function speaksFor(config: Pick<Config, "media" | "groups">, group: string): boolean {
-  const { speech } = config.media;
-  if (speech === "none") return false;
-  if (typeof speech === "object" && "provider" in speech) return true;
-  const names = packagesOf(config, group)?.apt.map((name) => name.split("=")[0]);
-  return espeakPackages.every((name) => names?.includes(name) === true);
 }
 
 function serverOf(

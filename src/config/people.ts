@@ -1,29 +1,10 @@
-import { memberKey, type Members, type Person } from "../domain/people/person.ts";
-import type { Role } from "../domain/people/role.ts";
-import { entryOf } from "./groups.ts";
+import { memberKey, type Person } from "../domain/people/person.ts";
+import { entryOf } from "./resolve/entry.ts";
 import type { Config } from "./schema/config.ts";
 
 /** Whom the configuration knows. */
 export function configuredPeople({ people }: Pick<Config, "people">): readonly Person[] {
   return Object.entries(people).map(([name, { ids, role }]) => ({ name, ids, role }));
-}
-
-/** Roles in this group: its own `members`, otherwise those for every group; undefined where nothing is said. */
-export function membersOf(config: Pick<Config, "groups" | "members">, group: string): Members | undefined {
-  const own = entryOf(config, group)?.members;
-  if (own) return { place: `groups.${group}.members`, ...split(own) };
-  return Object.keys(config.members).length === 0 ? undefined : { place: "members", ...split(config.members) };
-}
-
-function split({ default: other, ...byKey }: Config["members"]): Omit<Members, "place"> {
-  return { default: other, byKey };
-}
-
-/** From which role on somebody may set the agent of this group to work. */
-export function triggerRole(config: Pick<Config, "groups" | "access">, group: string): Role {
-  const own = entryOf(config, group)?.access;
-  const trigger = own?.trigger ?? config.access.trigger;
-  return trigger === "everyone" ? "guest" : trigger;
 }
 
 /** Where the configuration says that somebody with one of these keys is not heard in this group; undefined: nowhere. */
@@ -53,9 +34,4 @@ export function namedIds(config: Pick<Config, "people" | "members" | "access" | 
   ];
   const beginning = memberKey({ channel, id: "" });
   return keys.filter((key) => key.startsWith(beginning)).map((key) => key.slice(beginning.length));
-}
-
-/** Who is not heard in this group. */
-export function deniedIn(config: Pick<Config, "groups" | "access">, group: string): readonly string[] {
-  return [...config.access.deny, ...(entryOf(config, group)?.access?.deny ?? [])];
 }

@@ -2,18 +2,9 @@ import type { Channel } from "../channels/channel.ts";
 import type { Group } from "../domain/chats/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../domain/chats/message.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import type { ProgressSettings } from "../domain/settings/resolved-group.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
-
-export interface ProgressSettings {
-  /** 0: never. */
-  readonly afterSeconds: number;
-  readonly reactions: boolean;
-  /** True when the line can be replaced, and so shows the answer while it is written. */
-  readonly answers: boolean;
-  /** True when the group wants it although each line is a separate message. */
-  readonly isAsked: boolean;
-}
 
 export interface ProgressOptions {
   readonly settingsOf: (group: Group) => ProgressSettings;

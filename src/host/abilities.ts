@@ -1,7 +1,4 @@
 import { type RunningAbilities, startAbilities } from "../abilities/start-abilities.ts";
-import { timezoneOf } from "../config/groups.ts";
-import { heartbeatOf } from "../config/heartbeat.ts";
-import { webOf } from "../config/web.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
@@ -13,9 +10,9 @@ export function startHostAbilities(
   { groups, sideSessions }: { readonly groups: GroupRegistry; readonly sideSessions: SideSessions },
 ): Promise<RunningAbilities> {
   const needs = {
-    webOf: (group: string) => webOf(config, group),
-    heartbeatOf: (group: string) => heartbeatOf(config, group),
-    timeZoneOf: (group: string) => timezoneOf(config, group),
+    webOf: (name: string) => live.groupOf({ name }).web,
+    heartbeatOf: (name: string) => live.groupOf({ name }).heartbeat,
+    timeZoneOf: (name: string) => live.groupOf({ name }).timeZone,
     totalBudget: () => config.budgets.total,
     groupsFolder: home.paths.groups,
     groups,

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { agentNameOf, groupWithAgent } from "../config/agents.ts";
 import { agentFolder, type Group, workFolder } from "../domain/chats/group.ts";
 import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.ts";
+import { routeFor } from "../domain/settings/resolved-group.ts";
+import type { SessionGroup } from "../turns/turn-options.ts";
+import { narrowSettings } from "./capabilities/profiles.ts";
 import type { AppContext } from "./context.ts";
 
 /**
@@ -25,4 +28,20 @@ export function folderOfSession(
   session: Pick<Session, "key">,
 ): string {
   return workFolder(asAgent(context, group, agentOfSession(session)));
+}
+
+/**
+ * Returns the group as it is for a session: with the session's agent and route, and with what a sub-agent's profile
+ * leaves of its settings.
+ */
+export async function groupForSession(
+  context: Parameters<typeof narrowSettings>[0],
+  group: Group,
+  session: Session,
+): Promise<SessionGroup> {
+  const ofAgent = asAgent(context, group, agentOfSession(session));
+  const whole = { settings: context.live.groupOf(ofAgent) };
+  const left = session.kind === "agent" ? await narrowSettings(context, session, whole.settings) : whole;
+  const model = routeFor(left.settings, ofAgent, session.kind);
+  return { ...left, group: model === ofAgent.model ? ofAgent : { ...ofAgent, model } };
 }

@@ -94,7 +94,7 @@ export async function openFoundation(
     publish,
     deltas: new DeltaBus(logger),
     aliases,
-    roles: createRolesOf({ config: live.view, adapters }, aliases),
+    roles: createRolesOf({ live, adapters }, aliases),
     fingerprint: (text) => audit.fingerprint(text),
     interception,
   };

@@ -54,7 +54,7 @@ import { attachPlugins } from "./plugins/attach-plugins.ts";
 import { createWork, resume } from "./turns/queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
 import { openRunner } from "./turns/runner.ts";
-import { openProviderSet } from "./turns/turn-settings.ts";
+import { openProviderSet } from "./turns/models.ts";
 import { openSettings, type Settings } from "./settings/settings.ts";
 import { createProgress, createSigns } from "./turns/signs.ts";
 

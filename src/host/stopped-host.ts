@@ -1,5 +1,6 @@
 import { withAddedGroups } from "../config/added-groups.ts";
 import type { Adapters } from "../config/adapters.ts";
+import { LiveConfig } from "../config/changes/live-config.ts";
 import { configuredGroups, storedGroup } from "../config/groups.ts";
 import type { HomePaths } from "../config/home/home.ts";
 import { checkConfig, type ConfigCheck, type LoadedConfig } from "../config/loading/load.ts";
@@ -56,7 +57,8 @@ async function peopleOf(
 ): Promise<OfflineNeeds["people"]> {
   if (check.ok) {
     const aliases = await loadAliases(channelState, check.loaded);
-    return createPeopleView(check.loaded, createRolesOf(check.loaded, aliases));
+    const known = { live: new LiveConfig(check.loaded.config), adapters: check.loaded.adapters };
+    return createPeopleView(known, createRolesOf(known, aliases));
   }
   const unknown = (): never => unusable(file);
   return { aliasesOf: unknown, standingOf: unknown, named: unknown, triggerRole: unknown, members: unknown };

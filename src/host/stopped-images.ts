@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { withAddedGroups } from "../config/added-groups.ts";
 import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
-import { packagesOf } from "../config/groups.ts";
+import { resolveGroup } from "../config/resolve-group.ts";
 import { homePaths, readInstance } from "../config/home/home.ts";
 import { loadConfig } from "../config/loading/load.ts";
 import type { Group } from "../domain/chats/group.ts";
@@ -85,7 +85,7 @@ async function wantedNow({ crabpotHome, variables }: Environment, adapters: Adap
   const { config } = withAddedGroups({ config: loaded.config, adapters }, stored, variables);
   const groups: Group["name"][] = Object.keys(config.groups);
   const wanted = groups.flatMap((group): WantedPackages[] => {
-    const packages = packagesOf(config, group);
+    const packages = resolveGroup(config, { name: group }).packages;
     return packages ? [{ group, packages }] : [];
   });
   return { groups, wanted };

@@ -19,7 +19,7 @@ import {
 import type { CircuitBreakers } from "./routes/breaker.ts";
 import { imagesIn, withThoughtsOf } from "./wire/call-messages.ts";
 import type { RefusedPrompt, TokenCalibration } from "./costs/calibration.ts";
-import { cacheOf, costUsd, hasPrice } from "./knowledge/capabilities.ts";
+import { cacheOf, callsTools, costUsd, hasPrice } from "./knowledge/capabilities.ts";
 import type { CacheTraits, CapabilityOverride } from "./knowledge/capabilities.ts";
 import { withoutEchoes } from "./wire/echoes.ts";
 import { ProviderError } from "./provider.ts";
@@ -62,6 +62,8 @@ export interface ModelCalls {
   /** The smallest window of the models of the route, as far as it is known. */
   windowTokens(route: string | undefined): number;
   cacheOf(route: string | undefined): CacheTraits;
+  /** True when some model of the route can call tools. */
+  callsTools(route: string | undefined): boolean;
 }
 
 export interface ModelCallsOptions {
@@ -112,6 +114,7 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
     windowTokens: (route) =>
       Math.min(...modelsOfRoute(options, route).map(({ capability }) => capability.contextTokens)),
     cacheOf: (route) => cacheOf(modelsOfRoute(options, route)),
+    callsTools: (route) => callsTools(options.models, route),
   };
 }
 

@@ -1,10 +1,11 @@
 import { LRUCache } from "lru-cache";
 
 import type { Group } from "../domain/chats/group.ts";
+import { abilitiesOf } from "../domain/settings/group-ability.ts";
 import type { ToolCall, ToolDefinition } from "../domain/turns/model.ts";
 import type { Exposure } from "../domain/people/origin.ts";
-import type { Provenance, ToolPolicy, Verdict } from "../domain/rights/policy.ts";
-import type { WebAbilities } from "../domain/settings/web.ts";
+import type { Provenance, Verdict } from "../domain/rights/policy.ts";
+import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
@@ -50,30 +51,14 @@ export interface TurnTools {
 export interface TurnCircumstances {
   /** Abilities of some model of the turn's route. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
-  /** True when its group has a memory. */
-  readonly remembers?: boolean | undefined;
-  /** True when it may have skills. */
-  readonly hasSkills?: boolean | undefined;
-  /** True when its group's image has a browser. */
-  readonly hasBrowser?: boolean | undefined;
-  /** True when its messages can be spoken. */
-  readonly speaks?: boolean | undefined;
-  /** Skills that its agent has; all by default. */
-  readonly skillNames?: readonly string[] | undefined;
-  /** Web access; none by default. */
-  readonly web?: WebAbilities | undefined;
-  /** True when its session may see others. */
-  readonly seesSessions?: boolean | undefined;
-  readonly policy: ToolPolicy;
+  readonly settings: ResolvedGroup;
   readonly provenance: () => Promise<Provenance>;
-  /** Groups that may have written to a folder which this group has, too. */
-  readonly writersOfShared: readonly string[];
   /** Rights of its session; all by default. */
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
 /** All of it but for whom. */
-type AudienceTraits = Omit<TurnCircumstances, "provenance" | "writersOfShared">;
+type AudienceTraits = Omit<TurnCircumstances, "provenance">;
 
 /** The store has all of them; these are at hand. */
 const rememberedConversations = 512;
@@ -101,7 +86,8 @@ export class ConversationTools {
   }
 
   async of(group: Group, turn: TurnPlace, given: TurnCircumstances): Promise<TurnTools> {
-    const { provenance, writersOfShared } = given;
+    const { provenance, settings } = given;
+    const { writersOfShared } = settings;
     const registry = await this.#options.registryOf(group);
     const audience = this.#audienceOf(group, given);
     const offered = await this.#offered(turn, { registry, audience });
@@ -130,22 +116,16 @@ export class ConversationTools {
     return { definitions, ofSources: definitions.map(({ name }) => name).filter((name) => registry.added.has(name)) };
   }
 
-  #audienceOf(group: Group, { can, rights, ...traits }: AudienceTraits): Audience {
-    const { policy, seesSessions, remembers, hasSkills, hasBrowser, speaks, skillNames, web } = traits;
+  #audienceOf(group: Group, { can, rights, settings }: AudienceTraits): Audience {
     return {
-      policy,
+      policy: settings.policy,
       channelCan: (ability) => this.#options.channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
-      seesSessions,
-      rights,
-      remembers,
-      hasSkills,
-      hasBrowser,
-      speaks,
-      skillNames,
-      web,
+      has: abilitiesOf(settings),
+      skillNames: settings.agent.skills,
       isMain: group.main,
+      rights,
     };
   }
 

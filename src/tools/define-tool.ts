@@ -1,5 +1,6 @@
 import type * as z from "zod";
 
+import type { GroupAbility } from "../domain/settings/group-ability.ts";
 import type { FilledForm, FormRequest } from "../domain/rights/form.ts";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/chats/message.ts";
 import type { VoiceMessage } from "../domain/settings/speech.ts";
@@ -137,22 +138,14 @@ export interface HostTool extends ToolFacts {
   readonly asksAlways: boolean;
   /** Description for main groups. */
   readonly mainDescription: string | undefined;
-  /** Works with what the group remembers. */
-  readonly needsMemory: boolean;
-  /** Works with the group's skills. */
-  readonly needsSkills: boolean;
   /** Puts files into the container, where running programs may keep them. */
   readonly givesFiles?: boolean | undefined;
-  /** Web access that it needs; none by default. */
-  readonly needsWeb?: "fetch" | "search" | undefined;
-  /** Needs speech. */
-  readonly needsSpeech?: boolean | undefined;
-  /** Looks at other sessions. */
-  readonly needsSessions: boolean;
   /** Session right that it needs; undefined: none. */
   readonly right: SessionRight | undefined;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
+  /** Ability of the group without which it is not offered; undefined: none. */
+  readonly requires?: GroupAbility | undefined;
   /** Ports that it needs, for documentation. */
   readonly needs?: readonly (keyof ToolPorts)[] | undefined;
   /** Settings schema of a plugin's tool. */
@@ -183,7 +176,8 @@ interface HostToolDefinition<
   readonly origin?: Origin | undefined;
   readonly server?: string | undefined;
   readonly right?: SessionRight;
-  readonly needsWeb?: HostTool["needsWeb"];
+  /** By default the ability that is behind one of its ports. */
+  readonly requires?: GroupAbility;
   /**
    * `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as
    * "failed".
@@ -216,12 +210,8 @@ export function defineTool<
     mainDescription: definition.mainDescription,
     origin: definition.origin,
     server: definition.server,
-    needsMemory: (needs as readonly string[]).includes("memory"),
-    needsSkills: (needs as readonly string[]).includes("skills"),
     givesFiles: (needs as readonly string[]).includes("giveFile"),
-    needsWeb: definition.needsWeb,
-    needsSpeech: (needs as readonly string[]).includes("speech"),
-    needsSessions: (needs as readonly string[]).includes("sessions"),
+    requires: definition.requires ?? requiredBy(needs),
     right,
     sends: (needs as readonly string[]).includes("send"),
     needs,
@@ -232,6 +222,18 @@ export function defineTool<
       return definition.run(parseToolInput(definition, input), { group, turn, signal, ...own, ...needed });
     },
   };
+}
+
+/** Abilities of groups that are behind ports. */
+const behindPorts: { readonly [Port in keyof ToolPorts]?: GroupAbility } = {
+  sessions: "sessions",
+  memory: "memory",
+  skills: "skills",
+  speech: "speech",
+};
+
+function requiredBy(needs: readonly (keyof ToolPorts)[]): GroupAbility | undefined {
+  return needs.map((need) => behindPorts[need]).find((ability) => ability !== undefined);
 }
 
 /** A tool of an ability, which works with the port that its ability makes for each call. */

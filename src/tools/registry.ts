@@ -1,8 +1,8 @@
 import * as z from "zod";
 
+import type { GroupAbility } from "../domain/settings/group-ability.ts";
 import type { ToolDefinition } from "../domain/turns/model.ts";
 import { risks, type ToolPolicy } from "../domain/rights/policy.ts";
-import type { WebAbilities } from "../domain/settings/web.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../rights/policy/always-asked.ts";
 import { isAlwaysDenied } from "../rights/policy/judge.ts";
@@ -26,22 +26,12 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
-  /** True when the group has a memory. */
-  readonly remembers?: boolean | undefined;
-  /** True when the group may have skills. */
-  readonly hasSkills?: boolean | undefined;
+  /** Abilities of the group; none by default. */
+  readonly has?: ReadonlySet<GroupAbility> | undefined;
   /** Skills that the agent has; all by default. */
   readonly skillNames?: readonly string[] | undefined;
-  /** Web access of the group; none by default. */
-  readonly web?: WebAbilities | undefined;
-  /** True when the agents' messages can be spoken. */
-  readonly speaks?: boolean | undefined;
-  /** True when the group's image has a browser. */
-  readonly hasBrowser?: boolean | undefined;
   /** True for a main group. */
   readonly isMain?: boolean | undefined;
-  /** True when the group's sessions may see others. */
-  readonly seesSessions?: boolean | undefined;
   /** Session rights of the agent; all by default. */
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
@@ -171,25 +161,14 @@ function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined
   return tool.needsVision === true && !modelSees ? "vision" : undefined;
 }
 
-function lackingSkill({ skill }: CommandTool, { hasSkills = false, skillNames }: Audience): Withheld | undefined {
-  return hasSkills && skillNames?.includes(skill) !== false ? undefined : "skills";
+function lackingSkill({ skill }: CommandTool, { has, skillNames }: Audience): Withheld | undefined {
+  return has?.has("skills") === true && skillNames?.includes(skill) !== false ? undefined : "skills";
 }
 
-/** Checks what a tool needs and the group lacks. */
-function lackingIn(
-  tool: HostTool | ContainerTool,
-  { seesSessions, remembers, hasSkills, hasBrowser, speaks, web }: Audience,
-): Withheld | undefined {
-  if (tool.runs === "container") return tool.needsBrowser === true && hasBrowser !== true ? "browser" : undefined;
-  const { needsSessions, needsMemory, needsSkills, needsSpeech, needsWeb } = tool;
-  const lacks: readonly (readonly [Withheld, boolean | undefined, boolean | undefined])[] = [
-    ["sessions", needsSessions, seesSessions],
-    ["memory", needsMemory, remembers],
-    ["skills", needsSkills, hasSkills],
-    ["speech", needsSpeech, speaks],
-    ["web", needsWeb !== undefined, needsWeb === "search" ? web?.searches : web?.fetches],
-  ];
-  return lacks.find(([, isNeeded, isThere]) => isNeeded === true && isThere !== true)?.[0];
+/** Returns why a group that lacks the ability which the tool requires does not get it. */
+function lackingIn({ requires }: HostTool | ContainerTool, { has }: Audience): Withheld | undefined {
+  if (requires === undefined || has?.has(requires) === true) return undefined;
+  return requires === "fetch" || requires === "search" ? "web" : requires;
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools. */

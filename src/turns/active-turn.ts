@@ -67,7 +67,7 @@ export class ActiveTurn implements TurnListener {
     this.#scope = scope;
     this.#options = options;
     this.#resumed = resumed;
-    const { silenceTimeoutMs: limitMs, holdMs } = scope.settings;
+    const { silenceMs: limitMs, holdMs } = scope.settings.turns;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(options, scope, resumed ? undefined : scope.firstStep);
@@ -94,7 +94,7 @@ export class ActiveTurn implements TurnListener {
     const { group, session, turn, clock } = this.#scope;
     const timeout = setTimeout(() => {
       this.#onTimeout();
-    }, this.#scope.settings.turnTimeoutMs);
+    }, this.#scope.settings.turns.timeoutMs);
     const suspend = (): void => {
       this.#outcome.resolve({ kind: "suspended" });
       this.#suspended.resolve(undefined);
@@ -109,7 +109,7 @@ export class ActiveTurn implements TurnListener {
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
       const { announced } = await this.#options.toolsOf(this.#scope);
-      const jobs = this.#scope.settings.jobLimits();
+      const { jobs } = this.#scope.settings;
       await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced], jobs });
       return await this.#outcome.promise;
     } finally {
@@ -155,15 +155,15 @@ export class ActiveTurn implements TurnListener {
   }
 
   #onTimeout(): void {
-    const { turnTimeoutMs } = this.#scope.settings;
-    const reason = `It took longer than the ${formatMinutes(turnTimeoutMs)} that a turn may take.`;
-    this.#background(this.#tellLimit({ limit: "turn-time", value: turnTimeoutMs, text: reason }));
+    const { timeoutMs } = this.#scope.settings.turns;
+    const reason = `It took longer than the ${formatMinutes(timeoutMs)} that a turn may take.`;
+    this.#background(this.#tellLimit({ limit: "turn-time", value: timeoutMs, text: reason }));
     this.cancel({ state: "failed", reason });
   }
 
   /** Others wait, and there is no other place for them. */
   #onHeldTooLong(): void {
-    const { holdMs } = this.#scope.settings;
+    const { holdMs } = this.#scope.settings.turns;
     const reason = `Its tools had run for ${formatMinutes(holdMs)}, and other groups were waiting for a place.`;
     this.#background(this.#tellLimit({ limit: "place-time", value: holdMs, text: reason }));
     this.cancel({ state: "failed", reason });
@@ -303,7 +303,7 @@ export class ActiveTurn implements TurnListener {
 
   /** Throws when the turn has taken too many steps, or none that gets it anywhere. */
   async #refuseEndless(): Promise<void> {
-    const hit = (await this.#steps.progress()).limitHit(this.#scope.settings.maxSteps(this.#scope.group));
+    const hit = (await this.#steps.progress()).limitHit(this.#scope.settings.turns.maxSteps);
     if (!hit) return;
     await this.#tellLimit(hit);
     throw new AppError("rate_limited", hit.text);
@@ -360,7 +360,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   #fallSilent(): void {
-    void this.#container?.close(`the agent gave no sign of life for ${this.#scope.settings.silenceTimeoutMs} ms`);
+    void this.#container?.close(`the agent gave no sign of life for ${this.#scope.settings.turns.silenceMs} ms`);
   }
 
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */

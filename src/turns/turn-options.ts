@@ -1,9 +1,8 @@
 import type { Logger } from "pino";
 
 import type { Ask } from "../rights/approvals/asking.ts";
-import type { LocalTime } from "./context/time-zone.ts";
 import type { ChangeOutcome } from "../domain/rights/approval.ts";
-import type { BudgetLimits, Group } from "../domain/chats/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type { Lease } from "../domain/turns/lease.ts";
 import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/chats/message.ts";
 import type { VoiceMessage } from "../domain/settings/speech.ts";
@@ -11,14 +10,14 @@ import type { Part } from "../domain/chats/part.ts";
 import type { Origin } from "../domain/people/origin.ts";
 import type { Publish } from "../domain/events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
-import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/turns/model.ts";
-import type { ToolPolicy } from "../domain/rights/policy.ts";
-import type { Addressee, Session, SessionVisibility } from "../domain/turns/session.ts";
+import type { ModelAnswer, ToolCall } from "../domain/turns/model.ts";
+import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
+import type { Addressee, Session } from "../domain/turns/session.ts";
 import type { Step, Turn } from "../domain/turns/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/sandbox/place.ts";
-import type { JobLimits } from "../protocol/messages.ts";
+import type { ModelCalls } from "../models/model-calls.ts";
 import type { RoleOf } from "../rights/people/roles.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { MessageStore, OutboxStore, NewStep, Store, TurnStore } from "../stores/contract/store.ts";
@@ -31,70 +30,11 @@ import type { SessionLeases } from "./session-leases.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
-/** How a turn asks models. */
-export interface TurnModels {
-  complete(call: {
-    readonly group: string;
-    /** Undefined: for no turn. */
-    readonly turn?: string | undefined;
-    readonly route: string | undefined;
-    readonly groupBudget: BudgetLimits;
-    readonly system: readonly string[];
-    readonly messages: readonly ModelMessage[];
-    readonly tools: readonly ToolDefinition[];
-    readonly mostTokens?: number | undefined;
-    readonly conversation?: string | undefined;
-    readonly inputTokens?: number | undefined;
-    readonly signal: AbortSignal;
-    readonly onTry?: (() => (text: string) => void) | undefined;
-  }): Promise<ModelAnswer>;
-  promptTokens(route: string | undefined, mostTokens?: number): number;
-  /** How long vendors of the route keep what they have seen, and which models ask a price of their own for it. */
-  cacheOf(route: string | undefined): { readonly ms: number; readonly isPriced: (model: string) => boolean };
-}
-
-/**
- * What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the
- * turn has ended.
- */
-export interface TurnSettings extends Disposable {
-  readonly agentName: string;
-  /** What the operator wants of this agent in all of its groups. */
-  readonly agentInstructions: string | undefined;
-  readonly timeZone: LocalTime;
-  readonly models: TurnModels;
-  /** The group as a session of this kind works for it, which may be with other models. */
-  readonly groupFor: (group: Group, kind: Session["kind"]) => Group;
-  /** Can some model of this route call tools? */
-  readonly callsTools: (route: string | undefined) => boolean;
-  /** The smallest window of this route's models, in tokens. */
-  readonly windowTokens: (route: string | undefined) => number;
-  /** Places that a group's containers can reach, as `host:port`. */
-  readonly networkFor: (group: Group) => readonly string[];
-  /** Which other sessions those of the group may see; undefined: none, and there are no tools for it. */
-  readonly sessionVisibility: (group: Group) => SessionVisibility | undefined;
-  /** The rules for a group's tool calls. */
-  readonly policyFor: (group: Group) => ToolPolicy;
-  /** Names of groups that may have written to a folder which this group has, too. */
-  readonly writersOfShared: (group: Group) => readonly string[];
-  /** The only skills that it has of its group's; undefined: all. */
-  readonly skillNames?: readonly string[] | undefined;
-  /** How many answers of the model a turn of this group may take; 0: any number. */
-  readonly maxSteps: (group: Group) => number;
-  /** What the turn may leave running in the background. */
-  readonly jobLimits: () => JobLimits;
-  readonly turnTimeoutMs: number;
-  /** So long may tools of a turn run while others wait and get no place. */
-  readonly holdMs: number;
-  /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
-  readonly silenceTimeoutMs: number;
-}
-
-/**
- * Settings of a turn whose session works by a profile; `fault`: why it may not work at all, for whoever waits for it.
- */
-export interface NarrowedSettings {
-  readonly settings: TurnSettings;
+/** A group as it is for one session: with the session's agent, what is configured for both, and the session's route. */
+export interface SessionGroup {
+  readonly group: Group;
+  readonly settings: ResolvedGroup;
+  /** Reason why no turn can run in the session, for whoever waits for it. */
   readonly fault?: string | undefined;
 }
 
@@ -106,7 +46,10 @@ export interface TurnScope {
   readonly clock: TurnClock;
   readonly place: Place;
   readonly lease: Lease;
-  readonly settings: TurnSettings;
+  /** As configured when the work on the turn began. */
+  readonly settings: ResolvedGroup;
+  /** Of the same time. */
+  readonly models: ModelCalls;
   /**
    * What is said in the chat goes to this session as far as it is for this; undefined: nothing does, as the session is
    * beside its agent's main one, or one of an agent that the group had before.
@@ -128,7 +71,7 @@ export function placeOf({ turn, session, group }: TurnScope): {
 }
 
 /** What says which conversation is meant, and how it is answered. */
-export type ConversationScope = Pick<TurnScope, "turn" | "group" | "session" | "settings">;
+export type ConversationScope = Pick<TurnScope, "turn" | "group" | "session" | "settings" | "models">;
 
 export interface TurnOptions {
   readonly store: {
@@ -154,7 +97,7 @@ export interface TurnOptions {
   readonly render: (
     messages: readonly StoredMessage[],
     more: {
-      readonly settings: Pick<TurnSettings, "agentName" | "timeZone">;
+      readonly settings: Pick<ResolvedGroup, "agent" | "timeZone">;
       readonly omitted: number;
       readonly images: ReadonlyMap<StoredAttachment, Part | string>;
     },
@@ -191,12 +134,9 @@ export interface TurnOptions {
   readonly estimateTokens: (step: Step["body"]) => number;
   /** What the turn may call, by what its conversation was offered. */
   readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
-  /** Those that hold now in this group, for a turn that begins or is gone on with. */
-  readonly settings: (group: Group) => TurnSettings;
-  /** What is left of them to a sub-agent. */
-  readonly narrow: (session: Session, settings: TurnSettings) => Promise<NarrowedSettings>;
-  /** The group as it is with the agent of this id. */
-  readonly asAgent: (group: Group, agent: string) => Group;
+  /** Calls of models as they are configured now, until the result is disposed. */
+  readonly holdModels: () => ModelCalls & Disposable;
+  readonly groupFor: (group: Group, session: Session) => Promise<SessionGroup>;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */

@@ -29,7 +29,7 @@ import { answerTo } from "./reply-target.ts";
 import { collectIntake, unlessGone, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 import { draftFor, placeOf } from "./turn-options.ts";
-import type { NarrowedSettings, TurnOptions, TurnScope, TurnSettings } from "./turn-options.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
@@ -44,7 +44,7 @@ type Left = "left" | "parked";
 type More = "messages" | "work" | undefined;
 
 /** Where a turn is worked on. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hears" | "fault">;
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "models" | "hears" | "fault">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -75,12 +75,10 @@ export class TurnRunner {
     const held = await this.#options.leases.hold(session.id);
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
-    const ofAgent = this.#options.asAgent(group, agentOfSession(session));
-    using whole = this.#options.settings(ofAgent);
-    const { settings, fault } = await this.#narrow(session, whole);
-    const served = settings.groupFor(ofAgent, session.kind);
+    using models = this.#options.holdModels();
     const { hears } = hearing;
-    const where = { group: served, session, place, lease: lease.lease, settings, hears, fault };
+    const { lease: fence } = lease;
+    const where = { ...(await this.#options.groupFor(group, session)), session, place, lease: fence, models, hears };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waits(unfinished, where))) return undefined;
@@ -92,11 +90,6 @@ export class TurnRunner {
       if ((await this.#workToTheEnd(scope, messages, untilLost)) === "parked") return undefined;
     } else if ((await this.#begin(where, untilLost)) !== "left") return undefined;
     return await this.#more(where);
-  }
-
-  /** Nothing is asked of anybody where the session is not a sub-agent's. */
-  async #narrow(session: Session, settings: TurnSettings): Promise<NarrowedSettings> {
-    return session.kind === "agent" ? this.#options.narrow(session, settings) : { settings };
   }
 
   /** A message goes to one session at a time, so that no two agents answer the same one that is for one of them. */
@@ -200,7 +193,7 @@ export class TurnRunner {
       cause,
       replyTo,
       since: dueAt,
-      step: workStep(this.#options, work, settings.writersOfShared(group)),
+      step: workStep(this.#options, work, settings.writersOfShared),
       messages: [],
     };
   }

@@ -6,6 +6,7 @@ import pino from "pino";
 import type { ChannelState } from "../../src/channels/channel.ts";
 import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { builtInAdapters, chatFault } from "../../src/config/adapters.ts";
+import { LiveConfig } from "../../src/config/changes/live-config.ts";
 import { configuredGroups } from "../../src/config/groups.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
@@ -134,7 +135,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     forgetLearned: (models) => store.usage.forgetLearned(models, { factors: true }),
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
-    people: createPeopleView({ config, adapters: builtInAdapters }),
+    people: createPeopleView({ live: new LiveConfig(config), adapters: builtInAdapters }),
     eraser: createEraser({
       store,
       home: { paths: homePaths(home) },

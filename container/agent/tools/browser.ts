@@ -34,7 +34,7 @@ export const browser = defineContainerTool({
   timeoutSeconds: 120,
   activity: { doing: "using a page of the web", shows: "url" },
   readsOnly: false,
-  needsBrowser: true,
+  requires: "browser",
   origin: "web",
   run: async (input, { browser: own, files, signal }) => {
     if (input.action === "close") return own.close() ? "The browser is closed." : "No browser is open.";

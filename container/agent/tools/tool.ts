@@ -47,8 +47,8 @@ export interface ContainerTool extends ToolFacts {
   readonly runs: "container";
   /** Changes nothing, so that calls next to each other may run at the same time. */
   readonly readsOnly: boolean;
-  /** Drives a browser, so that it is offered only where the group's image has one. */
-  readonly needsBrowser?: boolean | undefined;
+  /** What must be in the group's image for it to be offered. */
+  readonly requires?: "browser" | undefined;
   /** Whose words its results are, where they are not only the group's. */
   readonly origin?: "web" | undefined;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
@@ -58,7 +58,7 @@ export interface ContainerTool extends ToolFacts {
 /** What the author of a tool writes. `run` gets input that fits, and throws ToolError with words for the model. */
 interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<Schema> {
   readonly readsOnly: boolean;
-  readonly needsBrowser?: boolean;
+  readonly requires?: "browser";
   readonly origin?: "web";
   run(input: z.infer<Schema>, place: CallPlace): Promise<string | ContainerToolOutput>;
 }

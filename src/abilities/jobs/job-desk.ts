@@ -29,7 +29,7 @@ export type JobReport =
 export interface JobDeskOptions {
   readonly store: Pick<Store["jobs"], "begin" | "end" | "running">;
   /** How many jobs a session may have at once, and how long each may run. */
-  readonly limits: () => { readonly atOnce: number; readonly seconds: number };
+  readonly limits: (group: string) => { readonly atOnce: number; readonly seconds: number };
   readonly ownerOf: (job: Job) => Promise<JobOwner>;
   /** Tells the session's agent to end a job. False: the session has no container. */
   readonly tellAgent: (session: string, job: string) => Promise<boolean>;
@@ -159,7 +159,7 @@ export class JobDesk implements Disposable {
     turn: string | undefined,
   ): Promise<void> {
     if (this.#find(place, id)) return;
-    const { atOnce } = this.#options.limits();
+    const { atOnce } = this.#options.limits(place.group);
     if (turn !== claimed)
       return this.#overstep(place, "It announced a background job outside the turn that it worked on.");
     if (this.count(place.session) >= atOnce)
@@ -174,7 +174,7 @@ export class JobDesk implements Disposable {
   }
 
   #watch(job: Job): Running {
-    const { seconds } = this.#options.limits();
+    const { seconds } = this.#options.limits(job.group);
     const jobs = this.#running.get(job.session) ?? new Map<string, Running>();
     this.#running.set(job.session, jobs);
     const { clock, graceMs = longestGraceMs } = this.#options;
@@ -234,7 +234,7 @@ export class JobDesk implements Disposable {
   }
 
   async #tellLimit({ group, session, turn }: Job): Promise<void> {
-    const { seconds } = this.#options.limits();
+    const { seconds } = this.#options.limits(group);
     const text = `A background job had run for as long as it may: ${formatSpan(seconds * 1_000)}.`;
     const data = { limit: "job-time", value: seconds, text };
     await this.#options.publish({ type: "limit.reached", group, session, turn, actor: "agent", data });
@@ -273,6 +273,6 @@ function whyEnded(
   { limits, clock }: Pick<JobDeskOptions, "limits" | "clock">,
 ): string {
   if (state === "stopped") return "stopped by its agent";
-  const ms = Math.min(limits().seconds * 1_000, clock.now() - job.startedAt);
+  const ms = Math.min(limits(job.group).seconds * 1_000, clock.now() - job.startedAt);
   return `it had run for as long as it may, ${formatSpan(ms)}`;
 }

@@ -65,7 +65,7 @@ export interface SpawningTurn {
   readonly turn: Turn;
   readonly group: Group;
   readonly session: Session;
-  readonly settings: { readonly skillNames?: readonly string[] | undefined };
+  readonly settings: { readonly agent: { readonly skills: readonly string[] | undefined } };
 }
 
 const minuteMs = 60_000;

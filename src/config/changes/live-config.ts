@@ -1,3 +1,5 @@
+import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
+import { type GroupReference, resolveGroup } from "../resolve-group.ts";
 import type { Config } from "../schema/config.ts";
 
 /** The configuration that holds: it is replaced as a whole while the host runs. */
@@ -8,7 +10,7 @@ export class LiveConfig {
   #current: Config;
 
   constructor(first: Config) {
-    this.#current = first;
+    this.#current = Object.freeze(first);
     const sections = Object.keys(first) as (keyof Config)[];
     const properties = sections.map((section) => [section, { enumerable: true, get: () => this.#current[section] }]);
     this.view = Object.defineProperties({}, Object.fromEntries(properties) as PropertyDescriptorMap) as Config;
@@ -19,8 +21,13 @@ export class LiveConfig {
     return this.#current;
   }
 
+  /** Returns everything that is configured for a group now. */
+  groupOf(group: GroupReference): ResolvedGroup {
+    return resolveGroup(this.#current, group);
+  }
+
   replace(next: Config): void {
-    this.#current = next;
+    this.#current = Object.freeze(next);
     for (const changed of this.#onChange) changed();
   }
 

@@ -18,7 +18,7 @@ import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import { configuredGroups } from "../groups.ts";
 import { agentNameOf } from "../agents.ts";
-import { policyOf } from "../policy.ts";
+import { policyOf } from "../resolve/policy.ts";
 import type { Config } from "../schema/config.ts";
 
 /** A limit of a group, and where it stands. */

@@ -1,6 +1,6 @@
 import type { GroupNetwork, InjectedSecret } from "../../domain/sandbox/egress.ts";
 import { groupNameFault } from "../../domain/chats/group.ts";
-import { networkOf } from "../groups.ts";
+import { networkOf } from "../resolve/network.ts";
 import { isHeaderValue, notHeaderValue } from "../../lib/text/header-value.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { project, shortestForm } from "../../lib/secrets/secret-forms.ts";

@@ -5,9 +5,10 @@ import type { Adapters } from "../adapters.ts";
 import { agentOf } from "../agents.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { firstAgent, otherAgents } from "../groups.ts";
-import { heartbeatOf } from "../heartbeat.ts";
-import { policyOf, sharedPolicy } from "../policy.ts";
+import { firstAgent } from "../resolve/entry.ts";
+import { heartbeatOf } from "../resolve/heartbeat.ts";
+import { sharedPolicy } from "../resolve-group.ts";
+import { policyOf } from "../resolve/policy.ts";
 import type { Config } from "../schema/config.ts";
 
 const denyAll = '{ rules: [{ tool: "*", action: deny }] }';
@@ -70,7 +71,7 @@ function workersOf(config: Config): readonly Worker[] {
   const ofGroups = Object.entries(groups).flatMap(([name, group]) => {
     const first = firstAgent(group);
     const looking = heartbeatOf(config, name)?.route;
-    const routes = [first, ...otherAgents(config, name)].map(
+    const routes = (group.agents ?? [first]).map(
       (id) => [id, group.model ?? agentOf(config, id)?.route ?? models.default] as const,
     );
     return [...routes, ...(looking === undefined ? [] : [[first, looking] as const])].map(([id, route]) => ({

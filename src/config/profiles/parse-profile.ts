@@ -8,7 +8,7 @@ import { missing } from "../checks/missing.ts";
 import { knownTools, unknownTool } from "../checks/policy-checks.ts";
 import { type ConfigFault, describeIssues } from "../faults.ts";
 import { yamlOptions } from "../loading/config-file.ts";
-import { toRule } from "../policy.ts";
+import { toRule } from "../resolve/policy.ts";
 import type { Config } from "../schema/config.ts";
 import { denial } from "../schema/policy.ts";
 

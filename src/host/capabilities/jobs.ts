@@ -15,10 +15,10 @@ interface JobOptions {
 
 /** Looks after background jobs. */
 export function createJobs(context: AppContext, { groups, pool, workAdded }: JobOptions): JobDesk {
-  const { config, store, clock, publish, logger } = context;
+  const { live, store, clock, publish, logger } = context;
   return new JobDesk({
     store: store.jobs,
-    limits: () => jobLimits(config),
+    limits: (group) => live.groupOf({ name: group }).jobs,
     ownerOf: (job) => ownerOf(context, groups.byName(job.group), job),
     tellAgent: (session, job) => pool().stopJob(session, job),
     endContainer: (session, reason) => pool().stop(session, reason),
@@ -28,14 +28,6 @@ export function createJobs(context: AppContext, { groups, pool, workAdded }: Job
     clock,
     logger,
   });
-}
-
-/** How many jobs a session may have at once, and how long each may run. */
-export function jobLimits({ limits }: Pick<AppContext["config"], "limits">): {
-  readonly atOnce: number;
-  readonly seconds: number;
-} {
-  return { atOnce: limits.jobs.perSession, seconds: Math.ceil(limits.jobs.hours * 3_600) };
 }
 
 /** Whoever had the least rights among those for whom its turn worked, and what that turn had read. */

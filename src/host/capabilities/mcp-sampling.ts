@@ -3,7 +3,7 @@ import type { ModelMessage } from "../../domain/turns/model.ts";
 import type { Sampled, SampleRequest } from "../../abilities/mcp/connection/wishes.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
-import { createTurnSettings } from "../turns/turn-settings.ts";
+import { createConfiguredModels } from "../turns/models.ts";
 
 const mostInAMinute = 10;
 const mostTokens = 4_000;
@@ -15,15 +15,14 @@ export function createSampling(
   providers: ProviderSet,
   group: Group,
 ): (request: SampleRequest, signal: AbortSignal) => Promise<Sampled> {
-  const settingsOf = createTurnSettings(context, providers);
+  const models = createConfiguredModels(context, providers);
   let asked: number[] = [];
   return async ({ system, messages, maxTokens }, signal) => {
     const now = context.clock.monotonic();
     asked = asked.filter((at) => at > now - minuteMs);
     if (asked.length >= mostInAMinute) throw new Error(`at most ${mostInAMinute} answers are given in a minute`);
     asked.push(now);
-    using settings = settingsOf(group);
-    const { text, model } = await settings.models.complete({
+    const { text, model } = await models.complete({
       group: group.name,
       route: group.model,
       groupBudget: group.budget,

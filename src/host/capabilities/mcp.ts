@@ -1,5 +1,3 @@
-import { mcpServersOf } from "../../config/mcp.ts";
-import type { Config } from "../../config/schema/config.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
@@ -42,7 +40,6 @@ const mostNamed = 50;
 /** How often the operator is told of more of them. */
 const noticeMs = 3_600_000;
 
-const none: readonly McpServer[] = [];
 /** Always the same list: tools are put together anew for another one. */
 const noTools: readonly HostTool[] = [];
 
@@ -56,7 +53,7 @@ export function createMcp(
   },
 ): Mcp {
   const { live, logger } = context;
-  const serversOf = createLookup(live);
+  const serversOf = (group: string): readonly McpServer[] => live.groupOf({ name: group }).mcpServers;
   let servers: McpServers | undefined;
   let loading: Promise<McpServers> | undefined;
   const load = (): Promise<McpServers> => {
@@ -87,20 +84,6 @@ export function createMcp(
     view: (group) => servers?.view(group) ?? [],
     test: async (...asked) => (await load()).test(...asked),
     allow: async (...asked) => (await load()).allow(...asked),
-  };
-}
-
-/** By the configuration that holds, which is replaced as a whole: each is looked up once. */
-function createLookup(live: AppContext["live"]): (group: string) => readonly McpServer[] {
-  const known = new WeakMap<Config, Map<string, readonly McpServer[]>>();
-  return (group) => {
-    const config = live.current;
-    if (Object.keys(config.mcp.servers).length === 0) return none;
-    const byGroup = known.get(config) ?? new Map<string, readonly McpServer[]>();
-    known.set(config, byGroup);
-    const servers = byGroup.get(group) ?? mcpServersOf(config, group);
-    byGroup.set(group, servers);
-    return servers;
   };
 }
 

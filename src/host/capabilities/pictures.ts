@@ -11,7 +11,7 @@ import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictur
 import type { TurnOptions } from "../../turns/turn-options.ts";
 import { roomForBlobs } from "../containers/files.ts";
 import type { AppContext } from "../context.ts";
-import { createTurnSettings } from "../turns/turn-settings.ts";
+import { createConfiguredModels } from "../turns/models.ts";
 
 /** How pictures get to models: as such, in the words of a model that can see, or as a note that there is one. */
 export interface Pictures {
@@ -62,7 +62,7 @@ function notes(attached: readonly StoredAttachment[]): ReadonlyMap<StoredAttachm
 
 function createCaptions(context: AppContext, providers: ProviderSet): PictureCaptions {
   const { config, store, clock, publish, logger } = context;
-  const settingsOf = createTurnSettings(context, providers);
+  const models = createConfiguredModels(context, providers);
   const ask = async (
     group: Group,
     {
@@ -72,8 +72,7 @@ function createCaptions(context: AppContext, providers: ProviderSet): PictureCap
     }: { readonly system: string; readonly picture: BlobPart; readonly mostTokens: number },
     signal: AbortSignal,
   ): Promise<{ readonly text: string; readonly model: string }> => {
-    using settings = settingsOf(group);
-    return await settings.models.complete({
+    return models.complete({
       group: group.name,
       route: config.media.vision,
       groupBudget: group.budget,

@@ -5,7 +5,8 @@ import type { Session } from "../../domain/turns/session.ts";
 import { namedByAll } from "../../domain/sandbox/skill.ts";
 import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { NarrowedSettings, TurnSettings } from "../../turns/turn-options.ts";
+import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
+import type { SessionGroup } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
 
 const namedProfiles = 20;
@@ -44,8 +45,8 @@ async function unknown(folder: string, name: string): Promise<AppError> {
 export async function narrowSettings(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   session: Session,
-  settings: TurnSettings,
-): Promise<NarrowedSettings> {
+  settings: ResolvedGroup,
+): Promise<Pick<SessionGroup, "settings" | "fault">> {
   const { live } = context;
   const own = await context.store.subAgents.ofSession(session.id);
   if (!own) return { settings, fault: "There is no record of this sub-agent any more." };
@@ -113,24 +114,17 @@ interface Narrowing {
 /**
  * The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left.
  */
-function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSettings {
-  const routes = line.flatMap(({ route, profile }) => route ?? profile?.route ?? []);
+function narrowedBy(line: readonly Narrowing[], settings: ResolvedGroup): ResolvedGroup {
+  const { agent, policy } = settings;
+  const [route] = line.flatMap(({ route: own, profile }) => own ?? profile?.route ?? []);
   const rules = line.flatMap(({ profile }) => profile?.rules ?? []);
-  const skillNames = namedByAll([settings.skillNames, ...skillsSaid(line)]);
-  if (line.every(({ profile }) => profile === undefined) && routes.length === 0) return { ...settings, skillNames };
-  const [route] = routes;
-  const instructions = [line[0]?.profile?.instructions, settings.agentInstructions].filter(
-    (text) => text !== undefined,
-  );
+  const texts = [line[0]?.profile?.instructions, agent.instructions].filter((text) => text !== undefined);
+  const instructions = texts.length === 0 ? undefined : texts.join("\n\n");
+  const skills = namedByAll([agent.skills, ...skillsSaid(line)]);
   return {
     ...settings,
-    skillNames,
-    agentInstructions: instructions.length === 0 ? undefined : instructions.join("\n\n"),
-    groupFor: (group, kind) => {
-      const served = settings.groupFor(group, kind);
-      return route === undefined ? served : { ...served, model: route };
-    },
-    policyFor: (group) => ({ rules: [...rules, ...settings.policyFor(group).rules] }),
+    agent: { ...agent, skills, instructions, route },
+    policy: { rules: [...rules, ...policy.rules] },
   };
 }
 

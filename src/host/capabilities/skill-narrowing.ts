@@ -1,24 +1,17 @@
-import { agentOf } from "../../config/agents.ts";
-import type { Config } from "../../config/schema/config.ts";
-import { type Session, mainAgent } from "../../domain/turns/session.ts";
+import type { Session } from "../../domain/turns/session.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { namedByAll } from "../../domain/sandbox/skill.ts";
 import type { AppContext } from "../context.ts";
 import { skillsLeftTo } from "./profiles.ts";
-
-/** The only skills that the agent of this group is left with; undefined: all of the group's. */
-export function skillsOfAgent(config: Pick<Config, "agents">, { agent = mainAgent }: Pick<Group, "agent">) {
-  return agentOf(config, agent)?.skills;
-}
 
 /**
  * The only skills that an agent gets of its group's in this session: in its container and by `$name`; undefined: all.
  */
 export async function skillNamesIn(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
-  { group, session }: { readonly group: Pick<Group, "agent">; readonly session: Pick<Session, "id" | "kind"> },
+  { group, session }: { readonly group: Pick<Group, "name" | "agent">; readonly session: Pick<Session, "id" | "kind"> },
 ): Promise<readonly string[] | undefined> {
-  const ofAgent = skillsOfAgent(context.live.current, group);
+  const ofAgent = context.live.groupOf(group).agent.skills;
   return session.kind === "agent" ? namedByAll([ofAgent, await skillsLeftTo(context, session)]) : ofAgent;
 }
 

@@ -1,4 +1,3 @@
-import { skillsOf } from "../../config/groups.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { skillPlaces } from "../../abilities/skills/places.ts";
@@ -24,7 +23,7 @@ export function createSkillSync(
       stateFile: paths.skillSync,
       isOn: () =>
         live.current.skillsSync === "weekly" &&
-        options.groups.list().some(({ name }) => skillsOf(live.current, name) !== "none"),
+        options.groups.list().some(({ name }) => live.groupOf({ name }).skills !== "none"),
       compare: async (installed, signal) => {
         const { SkillInstaller } = await import("../../abilities/skills/install/installer.ts");
         const places = skillPlaces(paths, environment.checkout);

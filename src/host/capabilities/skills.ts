@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 
-import { skillsOf } from "../../config/groups.ts";
 import { namesFor } from "../../config/profiles/parse-profile.ts";
 import { checkProfiles } from "../../config/profiles/profile-files.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import { type Group, unknownGroup } from "../../domain/chats/group.ts";
+import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
 import { leftOf, type Skill, type SkillSummary } from "../../domain/sandbox/skill.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
@@ -18,7 +18,7 @@ import { listMatched, listSkills, showSkillFile } from "../../abilities/skills/s
 import { readSkillMapping, skillsForTask, skillsNamedIn } from "../../abilities/skills/skill-mapping.ts";
 import { SkillToolSource } from "../../tools/skills/skill-tool-source.ts";
 import type { SkillPort } from "../../tools/skills/skill-port.ts";
-import type { TurnOptions, TurnScope, TurnSettings } from "../../turns/turn-options.ts";
+import type { TurnOptions, TurnScope } from "../../turns/turn-options.ts";
 import { type AppContext, hostUid } from "../context.ts";
 import { skillNamesIn } from "./skill-narrowing.ts";
 
@@ -32,7 +32,7 @@ export function createSkills(context: AppContext, tell: TellOperator): GroupSkil
     places: skillPlaces(home.paths, environment.checkout),
     copies: home.paths.skillCopies,
     hostUid: hostUid(),
-    choiceOf: (group) => skillsOf(live.current, group),
+    choiceOf: (group) => live.groupOf({ name: group }).skills,
     publish,
     tell: (text) => tell({ text }),
     logger,
@@ -45,8 +45,8 @@ export function skillTools({ skills }: { readonly skills: GroupSkills }): SkillT
 }
 
 /** What the prompt of such a turn says of them. */
-export function summariesOf(skills: readonly Skill[], settings: Pick<TurnSettings, "skillNames">): SkillSummary[] {
-  return leftOf(skills, settings.skillNames).map(({ name, description }) => ({ name, description }));
+export function summariesOf(skills: readonly Skill[], settings: Pick<ResolvedGroup, "agent">): SkillSummary[] {
+  return leftOf(skills, settings.agent.skills).map(({ name, description }) => ({ name, description }));
 }
 
 /** For the call of a tool in this turn; undefined where the group is to have no skills. */
@@ -56,8 +56,8 @@ export function skillPort(
   { group, session, turn, settings }: TurnScope,
 ): SkillPort | undefined {
   const { home, live, adapters, publish } = context;
-  if (skillsOf(live.current, group.name) === "none") return undefined;
-  const known = (): readonly Skill[] => leftOf(skills.known(group.name), settings.skillNames);
+  if (live.groupOf(group).skills === "none") return undefined;
+  const known = (): readonly Skill[] => leftOf(skills.known(group.name), settings.agent.skills);
   return {
     available: () => listSkills(known()),
     forTask: async (task) =>
@@ -150,6 +150,6 @@ export function createSkillList(
     const names = groups().map(({ name }) => name);
     if (group === undefined) return listAll(options, names);
     if (!names.includes(group)) throw unknownGroup(group, names);
-    return listForGroup(options, group, skillsOf(live.current, group));
+    return listForGroup(options, group, live.groupOf({ name: group }).skills);
   };
 }

@@ -1,4 +1,4 @@
-import { speaksFor, speechPlace } from "../../config/media.ts";
+import { speechPlace } from "../../config/media.ts";
 import { MediaError } from "../../abilities/media/operations.ts";
 import { Speaking } from "../../abilities/media/speech/speaking.ts";
 import { ToolError } from "../../protocol/tools.ts";
@@ -43,7 +43,7 @@ export function createSpeech(
   };
   const speaking = (): Speaking => (made ??= make());
   return (scope, signal) => {
-    if (!speaksFor(live.current, scope.group.name)) return undefined;
+    if (!live.groupOf(scope.group).speaks) return undefined;
     return { say: (text) => inWordsForModel(speaking().say(text, placeOf(scope), signal)) };
   };
 }

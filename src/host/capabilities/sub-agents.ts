@@ -60,7 +60,7 @@ export function createSubAgents(
     },
     refusalOfSkills: async ({ group, settings }, { skills, profile }) => {
       const given = profile === undefined ? undefined : (await usableProfile(context, profile)).skills;
-      return refusalOfSkills(options.skills.known(group.name), skills, [settings.skillNames, given]);
+      return refusalOfSkills(options.skills.known(group.name), skills, [settings.agent.skills, given]);
     },
     principalOf: principal,
     publish,

@@ -1,5 +1,4 @@
 import { timeZoneFault } from "../../config/checks/time-zone-name.ts";
-import { timezoneOf } from "../../config/groups.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { TaskServices } from "../../surfaces/chat/command.ts";
 import { memberActor } from "../../domain/people/actor.ts";
@@ -39,7 +38,7 @@ export function createTasks(
     readonly tell: TellOperator;
   },
 ): Tasks {
-  const { config, store, publish, clock, logger } = context;
+  const { live, store, publish, clock, logger } = context;
   const { groups, workAdded, deliver, tell } = options;
   const groupNow = ({ name, channel, chat, agent }: TaskGroup): TaskGroup | undefined => {
     const group = groups.byName(name);
@@ -67,7 +66,7 @@ export function createTasks(
   const book = new TaskBook({
     tasks: store.tasks,
     groupNow,
-    timeZone: (group) => timezoneOf(config, group),
+    timeZone: (group) => live.groupOf({ name: group }).timeZone,
     zoneFault: timeZoneFault,
     changed: () => scheduler.changed(),
     workAdded,
@@ -124,7 +123,7 @@ export function taskPort(context: AppContext, { book }: Tasks, groups: GroupRegi
 
 /** What people do with tasks in a chat: with those of its group only. */
 export function taskServices(
-  { config }: AppContext,
+  { live }: AppContext,
   { book }: Tasks,
   nextHeartbeatOf: TaskServices["nextHeartbeatOf"],
 ): TaskServices {
@@ -140,7 +139,7 @@ export function taskServices(
       return action === "run" ? book.run(id, by, message.receivedAt) : book[action](id, by);
     },
     showTime: (time, { name }) => {
-      const zone = timezoneOf(config, name);
+      const zone = live.groupOf({ name }).timeZone;
       return `${zoneClock(zone).at(time).slice(0, 16)} ${zone}`;
     },
   };

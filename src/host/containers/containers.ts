@@ -235,7 +235,7 @@ function createLauncher(
 
 /** `pool` is there by the time that the watch looks for the first time. */
 function createWatch(
-  { config, home, publish, logger }: AppContext,
+  { config, live, home, publish, logger }: AppContext,
   pool: () => SessionPool,
   jobs: JobDesk,
 ): WorkspaceWatch {
@@ -248,7 +248,7 @@ function createWatch(
         .list()
         .filter((container) => container.group === group);
       const more = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session));
-      return measureGroup({ config, home }, { group, more }, signal);
+      return measureGroup({ live, home }, { group, more }, signal);
     },
     free: () => freeSpace(home.paths.groups),
     hot: () =>

@@ -1,4 +1,3 @@
-import { networkOf } from "../../config/groups.ts";
 import { mcpServers } from "../../config/mcp.ts";
 import type { GroupNetwork } from "../../domain/sandbox/egress.ts";
 import { EgressProxies } from "../../sandbox/egress/egress-proxies.ts";
@@ -26,11 +25,11 @@ function serverNetworkOf(config: AppContext["config"], owner: string): GroupNetw
 
 /** The ways out of groups and of MCP servers. */
 export function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
-  const { config, home, logger, clock, store, publish } = context;
+  const { config, live, home, logger, clock, store, publish } = context;
   return new EgressProxies({
     folder: home.paths.egress,
     keyFolder: home.paths.keys,
-    networkOf: (owner) => serverNetworkOf(config, owner) ?? networkOf(config, owner),
+    networkOf: (owner) => serverNetworkOf(config, owner) ?? live.groupOf({ name: owner }).network,
     publish: async (event) => {
       const { group, data } = event;
       const ofServer = group === undefined ? undefined : serverOf(group);

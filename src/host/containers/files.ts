@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { hasTrait } from "../../config/adapters.ts";
-import { otherAgents } from "../../config/groups.ts";
 import { ensureGroupFolder } from "../../config/home/group-folders.ts";
 import { agentFolder, groupOfFolder } from "../../domain/chats/group.ts";
 import type { FolderUsage } from "../../domain/turns/limit.ts";
@@ -30,7 +29,7 @@ export async function openInbox(context: AppContext, registry: GroupBudgets): Pr
     temporaryFolder: incoming,
     otherFolders: (group) =>
       Promise.all(
-        otherAgents(config, group).map(async (agent) => {
+        otherAgents(context.live, group).map(async (agent) => {
           const name = agentFolder(group, agent);
           await ensureGroupFolder({ groups, checkout: context.environment.checkout }, { name, main: false });
           return name;
@@ -47,16 +46,21 @@ export async function openInbox(context: AppContext, registry: GroupBudgets): Pr
   });
 }
 
+/** Returns the agents of a group beside its first one. */
+function otherAgents(live: AppContext["live"], name: string): readonly string[] {
+  return live.groupOf({ name }).agents.slice(1);
+}
+
 /**
  * What the agents of a group hold in their folders together; undefined: too much to be counted in time. `more`: other
  * folders of theirs.
  */
 export async function measureGroup(
-  { config, home }: Pick<AppContext, "config" | "home">,
+  { live, home }: Pick<AppContext, "live" | "home">,
   { group, more = [] }: { readonly group: string; readonly more?: readonly string[] },
   signal: AbortSignal,
 ): Promise<FolderUsage | undefined> {
-  const names = [group, ...otherAgents(config, group).map((agent) => agentFolder(group, agent))];
+  const names = [group, ...otherAgents(live, group).map((agent) => agentFolder(group, agent))];
   const folders = [...names.map((name) => join(home.paths.groups, name)), ...more];
   let [bytes, entries] = [0, 0];
   for (const folder of folders.filter((path) => existsSync(path))) {
@@ -68,11 +72,11 @@ export async function measureGroup(
 }
 
 /** Bytes that the folders of a group's agents may still take, given one of them. */
-export function roomInGroupFolder({ config, home }: AppContext): (folder: string) => Promise<number> {
+export function roomInGroupFolder({ config, live, home }: AppContext): (folder: string) => Promise<number> {
   const { groups } = home.paths;
   return async (folder) => {
     const group = groupOfFolder(folder);
-    const usage = await measureGroup({ config, home }, { group }, AbortSignal.timeout(measureMs));
+    const usage = await measureGroup({ live, home }, { group }, AbortSignal.timeout(measureMs));
     const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);
     return Math.min(left, await roomOnDisk(groups, config.intake.reserveMb));
   };

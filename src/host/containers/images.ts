@@ -1,4 +1,3 @@
-import { packagesOf } from "../../config/groups.ts";
 import { countPackages, describePackages } from "../../domain/sandbox/packages.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
@@ -49,7 +48,7 @@ export function createImages(
       engine,
       build: createBuild(context, engine, builder),
       tag: async (id, tag) => (await builder()).tag(id, tag),
-      wantedBy: (group) => packagesOf(live.current, group),
+      wantedBy: (group) => live.groupOf({ name: group }).packages,
       groups: () => groups.list().map(({ name }) => name),
       changed: () => options.pool().endOutdated((name) => groups.byName(name)),
       publish,
@@ -61,7 +60,7 @@ export function createImages(
     instance: home.instance,
     base: (await base()).id,
     wanted: groups.list().flatMap(({ name: group }) => {
-      const packages = packagesOf(live.current, group);
+      const packages = live.groupOf({ name: group }).packages;
       return packages ? [{ group, packages }] : [];
     }),
   });

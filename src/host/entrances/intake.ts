@@ -1,6 +1,5 @@
 import type { AcceptMessage, IntakeState, Receipt, TakeReaction } from "../../channels/channel.ts";
 import { agentNameOf } from "../../config/agents.ts";
-import { catchUpMinutes } from "../../config/groups.ts";
 import type { Progress } from "../../delivery/progress.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { folderOf } from "../../domain/turns/session.ts";
@@ -59,7 +58,7 @@ export async function createIntake(
   stack: AsyncDisposableStack,
   options: IntakeOptions,
 ): Promise<Taking> {
-  const { config, store, clock, publish, metrics } = context;
+  const { config, live, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = options;
   const inbox = stack.use(await openInbox(context, options.groups));
   const timers = stack.use(new Timers());
@@ -83,7 +82,7 @@ export async function createIntake(
         options.memories.foresee(folder, message.text);
     },
     received: (group, message) => options.progress.received(group, message),
-    lateMs: (group) => catchUpMinutes(config, group) * 60_000,
+    lateMs: (group) => live.groupOf({ name: group }).turns.catchUpMinutes * 60_000,
     commandsOf: (group) => commandsOf(group, config.memory.enabled),
     answerInReply: (message) => {
       const agent = groups.find(message.channel, message.chat)?.agent;

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 
-import { timezoneOf } from "../../config/groups.ts";
 import { type Group, workFolder } from "../../domain/chats/group.ts";
 import { type ZoneClock, zoneClock } from "../../lib/time/zone-clock.ts";
 import { DayNotes } from "../../abilities/memory/keeping/day-notes.ts";
@@ -13,7 +12,7 @@ import type { Standing } from "../../abilities/memory/thread/orders.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { isAtWork } from "../../stores/is-at-work.ts";
-import { createTurnSettings } from "../turns/turn-settings.ts";
+import { createConfiguredModels } from "../turns/models.ts";
 
 /** `2026-01-15 13:30` */
 const minutesChars = 16;
@@ -44,7 +43,7 @@ export function createUpkeep(
   const shared = { memoryOf, isIdle: async (group: Group) => !(await isAtWork(context.store, group)), logger };
   const asking = { ...shared, ask: createAsking(context, providers), at, publish };
   const extraction = stack.use(new Extraction({ ...asking, everyMessages }));
-  const zoneOf = ({ name }: Group): ZoneClock => zoneClock(timezoneOf(live.current, name));
+  const zoneOf = ({ name }: Group): ZoneClock => zoneClock(live.groupOf({ name }).timeZone);
   const dayNotes = stack.use(new DayNotes({ ...asking, isOn: () => everyMessages() > 0, zoneOf, clock }));
   const settings = (): HygieneSettings => hygieneOf(live.current.memory);
   const hygiene = stack.use(new Hygiene({ ...shared, settings, clock, publish }));
@@ -67,11 +66,10 @@ function hygieneOf({ enabled, hygiene }: AppContext["live"]["current"]["memory"]
 
 /** The model that draws from what was said. */
 function createAsking(context: AppContext, providers: ProviderSet): ExtractionOptions["ask"] {
-  const settingsOf = createTurnSettings(context, providers);
+  const models = createConfiguredModels(context, providers);
   return async (group, { system, text }, signal) => {
-    using settings = settingsOf(group);
     const route = context.live.current.memory.extract.route ?? group.model;
     const call = { group: group.name, route, groupBudget: group.budget, system, tools: [], signal };
-    return (await settings.models.complete({ ...call, messages: [{ role: "user", text }] })).text;
+    return (await models.complete({ ...call, messages: [{ role: "user", text }] })).text;
   };
 }

@@ -7,7 +7,7 @@ import { createAsk } from "../../rights/approvals/asking.ts";
 import { Forms, type FormsOptions } from "../../rights/approvals/forms/forms.ts";
 import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
 import { hasTrait } from "../../config/adapters.ts";
-import { configuredPeople, membersOf } from "../../config/people.ts";
+import { configuredPeople } from "../../config/people.ts";
 import type { Asker, ProposedChange } from "../../domain/rights/approval.ts";
 import { type Group, workFolder } from "../../domain/chats/group.ts";
 import type { ToolCall } from "../../domain/turns/model.ts";
@@ -249,13 +249,13 @@ function isThereIn(
 }
 
 /** Where nobody knows who is in the chat, whoever has the role on its channel may be. */
-async function isThere({ config, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
+async function isThere({ config, live, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
   const { channel, name } = group;
   const chat = await store.chats.get(channel, group.chat);
   const known = chat?.members?.map(({ id }) => id);
   const keys = [
     ...configuredPeople(config).flatMap(({ ids }) => ids),
-    ...Object.keys(membersOf(config, name)?.byKey ?? {}),
+    ...Object.keys(live.groupOf({ name }).members?.byKey ?? {}),
   ];
   const named = keys.flatMap((key) => parseMemberKey(key) ?? []).filter((who) => who.channel === channel);
   const ids = known ?? [...named.map(({ id }) => id), anybody];

@@ -2,7 +2,6 @@ import { randomInt } from "node:crypto";
 
 import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../../rights/approvals/changed-descriptions.ts";
 import { hasTrait } from "../../config/adapters.ts";
-import { policyOf } from "../../config/policy.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { readMcpLock } from "../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../abilities/mcp/pins/pins.ts";
@@ -34,7 +33,7 @@ export function createChangedDescriptions(
     },
     wanted: (group, tool) => {
       const call = { tool, input: {}, risk: "high", role: "guest", origins: ["mcp"] } as const;
-      const { quorum, approvers } = judgeCall(call, policyOf(live.current, group)).verdict;
+      const { quorum, approvers } = judgeCall(call, live.groupOf({ name: group }).policy).verdict;
       return { quorum, approvers };
     },
     isThere,

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 
 import { hasTrait } from "../../config/adapters.ts";
 import { isKnown } from "../../config/people.ts";
-import { sharedPolicy } from "../../config/policy.ts";
+import { sharedPolicy } from "../../config/resolve-group.ts";
 import { risks } from "../../domain/rights/policy.ts";
 import { memberActor } from "../../domain/people/actor.ts";
 import { isGroupName } from "../../domain/chats/group.ts";

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 
-import { imageWishOf } from "../../config/groups.ts";
 import type { AllowedChange } from "../../rights/approvals/proposed-changes.ts";
 import type { ProposedChange } from "../../domain/rights/approval.ts";
 import {
@@ -18,7 +17,7 @@ import type { GroupSettings } from "../settings/chat-settings.ts";
 
 /** What agents ask for, and people allow, is written as `groups set` would write it. */
 export class PackageRequests {
-  readonly #live: Pick<AppContext["live"], "current">;
+  readonly #live: Pick<AppContext["live"], "groupOf">;
   readonly #settings: () => Pick<GroupSettings, "setGroup"> | undefined;
 
   constructor({ live }: Pick<AppContext, "live">, settings: () => Pick<GroupSettings, "setGroup"> | undefined) {
@@ -60,7 +59,7 @@ export class PackageRequests {
       throw new AppError("conflict", "Settings cannot be changed before the host has started.", { passing: true });
     }
     if (!isBegun) await begin();
-    const { browser } = imageWishOf(this.#live.current, group);
+    const { browser } = this.#live.groupOf({ name: group }).image;
     const lists = Object.fromEntries(packageManagers.flatMap((manager) => said(manager, then)));
     const value = { ...(browser && { browser }), ...lists };
     await settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" });
@@ -68,7 +67,7 @@ export class PackageRequests {
   }
 
   #now(group: string): PackageLists {
-    return sortPackages(imageWishOf(this.#live.current, group));
+    return sortPackages(this.#live.groupOf({ name: group }).image);
   }
 }
 

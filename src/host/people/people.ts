@@ -1,5 +1,5 @@
 import { hasTrait } from "../../config/adapters.ts";
-import { configuredPeople, deniedBy, deniedIn, membersOf, namedIds, triggerRole } from "../../config/people.ts";
+import { configuredPeople, deniedBy, namedIds } from "../../config/people.ts";
 import { memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
@@ -33,49 +33,46 @@ export async function halfKnownKeys(
   );
 }
 
+/** The configuration that roles come from. */
+type RoleContext = Pick<AppContext, "live" | "adapters">;
+
 /** Roles as the configuration has them at the moment of the question. */
-export function createRolesOf(
-  context: Pick<AppContext, "config" | "adapters">,
-  aliases: Aliases = new Aliases(context.adapters.channels),
-): Roles {
-  const { config } = context;
+export function createRolesOf(context: RoleContext, aliases: Aliases = new Aliases(context.adapters.channels)): Roles {
+  const { live } = context;
   return createRoles({
     aliasesOf: (who) => aliases.keysOf(who),
     mayBeDenied: (group, who) => {
-      const denied = deniedIn(config, group).flatMap((key) => parseMemberKey(key) ?? []);
+      const denied = live.groupOf({ name: group }).denied.flatMap((key) => parseMemberKey(key) ?? []);
       return denied.some((other) => aliases.mayBeSame(who, other));
     },
-    people: () => configuredPeople(config),
-    membersOf: (group) => membersOf(config, group),
-    isOperatorOnly: (channel) => hasTrait(context, channel, "operatorOnly"),
+    people: () => configuredPeople(live.current),
+    membersOf: (name) => live.groupOf({ name }).members,
+    isOperatorOnly: (channel) => hasTrait({ ...context, config: live.current }, channel, "operatorOnly"),
   });
 }
 
 /** The same for who is heard. */
-export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeHearing {
+export function createAccessOf({ live, roles }: Pick<AppContext, "live" | "roles">): JudgeHearing {
   return createAccess({
     roles,
-    triggerRole: (group) => triggerRole(config, group),
-    deniedBy: (group, keys) => deniedBy(config, group, keys),
+    triggerRole: (name) => live.groupOf({ name }).triggerRole,
+    deniedBy: (group, keys) => deniedBy(live.current, group, keys),
   });
 }
 
 /** What operators are shown of it. */
-export function createPeopleView(
-  context: Pick<AppContext, "config" | "adapters">,
-  roles: Roles = createRolesOf(context),
-): OfflineNeeds["people"] {
-  const { config } = context;
+export function createPeopleView(context: RoleContext, roles: Roles = createRolesOf(context)): OfflineNeeds["people"] {
+  const { live } = context;
   return {
     standingOf: (group, who) => roles.standingOf(group, who),
     aliasesOf: (who) => roles.aliasesOf(who),
-    named: (group) => [
-      ...Object.keys(membersOf(config, group)?.byKey ?? {}),
-      ...configuredPeople(config).flatMap(({ ids }) => ids),
+    named: (name) => [
+      ...Object.keys(live.groupOf({ name }).members?.byKey ?? {}),
+      ...configuredPeople(live.current).flatMap(({ ids }) => ids),
     ],
-    triggerRole: (group) => triggerRole(config, group),
-    members: (group) => {
-      const members = membersOf(config, group);
+    triggerRole: (name) => live.groupOf({ name }).triggerRole,
+    members: (name) => {
+      const { members } = live.groupOf({ name });
       return members ? { default: members.default, ...members.byKey } : {};
     },
   };

@@ -1,7 +1,7 @@
 import { calledInput } from "../../rights/approvals/asking.ts";
-import { policyOf } from "../../config/policy.ts";
 import type { Approval } from "../../domain/rights/approval.ts";
 import type { Group } from "../../domain/chats/group.ts";
+import { groupAbilities } from "../../domain/settings/group-ability.ts";
 import { agentOfSession } from "../../domain/turns/session.ts";
 import { judgeToolCall } from "../../tools/judge-tool-call.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";
@@ -14,7 +14,7 @@ import { provenanceOf } from "../turns/provenance.ts";
  * turn had read when they were: what the answer itself is going to bring in does not count against it.
  */
 export function createDeniedBy(
-  { config, store, roles }: Pick<AppContext, "config" | "store" | "roles">,
+  { live, store, roles }: Pick<AppContext, "live" | "store" | "roles">,
   options: {
     readonly registryOf: (group: Group) => Promise<ToolRegistry>;
     readonly groups: { readonly byName: (name: string) => Group | undefined };
@@ -29,16 +29,11 @@ export function createDeniedBy(
     const known = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
     const provenance = { ...known, origins: origins ?? known.origins };
     // What channel and model can do was settled before people were asked.
-    const groupHas = {
-      remembers: true,
-      seesSessions: true,
-      hasSkills: true,
-      hasBrowser: true,
-      speaks: true,
-      web: { fetches: true, searches: true },
+    const able = { channelCan: () => true, modelCallsTools: true, modelSees: true, has: new Set(groupAbilities) };
+    const audience = {
+      ...able,
+      policy: live.groupOf({ name, ...(session && { agent: agentOfSession(session) }) }).policy,
     };
-    const able = { channelCan: () => true, modelCallsTools: true, modelSees: true, ...groupHas };
-    const audience = { ...able, policy: policyOf(config, name, session && agentOfSession(session)) };
     const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
     const registry = await registryOf(group);
     const called = registry.get(tool);

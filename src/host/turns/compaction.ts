@@ -11,14 +11,14 @@ import { Clearing } from "../../turns/conversation/clearing.ts";
 import { ShownPictures, type ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
 import type { SessionLeases } from "../../turns/session-leases.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
-import { asAgent } from "../as-agent.ts";
 import type { AppContext } from "../context.ts";
 
 export interface CompactionWiring
   extends Pick<ShownConversationsOptions, "prompts" | "toolsOf">, Pick<AskModelOptions, "watchAnswer"> {
   readonly captions: ShownPicturesOptions["captions"];
   readonly leases: SessionLeases;
-  readonly settings: TurnOptions["settings"];
+  readonly holdModels: TurnOptions["holdModels"];
+  readonly groupFor: TurnOptions["groupFor"];
   readonly groups: Pick<GroupRegistry, "list">;
   readonly deliver: () => void;
   /** Facts are drawn from what was said, where groups remember things. */
@@ -28,7 +28,7 @@ export interface CompactionWiring
 /** How models are shown conversations that outgrow them, and what makes those shorter. */
 export function createConversations(
   context: AppContext,
-  { prompts, toolsOf, leases, settings, groups, deliver, extract, captions, watchAnswer }: CompactionWiring,
+  { prompts, toolsOf, leases, holdModels, groupFor, groups, deliver, extract, captions, watchAnswer }: CompactionWiring,
 ): { readonly askModel: TurnOptions["askModel"]; readonly compactions: Compactions } {
   const { store, publish, clock, logger } = context;
   const { sessions } = store;
@@ -43,8 +43,8 @@ export function createConversations(
     shown,
     compactor,
     groupOf: (name) => groups.list().find((group) => group.name === name),
-    asAgent: (group, agent) => asAgent(context, group, agent),
-    settings,
+    groupFor,
+    holdModels,
     before: extract,
     deliver,
     clock,

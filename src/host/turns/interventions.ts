@@ -2,7 +2,6 @@ import type { AbilityServices } from "../../abilities/catalog.ts";
 import { CodeTries } from "../../rights/people/code-tries.ts";
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { agentNameOf } from "../../config/agents.ts";
-import { catchUpMinutes } from "../../config/groups.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { memberActor } from "../../domain/people/actor.ts";
 import type { BudgetLimits, Group } from "../../domain/chats/group.ts";
@@ -20,7 +19,6 @@ import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { TurnPace } from "../../intake/limits/turn-pace.ts";
 import type { JobDesk } from "../../abilities/jobs/job-desk.ts";
 import { createCatchUp } from "../../turns/catch-up.ts";
-import { skillsOfAgent } from "../capabilities/skill-narrowing.ts";
 import { createChatCommands } from "../../surfaces/chat/chat-commands.ts";
 import type { CommandServices } from "../../surfaces/chat/command.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
@@ -149,12 +147,12 @@ export function createInterventions(context: AppContext, options: InterventionOp
 }
 
 function openCatchUp(
-  { config, store, clock, publish }: AppContext,
+  { live, store, clock, publish }: AppContext,
   turnEnded: ReturnType<typeof createTurnEnded>,
 ): ReturnType<typeof createCatchUp> {
   return createCatchUp({
     store,
-    limitMinutes: (group) => catchUpMinutes(config, group),
+    limitMinutes: (group) => live.groupOf({ name: group }).turns.catchUpMinutes,
     turnEnded,
     gaveUp: (group, messages, limitMinutes) => {
       const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
@@ -190,7 +188,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     ...taskServices(context, options.tasks, (group) => options.abilities.heartbeat.nextOf(group)),
     ...chatSettings(options.settings, options.launcher),
     routesOf: (group) => ({ all: allReferences(config.models.routes), inUse: group.model ?? config.models.default }),
-    skillsOf: async (group) => leftOf(await options.skills.look(group.name), skillsOfAgent(config, group)),
+    skillsOf: async (group) => leftOf(await options.skills.look(group.name), context.live.groupOf(group).agent.skills),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
     askersOf: async (turn) =>
       (await store.messages.ofTurn(turn)).map(({ channel, sender }) => memberKey({ channel, id: sender.id })),

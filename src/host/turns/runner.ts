@@ -12,7 +12,7 @@ import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
 import type { Approvals } from "../people/approvals.ts";
 import { openOutgoingFiles } from "../containers/files.ts";
-import type { openProviderSet } from "./turn-settings.ts";
+import type { openProviderSet } from "./models.ts";
 import { createTurns } from "./turns.ts";
 
 /** What works on turns, with `patient`: trouble of the machine is waited for. */

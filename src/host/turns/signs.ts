@@ -1,5 +1,4 @@
 import { hasTrait } from "../../config/adapters.ts";
-import { progressOf } from "../../config/groups.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { Progress } from "../../delivery/progress.ts";
 import { SignsOfLife } from "../../delivery/signs-of-life.ts";
@@ -23,9 +22,9 @@ export function createProgress(
   context: AppContext,
   { entrances, outbox }: { readonly entrances: Entrances; readonly outbox: Pick<Outbox, "wake"> },
 ): Progress {
-  const { config, store, clock } = context;
+  const { live, store, clock } = context;
   return new Progress({
-    settingsOf: ({ name }) => progressOf(config, name),
+    settingsOf: (group) => live.groupOf(group).progress,
     channelOf: ({ channel: name }) => {
       const channel = entrances.channels.find((candidate) => candidate.name === name);
       return channel && { channel, edits: hasTrait(context, name, "edits") };

@@ -6,13 +6,9 @@ import { agentNameOf } from "../../config/agents.ts";
 import { type Group, workFolder } from "../../domain/chats/group.ts";
 import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
 import type { TurnDeltasOptions } from "../../records/events/deltas/turn-deltas.ts";
-import type { Config } from "../../config/schema/config.ts";
-import { hasBrowser, skillsOf } from "../../config/groups.ts";
-import { speaksFor } from "../../config/media.ts";
-import { webOf } from "../../config/web.ts";
-import { webAbilities } from "../../domain/settings/web.ts";
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { createMessageIds } from "../../turns/context/message-ids.ts";
+import { localTime } from "../../turns/context/time-zone.ts";
 import { renderMessages } from "../../turns/context/render-messages.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
@@ -31,19 +27,18 @@ import { SessionLeases } from "../../turns/session-leases.ts";
 import { TurnRunner } from "../../turns/turn-runner.ts";
 import type { ConversationScope, TurnOptions } from "../../turns/turn-options.ts";
 import type { Containers } from "../containers/containers.ts";
-import { asAgent } from "../as-agent.ts";
+import { groupForSession } from "../as-agent.ts";
 import type { FirstPrompt } from "../capabilities/context-view.ts";
 import type { AppContext } from "../context.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import { createConversations } from "./compaction.ts";
 import { provenanceOf } from "./provenance.ts";
-import { narrowSettings } from "../capabilities/profiles.ts";
 import { summariesOf } from "../capabilities/skills.ts";
 import { createPictures } from "../capabilities/pictures.ts";
 import { watchAnswer } from "./answer-watches.ts";
-import { createTurnSettings } from "./turn-settings.ts";
+import { createConfiguredModels } from "./models.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
-import { agentOfSession, isSessionOf, type Session } from "../../domain/turns/session.ts";
+import { isSessionOf, type Session } from "../../domain/turns/session.ts";
 import type { HostTools } from "../capabilities/group-tools.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { containerPaths } from "../../protocol/paths.ts";
@@ -80,17 +75,6 @@ type TurnWork = Pick<
   readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 };
 
-/** What the group has that tools need. */
-function abilitiesOf(config: Config, group: string) {
-  return {
-    remembers: config.memory.enabled,
-    hasSkills: skillsOf(config, group) !== "none",
-    hasBrowser: hasBrowser(config, group),
-    speaks: speaksFor(config, group),
-    web: webAbilities(webOf(config, group)),
-  };
-}
-
 export function createTurns(
   context: AppContext,
   { launcher, images, pool, mounts, instructions, jobs, skills }: Containers,
@@ -104,12 +88,15 @@ export function createTurns(
   const sessionDesk = createSessionDesks(context, { groups, workAdded: work.workAdded });
   const deltas = new TurnDeltas({ bus: context.deltas, piecesOf, clock });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
-  const settingsOf = createTurnSettings(context, providers);
+  const models = createConfiguredModels(context, providers);
+  const holdModels: TurnOptions["holdModels"] = () => models.hold();
+  const groupFor: TurnOptions["groupFor"] = (group, session) => groupForSession(context, group, session);
   const { askModel, compactions } = createConversations(context, {
     prompts,
     toolsOf,
     leases,
-    settings: settingsOf,
+    holdModels,
+    groupFor,
     groups,
     extract,
     deliver: work.deliver,
@@ -124,16 +111,17 @@ export function createTurns(
     subAgents: agents.forTurns,
     changeSince: (scope) => prompts.changeSince(scope),
     roleOf,
-    render: (messages, { settings: { agentName, timeZone }, ...more }) =>
-      renderMessages({ messages, ...more, agentName, timeZone, idOf: createMessageIds(context.fingerprint) }),
+    render: (messages, { settings: { agent, timeZone: zone }, ...more }) => {
+      const told = { agentName: agent.name, timeZone: localTime(zone), idOf: createMessageIds(context.fingerprint) };
+      return renderMessages({ messages, ...more, ...told });
+    },
     ...pictures.forTurns,
     estimateTokens: estimateStepTokens,
     toolsOf,
     takeJobNews: (session, id) => jobs.takeNews(session, id),
-    settings: settingsOf,
-    narrow: (session, settings) => narrowSettings(context, session, settings),
+    holdModels,
+    groupFor,
     sessionDesk,
-    asAgent: (group, agent) => asAgent(context, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
@@ -144,13 +132,13 @@ export function createTurns(
   return {
     runner,
     compactions,
-    firstPrompt: createFirstPrompt(context, { groups, settingsOf, prompts, toolsIfBegun }),
+    firstPrompt: createFirstPrompt({ groups, holdModels, groupFor, prompts, toolsIfBegun }),
   };
 }
 
 /** What a turn may call, by what its conversation was offered. */
 function createToolsOf(
-  { live, store, roles: { roleOf } }: AppContext,
+  { store, roles: { roleOf } }: AppContext,
   {
     tools,
     agents,
@@ -161,20 +149,16 @@ function createToolsOf(
   readonly toolsIfBegun: (scope: ConversationScope) => ReturnType<ConversationTools["ifBegun"]>;
 } {
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
-  const traitsOf = async ({ group, session, settings }: ConversationScope) => ({
+  const traitsOf = async ({ group, session, settings, models }: ConversationScope) => ({
     rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
-    can: { callTools: settings.callsTools(group.model), seeImages: pictures.areOfUse(group) },
-    ...abilitiesOf(live.current, group.name),
-    skillNames: settings.skillNames,
-    seesSessions: settings.sessionVisibility(group) !== undefined,
-    policy: settings.policyFor(group),
+    can: { callTools: models.callsTools(group.model), seeImages: pictures.areOfUse(group) },
+    settings,
   });
   return {
     toolsOf: async (scope) => {
-      const { group, turn, settings } = scope;
+      const { group, turn } = scope;
       return conversationTools.of(group, turn, {
         ...(await traitsOf(scope)),
-        writersOfShared: settings.writersOfShared(group),
         provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
       });
     },
@@ -183,27 +167,25 @@ function createToolsOf(
 }
 
 /** What the first call of a session's conversation would have, if it began now. */
-function createFirstPrompt(
-  context: AppContext,
-  {
-    groups,
-    settingsOf,
-    prompts,
-    toolsIfBegun,
-  }: Pick<ReturnType<typeof createToolsOf>, "toolsIfBegun"> & {
+function createFirstPrompt({
+  groups,
+  holdModels,
+  groupFor,
+  prompts,
+  toolsIfBegun,
+}: Pick<ReturnType<typeof createToolsOf>, "toolsIfBegun"> &
+  Pick<TurnOptions, "holdModels" | "groupFor"> & {
     readonly groups: Pick<GroupRegistry, "list">;
-    readonly settingsOf: TurnOptions["settings"];
     readonly prompts: Pick<ConversationPrompts, "ifBegun">;
-  },
-): FirstPrompt {
+  }): FirstPrompt {
   return async (session) => {
     const known = groups.list().find((one) => isSessionOf(session, one));
     if (!known) return undefined;
-    const group = asAgent(context, known, agentOfSession(session));
-    using settings = settingsOf(group);
+    const { group, settings } = await groupFor(known, session);
+    using models = holdModels();
     const { id, conversation } = session;
     const turn = { id: "", session: id, group: group.name, conversation } as Turn;
-    const scope = { turn, group: settings.groupFor(group, session.kind), session, settings };
+    const scope = { turn, group, session, settings, models };
     const tools = await toolsIfBegun(scope);
     return { ...(await prompts.ifBegun(scope, tools)), tools: tools.definitions };
   };

@@ -2,17 +2,18 @@ import type { Logger } from "pino";
 
 import { isCompactionDue, type PromptSize } from "../context/compaction/limits.ts";
 import type { Group } from "../../domain/chats/group.ts";
-import { agentOfSession, isSessionOf, type Session } from "../../domain/turns/session.ts";
+import { isSessionOf, type Session } from "../../domain/turns/session.ts";
 import type { Lease } from "../../domain/turns/lease.ts";
 import type { CompactionRequest } from "../../domain/turns/summary.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { ModelCalls } from "../../models/model-calls.ts";
 import { Timers } from "../../lib/time/timers.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { SessionLeases } from "../session-leases.ts";
-import { answering, type ConversationScope, draftFor, type TurnSettings } from "../turn-options.ts";
+import { answering, type ConversationScope, draftFor, type SessionGroup } from "../turn-options.ts";
 import { type CompactionCause, type CompactionOutcome, type Compactor, limitsFor, limitsOf } from "./compactor.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 import { type ShownConversations, shownTokens } from "./shown-conversation.ts";
@@ -28,8 +29,8 @@ export interface CompactionsOptions {
   readonly shown: Pick<ShownConversations, "of" | "lastStep">;
   readonly compactor: Pick<Compactor, "compact">;
   readonly groupOf: (name: string) => Group | undefined;
-  readonly asAgent: (group: Group, agent: string) => Group;
-  readonly settings: (group: Group) => TurnSettings;
+  readonly groupFor: (group: Group, session: Session) => Promise<SessionGroup>;
+  readonly holdModels: () => ModelCalls & Disposable;
   /** What has to be done with what was said before a summary stands for it. Never rejects. */
   readonly before: (group: Group, signal: AbortSignal) => Promise<void>;
   readonly deliver: () => void;
@@ -43,10 +44,8 @@ const usualRestMs = 200;
 /** A model that says nothing for so long has failed; one that says something for ever is ended. */
 const longestMs = 5 * 60_000;
 
-interface Place {
+interface Place extends SessionGroup {
   readonly session: Session;
-  /** As it is with the session's agent. */
-  readonly group: Group;
 }
 
 interface Working {
@@ -197,26 +196,26 @@ export class Compactions implements AsyncDisposable {
     const session = await this.#options.store.sessions.get(id);
     const group = this.#options.groupOf(name);
     if (!group || !session || session.archivedAt !== undefined || !isSessionOf(session, group)) return undefined;
-    return { session, group: this.#options.asAgent(group, agentOfSession(session)) };
+    return { session, ...(await this.#options.groupFor(group, session)) };
   }
 
   /** What came of it, for whoever has asked; undefined: nothing was said yet. */
   async #compactIn(
-    { group, session }: Place,
+    place: Place,
     how: { readonly why: CompactionCause; readonly lease: Lease; readonly signal: AbortSignal },
   ): Promise<string | undefined> {
-    await this.#options.before(group, how.signal);
+    await this.#options.before(place.group, how.signal);
     how.signal.throwIfAborted();
-    using settings = this.#options.settings(group);
-    const scope = await this.#scopeOf(group, session, settings);
+    using models = this.#options.holdModels();
+    const scope = await this.#scopeOf(place, models);
     return scope && (await this.#compactShown({ ...scope, lease: how.lease }, how.why, how.signal));
   }
 
   /** The last turn of the conversation stands for it: what it was asked with is what a vendor knows. */
-  async #scopeOf(group: Group, session: Session, settings: TurnSettings): Promise<ConversationScope | undefined> {
+  async #scopeOf({ group, session, settings }: Place, models: ModelCalls): Promise<ConversationScope | undefined> {
     const last = await this.#options.shown.lastStep(session);
     const turn = last && (await this.#options.store.turns.get(last.turn));
-    return turn && { turn, group: settings.groupFor(group, session.kind), session, settings };
+    return turn && { turn, group, session, settings, models };
   }
 
   /** What came of it, for whoever has asked. */

@@ -185,7 +185,7 @@ export class Compactor {
     shown: ShownConversation,
     { plan, why, signal, refusal }: How & { readonly plan: Plan; readonly refusal: string | undefined },
   ): Promise<ModelAnswer> {
-    const { group, session, turn, settings } = scope;
+    const { group, session, turn, models } = scope;
     const { limits, replaced, replacedTokens } = plan;
     const { answerTokens } = limits;
     const mostTokens = summaryRoom(scope, limits);
@@ -200,7 +200,7 @@ export class Compactor {
     const isWhole = tokensWith(shown.steps, whole) <= mostTokens;
     const request = isWhole ? whole : requestOf(0);
     const steps = isWhole ? shown.steps : shortenOutputs(replaced, mostTokens - tokensWith([], request));
-    return settings.models.complete({
+    return models.complete({
       group: group.name,
       turn: why === "full" ? turn.id : undefined,
       route: group.model,
@@ -221,14 +221,13 @@ export class Compactor {
 }
 
 /** What a request for a summary may have, as we estimate tokens, so that there is room for the summary. */
-function summaryRoom({ group, settings }: ConversationScope, { answerTokens }: ContextLimits): number {
-  return settings.models.promptTokens(group.model, answerTokens);
+function summaryRoom({ group, models }: ConversationScope, { answerTokens }: ContextLimits): number {
+  return models.promptTokens(group.model, answerTokens);
 }
 
 /** How much of this conversation is shown. */
-export function limitsOf({ group: { model: route }, settings }: ConversationScope): ContextLimits {
-  const promptTokens = settings.models.promptTokens(route);
-  return contextLimits({ windowTokens: settings.windowTokens(route), promptTokens });
+export function limitsOf({ group: { model: route }, models }: ConversationScope): ContextLimits {
+  return contextLimits({ windowTokens: models.windowTokens(route), promptTokens: models.promptTokens(route) });
 }
 
 /** Where the system prompt and the tools take much of the room, less of the conversation stays raw. */

@@ -43,7 +43,7 @@ export function createFit(
     const compacted = hasGrown ? await sumUp(options, scope, { shown, signal }) : shown;
     tried.set(scope.session, shownTokens(compacted));
     const evicted = await makeRoom(options, scope, compacted);
-    return { ...shortened(evicted, scope.settings.models.promptTokens(scope.group.model)), ...asked };
+    return { ...shortened(evicted, scope.models.promptTokens(scope.group.model)), ...asked };
   };
 }
 
@@ -84,8 +84,8 @@ async function makeRoom(
   scope: CompactingScope,
   shown: ShownConversation,
 ): Promise<ShownConversation> {
-  const { group, settings, turn } = scope;
-  const promptTokens = settings.models.promptTokens(group.model);
+  const { group, models, turn } = scope;
+  const promptTokens = models.promptTokens(group.model);
   if (shownTokens(shown) <= promptTokens) return shown;
   const ofTurn = tokensOf(shown.steps.filter((step) => step.turn === turn.id));
   if (tokensBesideSteps(shown) + ofTurn > promptTokens && fitsShortened(shown, promptTokens)) return shown;

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 const fields = {
   hourCycle: "h23",
   year: "numeric",
@@ -6,6 +8,16 @@ const fields = {
   hour: "2-digit",
   minute: "2-digit",
 } as const;
+
+/** More zones than hosts have. */
+const clocks = new LRUCache<string, LocalTime>({ max: 32 });
+
+/** Returns the clock of a time zone, which is made once. */
+export function localTime(zone: string): LocalTime {
+  const known = clocks.get(zone) ?? new LocalTime(zone);
+  clocks.set(zone, known);
+  return known;
+}
 
 /**
  * The clock on the wall of one time zone. To be made once: making it takes longer than everything that is done with it.

@@ -24,9 +24,9 @@ export function createAskModel(
   options: AskModelOptions,
 ): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
   return (scope, signal) => {
-    const { group, settings } = scope;
+    const { group, models } = scope;
     return askUntilItFits(
-      () => settings.models.promptTokens(group.model),
+      () => models.promptTokens(group.model),
       () => askOnce(options, scope, signal),
     );
   };
@@ -44,7 +44,7 @@ async function askOnce(
   const inputTokens = steps.reduce((sum, step) => sum + step.tokens, shown.fixedTokens);
   clock.enter("model");
   const watch = watchAnswer(scope);
-  const answer = await scope.settings.models.complete({
+  const answer = await scope.models.complete({
     group: group.name,
     turn: turn.id,
     route: group.model,

@@ -49,7 +49,7 @@ export class Clearing {
    * is asked.
    */
   async clear(
-    { session, group, settings: { models } }: Pick<ConversationScope, "session" | "group" | "settings">,
+    { session, group, models }: Pick<ConversationScope, "session" | "group" | "models">,
     { steps, budgetTokens }: { readonly steps: readonly Step[]; readonly budgetTokens: number },
   ): Promise<Cleared> {
     const askedAt = this.#options.now();
@@ -64,11 +64,11 @@ export class Clearing {
 
   /** To be called after it. */
   async answered(
-    scope: Pick<TurnScope, "session" | "turn" | "group" | "settings">,
+    scope: Pick<TurnScope, "session" | "turn" | "group" | "models">,
     { askedAt, isMore, windowStart }: AskedPrompt,
     answer: ModelAnswer,
   ): Promise<void> {
-    const { ms, isPriced } = scope.settings.models.cacheOf(scope.group.model);
+    const { ms, isPriced } = scope.models.cacheOf(scope.group.model);
     const call = { askedAt, answeredAt: this.#options.now(), answer, cacheMs: ms, isRewritten: isMore, windowStart };
     await this.#options.cacheWatch.note(scope, call, isPriced(answer.model));
   }

@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 
 import { describeChanges } from "../context/changes.ts";
 import type { PromptTexts } from "../context/prompt/sections.ts";
+import { localTime } from "../context/time-zone.ts";
 import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
 import type { AgentNotes } from "../../domain/chats/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/turns/conversation.ts";
@@ -123,7 +124,7 @@ export class ConversationPrompts {
       notes,
       skills: told.skills,
       skillChars: skillCharsOf(scope),
-      timeZone: scope.settings.timeZone,
+      timeZone: localTime(scope.settings.timeZone),
       startedAt,
     };
     const parts = promptSectionsOf(facts, await this.#sources.textsOf());
@@ -168,20 +169,20 @@ export class ConversationPrompts {
   }> {
     const { group, session, settings } = scope;
     const { instructionsOf, foldersOf, chatOf, skillsOf } = this.#sources;
-    const { agentName, agentInstructions, timeZone, networkFor } = settings;
+    const { agent, timeZone, network } = settings;
     const [ofGroup, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
     const ofAgent: readonly InstructionText[] =
-      agentInstructions === undefined ? [] : [{ file: agentsSetting, text: agentInstructions }];
+      agent.instructions === undefined ? [] : [{ file: agentsSetting, text: agent.instructions }];
     const instructions = [...ofAgent, ...ofGroup];
     const skills = skillsOf?.({ group, settings }) ?? [];
     const told = {
-      agentName,
-      timeZone: timeZone.zone,
+      agentName: agent.name,
+      timeZone: localTime(timeZone).zone,
       instructions: digestOf(instructions),
       title: chat?.title ?? "",
       members: (chat?.members ?? []).map(({ name }) => name),
       folders: foldersOf(group, session.kind),
-      network: networkFor(group),
+      network: network.allow,
       ...(skills.length > 0 && { skills }),
       ...this.#sources.packagesOf?.({ group, session }),
       ...(tools.length > 0 && { tools }),
@@ -194,8 +195,8 @@ export class ConversationPrompts {
 const skillShare = 0.02;
 const charsPerToken = 4;
 
-function skillCharsOf({ settings, group }: Pick<TurnScope, "settings" | "group">): number {
-  return Math.floor(settings.models.promptTokens(group.model) * skillShare * charsPerToken);
+function skillCharsOf({ models, group }: Pick<TurnScope, "models" | "group">): number {
+  return Math.floor(models.promptTokens(group.model) * skillShare * charsPerToken);
 }
 
 /** Of an AGENTS.md alone that of its text, as it was when there were no other files. */

@@ -81,8 +81,8 @@ export function createSessionDesk(options: SessionDeskOptions, scope: TurnScope,
   };
 }
 
-async function visible({ store, groups }: SessionDeskOptions, { session, settings, group }: Scope): Promise<Session[]> {
-  const visibility = settings.sessionVisibility(group) ?? "self";
+async function visible({ store, groups }: SessionDeskOptions, { session, settings }: Scope): Promise<Session[]> {
+  const visibility = settings.sessionVisibility ?? "self";
   const all = visibleSessions({ session, visibility }, await store.sessions.list(), groups());
   return all.toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
@@ -152,7 +152,7 @@ async function begin(
 /** Where it may begin: only who sees all groups names another one. */
 function placeFor(options: SessionDeskOptions, scope: Scope, wanted: WantedSession): Group {
   const { settings, group: own } = scope;
-  const visibility = settings.sessionVisibility(own) ?? "self";
+  const visibility = settings.sessionVisibility ?? "self";
   if (visibility === "self") throw new ToolError("You may see no session but your own, so you can begin none.");
   const { group: name = own.name } = wanted;
   const group = options.groups().find((each) => each.name === name);

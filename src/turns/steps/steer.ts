@@ -23,26 +23,22 @@ export async function steer(scope: TurnScope, options: TurnOptions, steps: TurnS
 
 /** Of jobs that this turn has started it is told now; of others, the session is told by a turn of its own. */
 async function tellEndedJobs(scope: TurnScope, options: TurnOptions, steps: TurnSteps): Promise<void> {
-  const { group, session, settings, turn } = scope;
+  const { session, settings, turn } = scope;
   for (const id of options.takeJobNews(session.id, turn.id)) {
     const work = await options.store.work.get(id);
     // Somebody may have dropped it.
     if (work?.state !== "due") continue;
-    await unlessGone(steps.add(workStep(options, work, settings.writersOfShared(group))));
+    await unlessGone(steps.add(workStep(options, work, settings.writersOfShared)));
   }
 }
 
 const moreAtOnce = 20;
 
 /** What the parent of a sub-agent has said to it meanwhile; what is beyond the bound comes with the next step. */
-async function takeMore(
-  { group, session, settings }: TurnScope,
-  options: TurnOptions,
-  steps: TurnSteps,
-): Promise<void> {
+async function takeMore({ session, settings }: TurnScope, options: TurnOptions, steps: TurnSteps): Promise<void> {
   for (let taken = 0; taken < moreAtOnce; taken += 1) {
     const more = await options.store.work.due(session.id, options.clock.now());
     if (!more) return;
-    await unlessGone(steps.add(workStep(options, more, settings.writersOfShared(group))));
+    await unlessGone(steps.add(workStep(options, more, settings.writersOfShared)));
   }
 }

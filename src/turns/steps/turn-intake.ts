@@ -8,7 +8,9 @@ import { type Addressee, isAddressee, type Session } from "../../domain/turns/se
 import type { Work } from "../../domain/work/work.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
-import type { TurnOptions, TurnSettings } from "../turn-options.ts";
+import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
+import { localTime } from "../context/time-zone.ts";
+import type { TurnOptions } from "../turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
 export const messagesPerStep = 200;
@@ -25,7 +27,7 @@ export interface Intake {
  */
 export async function collectIntake(
   options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "recall" | "roleOf" | "estimateTokens" | "clock">,
-  settings: Pick<TurnSettings, "agentName" | "timeZone">,
+  settings: Pick<ResolvedGroup, "agent" | "timeZone">,
   {
     group,
     hears,
@@ -48,7 +50,7 @@ export async function collectIntake(
   const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   // It looks these up in a thread of its own; all else is done meanwhile.
-  const recalling = options.recall?.({ group, session }, shown, (time) => settings.timeZone.at(time));
+  const recalling = options.recall?.({ group, session }, shown, (time) => localTime(settings.timeZone).at(time));
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);
   const rendered = options.render(shown, { settings, omitted: Math.max(0, unseen - since.length), images });

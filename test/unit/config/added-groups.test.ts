@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import { withAddedGroups } from "../../../src/config/added-groups.ts";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { networkOf, storedGroup } from "../../../src/config/groups.ts";
-import { policyOf } from "../../../src/config/policy.ts";
+import { storedGroup } from "../../../src/config/groups.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 import type { StoredGroup } from "../../../src/domain/chats/group.ts";
 
@@ -32,10 +32,10 @@ test("a group that was added at run time has its own settings, and the others fr
     budget: { tokensPerDay: 900_000 },
   });
   const denied = (name: string): string[] =>
-    policyOf(config, name).rules.flatMap(({ action, tools = [] }) => (action === "deny" ? tools : []));
+    resolveGroup(config, { name }).policy.rules.flatMap(({ action, tools = [] }) => (action === "deny" ? tools : []));
   expect([denied("club"), denied("plain")]).toEqual([["read_file", "shell"], ["shell"]]);
   expect(storedGroup(config, club({ main: true }, "plain"))).toMatchObject({ main: true });
-  expect(networkOf(config, "club").allow).toEqual(["a.example:443"]);
+  expect(resolveGroup(config, { name: "club" }).network.allow).toEqual(["a.example:443"]);
 });
 
 test("groups that cannot be used with a configuration are left out, each with its reason, and the others are not", () => {

@@ -8,7 +8,7 @@ import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { agentNameOf, groupWithAgent } from "../../../src/config/agents.ts";
 import { configuredGroups } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
-import { policyOf } from "../../../src/config/policy.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
 import { workFolder } from "../../../src/domain/chats/group.ts";
 import { isSessionOf, mainSessionKey, mainSessionKeys, sideSessionKey } from "../../../src/domain/turns/session.ts";
@@ -76,18 +76,19 @@ test("an agent's route is that of its groups which name none", async () => {
 test("an agent has no tool that is not in its list, whatever the policy allows, and no other agent has its list", async () => {
   const agents = { scout: { tools: ["read_file"] } };
   const config = await load(agents, { agent: "scout", policy: { tools: { shell: "allow" } } });
-  const policy = policyOf(config, "family");
+  const policy = resolveGroup(config, { name: "family" }).policy;
 
   expect(judgeCall(call, policy).verdict).toMatchObject({ action: "deny", rule: "tools of agent scout" });
   expect(judgeCall({ ...call, tool: "read_file" }, policy).verdict.action).toBe("allow");
   expect(isAlwaysDenied("shell", ["low", "high"], policy)).toBe(true);
   expect(isAlwaysDenied("read_file", ["low", "high"], policy)).toBe(false);
-  expect(judgeCall(call, policyOf(config, "family", "main")).verdict.action).toBe("allow");
+  expect(judgeCall(call, resolveGroup(config, { name: "family", agent: "main" }).policy).verdict.action).toBe("allow");
 });
 
 test("a list of tools allows nothing that the policy denies", async () => {
   const agents = { scout: { tools: ["read_file"] } };
-  const policy = policyOf(await load(agents, { agent: "scout", policy: { default: "deny" } }), "family");
+  const config = await load(agents, { agent: "scout", policy: { default: "deny" } });
+  const { policy } = resolveGroup(config, { name: "family" });
 
   expect(judgeCall({ ...call, tool: "read_file" }, policy).verdict.action).toBe("deny");
 });
@@ -95,7 +96,9 @@ test("a list of tools allows nothing that the policy denies", async () => {
 test("an agent that is not configured any more may use no tool in what it still ends", async () => {
   const config = await load({ scout: {} });
 
-  expect(judgeCall(call, policyOf(config, "family", "gone")).verdict).toMatchObject({ action: "deny" });
+  expect(judgeCall(call, resolveGroup(config, { name: "family", agent: "gone" }).policy).verdict).toMatchObject({
+    action: "deny",
+  });
 });
 
 test("what an agent has begun stays its own when the group gets another one: with its route and its session", async () => {
@@ -161,7 +164,7 @@ test("an agent's permissions only take away, before all rules of its groups", as
   const permissions = [{ tool: "shell", risk: "medium", action: "deny" }];
   const config = await load({ scout: { permissions } }, { agents: ["main", "scout"], policy: { default: "allow" } });
   const verdict = (agent: string, risk: "low" | "medium") =>
-    judgeCall({ ...call, risk }, policyOf(config, "family", agent)).verdict.action;
+    judgeCall({ ...call, risk }, resolveGroup(config, { name: "family", agent }).policy).verdict.action;
 
   expect([verdict("main", "medium"), verdict("scout", "medium"), verdict("scout", "low")]).toEqual([
     "allow",

@@ -1,17 +1,26 @@
 import { expect, test } from "vitest";
 
 import { judgeBrowsers } from "../../../src/surfaces/cli/commands/doctor/browser.ts";
-import { hasBrowser, packagesOf } from "../../../src/config/groups.ts";
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { groupImage } from "../../../src/config/schema/packages.ts";
-import type { Config } from "../../../src/config/schema/config.ts";
+import { type Config, configSchema } from "../../../src/config/schema/config.ts";
+import type { ResolvedGroup } from "../../../src/domain/settings/resolved-group.ts";
 
-function configWith(image: unknown): Pick<Config, "groups"> {
-  return { groups: { family: { image: groupImage.parse(image) } } } as unknown as Pick<Config, "groups">;
+function configWith(group: object, sandbox: object = {}): Config {
+  return configSchema(builtInAdapters).parse({
+    groups: { family: { channel: "terminal", chat: "family", ...group } },
+    sandbox,
+  });
+}
+
+function familyWith(image: unknown): ResolvedGroup {
+  return resolveGroup(configWith({ image }), { name: "family" });
 }
 
 test("image: browser stands for the packages of a browser, also with others besides", () => {
-  const alone = packagesOf(configWith("browser"), "family");
-  const more = packagesOf(configWith({ browser: true, apt: ["pandoc"], npm: ["playwright-core@1.0.0"] }), "family");
+  const alone = familyWith("browser").packages;
+  const more = familyWith({ browser: true, apt: ["pandoc"], npm: ["playwright-core@1.0.0"] }).packages;
 
   expect(alone).toEqual({
     apt: ["chromium", "fonts-liberation", "libnss3-tools"],
@@ -20,9 +29,9 @@ test("image: browser stands for the packages of a browser, also with others besi
   });
   // The agent's program fits one version, whatever the group names.
   expect(more).toEqual({ ...alone, apt: ["chromium", "fonts-liberation", "libnss3-tools", "pandoc"] });
-  expect(hasBrowser(configWith("browser"), "family")).toBe(true);
-  expect(hasBrowser(configWith({ apt: ["chromium"] }), "family")).toBe(false);
-  expect(hasBrowser({ groups: {} }, "family")).toBe(false);
+  expect(familyWith("browser").image.browser).toBe(true);
+  expect(familyWith({ apt: ["chromium"] }).image.browser).not.toBe(true);
+  expect(resolveGroup(configWith({}), { name: "other" }).image.browser).not.toBe(true);
 });
 
 test("any other word is none of the variants", () => {
@@ -33,7 +42,7 @@ test("any other word is none of the variants", () => {
 test("doctor says that a browser has too little memory, too few processes or no way out, and nothing where there is none", () => {
   const network = { allow: ["shop.example:443"], allowPrivate: [] };
   const judge = (sandbox: object, group: object = { image: { browser: true }, network }): object[] =>
-    judgeBrowsers({ groups: { family: group }, sandbox: { network: "none", ...sandbox } } as unknown as Config);
+    judgeBrowsers(configWith(group, sandbox));
 
   expect(judge({ memoryMb: 1024, pids: 256 })).toEqual([
     { check: "browser", level: "ok", detail: "family: a browser, with room for pages." },
@@ -47,5 +56,5 @@ test("doctor says that a browser has too little memory, too few processes or no 
   expect(judge({ memoryMb: 1024, pids: 256 }, { image: { browser: true } })).toEqual([
     expect.objectContaining({ level: "warning", detail: "family: a browser, but no host that it may reach." }),
   ]);
-  expect(judge({ memoryMb: 64, pids: 16 }, {})).toEqual([]);
+  expect(judge({ memoryMb: 128, pids: 64 }, {})).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { configuredGroups, groupInEffect, timezoneOf } from "../../../src/config/groups.ts";
-import { heartbeatOf } from "../../../src/config/heartbeat.ts";
+import { configuredGroups, groupInEffect } from "../../../src/config/groups.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { checkConfigText, describeFault, describeWarning } from "../../../src/config/loading/load.ts";
 
 const group = "groups: { main: { channel: terminal, chat: main, trigger: always, main: true } }";
@@ -59,12 +59,17 @@ groups:
   const { config } = check.loaded;
 
   const day = { from: "08:00", to: "22:00", route: "main" };
-  expect(heartbeatOf(config, "plain")).toEqual({ everyMinutes: 30, ...day });
-  expect(heartbeatOf(config, "often")).toEqual({ everyMinutes: 5, ...day });
-  expect(heartbeatOf(config, "night")).toEqual({ everyMinutes: 30, from: "22:00", to: "06:00", route: "main" });
-  expect(heartbeatOf(config, "never")).toBeUndefined();
-  expect(heartbeatOf({ ...config, heartbeat: "off" }, "plain")).toBeUndefined();
-  expect(heartbeatOf({ ...config, heartbeat: "off" }, "often")).toEqual({ everyMinutes: 5 });
+  expect(resolveGroup(config, { name: "plain" }).heartbeat).toEqual({ everyMinutes: 30, ...day });
+  expect(resolveGroup(config, { name: "often" }).heartbeat).toEqual({ everyMinutes: 5, ...day });
+  expect(resolveGroup(config, { name: "night" }).heartbeat).toEqual({
+    everyMinutes: 30,
+    from: "22:00",
+    to: "06:00",
+    route: "main",
+  });
+  expect(resolveGroup(config, { name: "never" }).heartbeat).toBeUndefined();
+  expect(resolveGroup({ ...config, heartbeat: "off" }, { name: "plain" }).heartbeat).toBeUndefined();
+  expect(resolveGroup({ ...config, heartbeat: "off" }, { name: "often" }).heartbeat).toEqual({ everyMinutes: 5 });
   const [plain] = configuredGroups(config);
   expect(plain && groupInEffect(check.loaded, plain)["heartbeat"]).toEqual({ everyMinutes: 30, ...day });
 });
@@ -86,7 +91,7 @@ test("a group's zone has to be one, and is the shared one where it says nothing"
   if (!check.ok) throw new Error(check.faults.map(describeFault).join());
 
   expect(told.join()).toContain("groups.a.timezone");
-  expect(["a", "b", "nobody"].map((name) => timezoneOf(check.loaded.config, name))).toEqual([
+  expect(["a", "b", "nobody"].map((name) => resolveGroup(check.loaded.config, { name }).timeZone)).toEqual([
     "Europe/Paris",
     "Asia/Tokyo",
     "Europe/Paris",

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
-import { speaksFor, speechPlace } from "../../../src/config/media.ts";
+import { speechPlace } from "../../../src/config/media.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 
 function read(text: string) {
   const check = checkConfigText(text, {}, builtInAdapters);
@@ -52,5 +53,5 @@ test.each([
   if (typeof config === "string") throw new Error(config);
 
   expect(speechPlace(config, builtInAdapters)).toEqual({ program: "espeak", ...place });
-  expect(["able", "half", "main"].map((group) => speaksFor(config, group))).toEqual([true, false, false]);
+  expect(["able", "half", "main"].map((name) => resolveGroup(config, { name }).speaks)).toEqual([true, false, false]);
 });

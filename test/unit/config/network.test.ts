@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { networkOf } from "../../../src/config/groups.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -106,13 +106,13 @@ test("a group's network is its own when it says one, otherwise that of the sandb
 
   if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("\n"));
   const { config, secrets } = checked.loaded;
-  expect(networkOf(config, "own").allow).toEqual(["c.d:8443"]);
-  expect(networkOf(config, "own").secrets).toMatchObject([
+  expect(resolveGroup(config, { name: "own" }).network.allow).toEqual(["c.d:8443"]);
+  expect(resolveGroup(config, { name: "own" }).network.secrets).toMatchObject([
     { name: "T", value: "a-token-1234", header: "authorization", format: "Bearer {}" },
   ]);
-  expect(networkOf(config, "none").allow).toEqual([]);
-  expect(networkOf(config, "shared").allow).toEqual(["a.b:443"]);
-  expect(networkOf(config, "added at run time").allow).toEqual(["a.b:443"]);
+  expect(resolveGroup(config, { name: "none" }).network.allow).toEqual([]);
+  expect(resolveGroup(config, { name: "shared" }).network.allow).toEqual(["a.b:443"]);
+  expect(resolveGroup(config, { name: "added at run time" }).network.allow).toEqual(["a.b:443"]);
   expect(secrets).toContain("a-token-1234");
 });
 
@@ -122,7 +122,7 @@ test("a host may be marked as one that reflects, and nameservers as addresses wi
   );
 
   if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("\n"));
-  expect(networkOf(checked.loaded.config, "any")).toEqual({
+  expect(resolveGroup(checked.loaded.config, { name: "any" }).network).toEqual({
     allow: ["a.b:443", "c.d:443", "e.f:443"],
     allowPrivate: ["c.d:443"],
     reflects: ["c.d:443"],

@@ -6,7 +6,8 @@ import { stringify } from "yaml";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
-import { deniedBy, membersOf, namedIds, triggerRole } from "../../../src/config/people.ts";
+import { deniedBy, namedIds } from "../../../src/config/people.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(config: object) {
@@ -114,9 +115,16 @@ test("what a group says of members and access comes before what holds for all", 
     },
   });
 
-  expect(membersOf(config, "came-by-a-chat")).toEqual({ place: "members", default: "guest", byKey: {} });
-  expect(membersOf(config, "own")).toEqual({ place: "groups.own.members", byKey: { "http:ann": "admin" } });
-  expect(["plain", "own", "came-by-a-chat"].map((name) => triggerRole(config, name))).toEqual([
+  expect(resolveGroup(config, { name: "came-by-a-chat" }).members).toEqual({
+    place: "members",
+    default: "guest",
+    byKey: {},
+  });
+  expect(resolveGroup(config, { name: "own" }).members).toEqual({
+    place: "groups.own.members",
+    byKey: { "http:ann": "admin" },
+  });
+  expect(["plain", "own", "came-by-a-chat"].map((name) => resolveGroup(config, { name }).triggerRole)).toEqual([
     "member",
     "guest",
     "member",

@@ -8,9 +8,9 @@ import { stringify } from "yaml";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import type { ConfigCheck } from "../../../src/config/loading/load.ts";
-import { writersOfShared } from "../../../src/config/groups.ts";
 import { policyInEffect } from "../../../src/config/policy-in-effect.ts";
-import { policyOf } from "../../../src/config/policy.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
+import { policyOf } from "../../../src/config/resolve/policy.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
 import { actions, risks } from "../../../src/domain/rights/policy.ts";
 import { judgeCall } from "../../../src/rights/policy/judge.ts";
@@ -33,7 +33,9 @@ async function faultsOf(policy: object, ofGroup?: object): Promise<string[]> {
 async function rulesOf(policy: object, ofGroup?: object): Promise<string[]> {
   const checked = await check(policy, ofGroup);
   if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("; "));
-  return policyOf(checked.loaded.config, "family").rules.map(({ name, action }) => `${name} → ${action}`);
+  return resolveGroup(checked.loaded.config, { name: "family" }).policy.rules.map(
+    ({ name, action }) => `${name} → ${action}`,
+  );
 }
 
 /** What becomes of calls of each risk. */
@@ -41,7 +43,7 @@ async function byRisk(policy: object): Promise<string> {
   const checked = await check(policy);
   if (!checked.ok) return "invalid";
   const asking = { tool: "shell", input: {}, role: "member", origins: ["member"] } as const;
-  const rules = policyOf(checked.loaded.config, "family");
+  const rules = resolveGroup(checked.loaded.config, { name: "family" }).policy;
   return risks.map((risk) => judgeCall({ ...asking, risk }, rules).verdict.action).join(" ");
 }
 
@@ -165,7 +167,7 @@ test("a group with a shared folder may read what all others have written that sh
   };
   const parsed = configSchema(builtInAdapters).parse({ groups });
 
-  expect(writersOfShared(parsed, "reader")).toEqual(["writer"]);
-  expect(writersOfShared(parsed, "writer")).toEqual([]);
-  expect(writersOfShared(parsed, "alone")).toEqual([]);
+  expect(resolveGroup(parsed, { name: "reader" }).writersOfShared).toEqual(["writer"]);
+  expect(resolveGroup(parsed, { name: "writer" }).writersOfShared).toEqual([]);
+  expect(resolveGroup(parsed, { name: "alone" }).writersOfShared).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { effectAt } from "../../../src/config/changes/change-effects.ts";
 import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
 import { secretsOf } from "../../../src/config/loading/secrets.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
-import { webOf } from "../../../src/config/web.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { webAbilities } from "../../../src/domain/settings/web.ts";
 
 function read(text: string): Config | string {
@@ -66,13 +66,17 @@ groups:
 `);
   const onlySearch = config("web: { search: { provider: duckduckgo } }");
 
-  expect(webAbilities(webOf(none, "main"))).toEqual({ fetches: false, searches: false });
-  expect(webAbilities(webOf(onlySearch, "main"))).toEqual({ fetches: false, searches: true });
-  expect(webOf(some, "plain")).toMatchObject({ fetch: "public", allow: ["a.example:443"], fetchesPerDay: 7 });
-  expect(webOf(some, "fenced")).toMatchObject({ fetch: "allowlist", allow: ["a.example:443"] });
-  expect(webOf(some, "inner")).toMatchObject({ fetch: "public", allow: ["b.example:443"] });
-  expect(webAbilities(webOf(some, "never"))).toEqual({ fetches: false, searches: false });
-  expect(webAbilities(webOf(some, "came by a chat"))).toEqual({ fetches: true, searches: true });
+  expect(webAbilities(resolveGroup(none, { name: "main" }).web)).toEqual({ fetches: false, searches: false });
+  expect(webAbilities(resolveGroup(onlySearch, { name: "main" }).web)).toEqual({ fetches: false, searches: true });
+  expect(resolveGroup(some, { name: "plain" }).web).toMatchObject({
+    fetch: "public",
+    allow: ["a.example:443"],
+    fetchesPerDay: 7,
+  });
+  expect(resolveGroup(some, { name: "fenced" }).web).toMatchObject({ fetch: "allowlist", allow: ["a.example:443"] });
+  expect(resolveGroup(some, { name: "inner" }).web).toMatchObject({ fetch: "public", allow: ["b.example:443"] });
+  expect(webAbilities(resolveGroup(some, { name: "never" }).web)).toEqual({ fetches: false, searches: false });
+  expect(webAbilities(resolveGroup(some, { name: "came by a chat" }).web)).toEqual({ fetches: true, searches: true });
 });
 
 test("a change holds from the next turn on, and the key is a secret", () => {

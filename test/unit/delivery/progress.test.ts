@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { Progress, type ProgressSettings } from "../../../src/delivery/progress.ts";
+import { Progress } from "../../../src/delivery/progress.ts";
+import type { ProgressSettings } from "../../../src/domain/settings/resolved-group.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { VirtualTime } from "../../support/virtual-time.ts";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { LiveConfig } from "../../../src/config/changes/live-config.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
 import type { Origin } from "../../../src/domain/people/origin.ts";
 import { createRoles } from "../../../src/rights/people/roles.ts";
@@ -30,7 +31,7 @@ async function deniedBy(
   const roles = createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => false });
   const group = someGroup("family", {});
   const look = createDeniedBy(
-    { config, store, roles },
+    { live: new LiveConfig(config), store, roles },
     {
       registryOf: async () => new ToolRegistry(builtInTools),
       groups: { byName: (name) => (name === "family" ? group : undefined) },

@@ -8,6 +8,7 @@ import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import type { SessionStore } from "../../../src/stores/contract/session-store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
+import { resolvedGroup } from "../../support/resolved-group.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 function tool(name: string, more: { description?: string; channelTrait?: "reactions" } = {}): HostTool {
@@ -19,7 +20,7 @@ const everything: ToolPolicy = { rules: [{ name: "default", action: "allow" }] }
 const model = { callTools: true, seeImages: true };
 const provenance = async () => ({ role: "member", origins: ["member"] }) as const;
 /** A model that can do everything, in a group where it may. */
-const able = { can: model, policy: everything, provenance, writersOfShared: [] };
+const able = { can: model, settings: { ...resolvedGroup(), policy: everything }, provenance };
 
 /** One life of a host with these tools. */
 function host(
@@ -73,7 +74,10 @@ test("what a group, its channel or its model loses in a conversation is refused,
   const strict = { rules: [{ name: "tools.dice", tools: ["dice"], action: "deny" } as const, ...everything.rules] };
 
   const { definitions } = await host(sessions, tools).of(family, where, able);
-  const now = await host(sessions, tools, { reactions: false }).of(family, where, { ...able, policy: strict });
+  const now = await host(sessions, tools, { reactions: false }).of(family, where, {
+    ...able,
+    settings: { ...able.settings, policy: strict },
+  });
   const simple = await host(sessions, tools).of(family, where, { ...able, can: { ...model, callTools: false } });
 
   expect(now.definitions).toEqual(definitions);

@@ -7,6 +7,7 @@ import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { GroupTools } from "../../../src/tools/group-tools.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
+import { resolvedGroup } from "../../support/resolved-group.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const schema = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
@@ -88,9 +89,8 @@ test("the model is told the schema of another program as it is, and what it read
     { session, conversation: 1 },
     {
       can: { callTools: true, seeImages: false },
-      policy: { rules: [{ name: "default", action: "allow" }] },
+      settings: { ...resolvedGroup(), policy: { rules: [{ name: "default", action: "allow" }] } },
       provenance: async () => ({ role: "member", origins: ["member"] }),
-      writersOfShared: [],
     },
   );
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { estimatePromptTokens } from "../../../src/turns/context/tokens.ts";
+import { groupAbilities } from "../../../src/domain/settings/group-ability.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { rightsOf } from "../../../src/tools/sessions/session-rights.ts";
@@ -12,12 +13,7 @@ const everything = {
   channelCan: () => true,
   modelCallsTools: true,
   modelSees: true,
-  seesSessions: true,
-  remembers: true,
-  hasSkills: true,
-  web: { fetches: true, searches: true },
-  hasBrowser: true,
-  speaks: true,
+  has: new Set(groupAbilities),
 } as const;
 const registry = new ToolRegistry(builtInTools);
 
@@ -26,15 +22,7 @@ function cost(audience: Parameters<typeof registry.offer>[0]): number {
 }
 
 test("all built-in tools together, and those of an ordinary group, stay below what a prompt may pay for them", () => {
-  const ordinary = {
-    ...everything,
-    seesSessions: false,
-    remembers: false,
-    hasSkills: false,
-    hasBrowser: false,
-    speaks: false,
-    web: undefined,
-  };
+  const ordinary = { ...everything, has: undefined };
 
   expect(registry.offer(everything)).toHaveLength(builtInTools.length);
   expect(cost(everything)).toBeLessThan(7_150);

@@ -43,7 +43,7 @@ test("reactions are offered only where the channel has them, and models that can
 });
 
 test("a browser is offered only where the group's image has one", () => {
-  expect(namesFor({ hasBrowser: true }).filter((name) => !namesFor({}).includes(name))).toEqual(["browser"]);
+  expect(namesFor({ has: new Set(["browser"]) }).filter((name) => !namesFor({}).includes(name))).toEqual(["browser"]);
 });
 
 test("two tools of one name are refused, and so is one that no agent could be told of", () => {

@@ -119,13 +119,11 @@ class Conversation {
       turn,
       session: await this.session(),
       group: { name: "family", model: undefined, budget: {} },
-      settings: {
+      models: {
+        complete,
         windowTokens: () => window.windowTokens,
-        models: {
-          complete,
-          promptTokens: () => this.#promptTokens,
-          cacheOf: () => ({ ms: 300_000, isPriced: () => true }),
-        },
+        promptTokens: () => this.#promptTokens,
+        cacheOf: () => ({ ms: 300_000, isPriced: () => true }),
       },
       lease: undefined,
     } as unknown as CompactingScope;

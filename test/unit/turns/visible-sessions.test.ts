@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { sessionVisibilityOf } from "../../../src/config/groups.ts";
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { resolveGroup } from "../../../src/config/resolve-group.ts";
+import { configSchema } from "../../../src/config/schema/config.ts";
 import type { Group } from "../../../src/domain/chats/group.ts";
 import {
   mainSessionKey,
@@ -71,9 +73,12 @@ test("parents that lead in a circle end", () => {
 });
 
 test("only main groups see other groups", () => {
-  const config = { sessions: { visibility: "all" } } as never;
+  const config = configSchema(builtInAdapters).parse({ sessions: { visibility: "all" } });
 
-  expect([true, false].map((main) => sessionVisibilityOf(config, { main }))).toEqual(["all", "group"]);
+  expect([true, false].map((main) => resolveGroup(config, { name: "any", main }).sessionVisibility)).toEqual([
+    "all",
+    "group",
+  ]);
 });
 
 test("whatever sessions there are, no visibility but all shows another group's", () => {

@@ -35,7 +35,7 @@ export const webFetch = defineAbilityTool<WebPort>()({
   origin: "web",
   timeoutSeconds: 60,
   activity: { doing: "reading a page of the web", shows: "url" },
-  needsWeb: "fetch",
+  requires: "fetch",
   needs: ["giveFile", "keepImage"],
   run: async ({ url, format, maxChars }, ports) => {
     if (!ports.port.fetch) throw new ToolError("This group may not fetch anything of the web.");

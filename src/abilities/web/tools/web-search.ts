@@ -20,7 +20,7 @@ export const webSearch = defineAbilityTool<WebPort>()({
   origin: "web",
   timeoutSeconds: 60,
   activity: { doing: "searching the web", shows: "query" },
-  needsWeb: "search",
+  requires: "search",
   needs: ["giveFile"],
   run: async ({ query, count }, { port, giveFile }) => {
     if (!port.search) throw new ToolError("This group cannot search the web.");

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { InvalidArgumentError, Option } from "commander";
 
-import { policyOf } from "../../../config/policy.ts";
+import { resolveGroup } from "../../../config/resolve-group.ts";
 import { origins } from "../../../domain/people/origin.ts";
 import type { Origin } from "../../../domain/people/origin.ts";
 import type { Rule } from "../../../domain/rights/policy.ts";
@@ -53,7 +53,7 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
     async (name: string, _options: object, command: Command) => {
       const { config, adapters } = await context.loadConfig();
       const { group } = await findAudience(context, { config, adapters }, name);
-      const rules = policyOf(config, group.name).rules.map((rule) => ({ ...rule, tools: rule.tools ?? ["*"] }));
+      const rules = resolveGroup(config, group).policy.rules.map((rule) => ({ ...rule, tools: rule.tools ?? ["*"] }));
       context.outputOf(command).items(
         rules,
         [

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 import type { Command } from "commander";
 
-import { skillsOf } from "../../../config/groups.ts";
+import { resolveGroup } from "../../../config/resolve-group.ts";
 import { skillFile, skillNameFault } from "../../../domain/sandbox/skill.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
@@ -50,7 +50,7 @@ function addList(skills: Command, context: CommandContext): void {
       const found =
         group === undefined
           ? await listAll(options, groupsWithFolder(context))
-          : await listForGroup(options, group, skillsOf(await configNow(context), group));
+          : await listForGroup(options, group, resolveGroup(await configNow(context), { name: group }).skills);
       context.outputOf(command).items(found, columns, "There are no skills.");
     });
 }

@@ -1,12 +1,10 @@
 import type { Command } from "commander";
 
-import { configuredGroups, hasBrowser, skillsOf } from "../../../config/groups.ts";
-import { mcpServers, mcpServersOf } from "../../../config/mcp.ts";
-import { policyOf, sharedPolicy } from "../../../config/policy.ts";
+import { configuredGroups } from "../../../config/groups.ts";
+import { mcpServers } from "../../../config/mcp.ts";
+import { resolveGroup, sharedPolicy } from "../../../config/resolve-group.ts";
 import type { Config } from "../../../config/schema/config.ts";
-import { speaksFor } from "../../../config/media.ts";
-import { webOf } from "../../../config/web.ts";
-import { webAbilities } from "../../../domain/settings/web.ts";
+import { abilitiesOf, type GroupAbility } from "../../../domain/settings/group-ability.ts";
 import { risks } from "../../../domain/rights/policy.ts";
 import type { Action, Risk, ToolPolicy } from "../../../domain/rights/policy.ts";
 import { serverToolSeparator } from "../../../domain/sandbox/mcp-server.ts";
@@ -69,7 +67,7 @@ interface ListedTool {
 
 function listTools(config: Config, registry: ToolRegistry, group: string | undefined): ListedTool[] {
   const model = group === undefined ? undefined : find(config, group).model;
-  const policy = group === undefined ? sharedPolicy(config) : policyOf(config, group);
+  const policy = group === undefined ? sharedPolicy(config) : resolveGroup(config, { name: group }).policy;
   const { subAgents } = config.limits;
   // What a channel can do is known by the host that has it open.
   const audience = {
@@ -77,12 +75,7 @@ function listTools(config: Config, registry: ToolRegistry, group: string | undef
     channelCan: () => true,
     modelCallsTools: callsTools(config.models, model),
     modelSees: seesImages(config.models, model),
-    remembers: config.memory.enabled,
-    hasSkills: group === undefined ? config.skills !== "none" : skillsOf(config, group) !== "none",
-    web: webAbilities(webOf(config, group ?? "")),
-    speaks: group === undefined ? config.media.speech !== "none" : speaksFor(config, group),
-    hasBrowser: group !== undefined && hasBrowser(config, group),
-    seesSessions: config.sessions.visibility !== undefined,
+    has: abilitiesIn(config, group),
     rights: rightsOf("main", { spawns: subAgents.depth > 0 && subAgents.atOnce > 0 }),
   };
   return registry.tools.map((tool) => {
@@ -95,15 +88,22 @@ function listTools(config: Config, registry: ToolRegistry, group: string | undef
   });
 }
 
+/** Returns what a group has, or groups have by the settings for everybody. */
+function abilitiesIn(config: Config, group: string | undefined): ReadonlySet<GroupAbility> {
+  const has = abilitiesOf(resolveGroup(config, { name: group ?? "" }));
+  const speaks = group === undefined && config.media.speech !== "none";
+  return speaks ? new Set([...has, "speech"]) : has;
+}
+
 /** Tools of MCP servers as far as they were ever seen: without a turn in which they are asked, nobody knows more. */
 async function listServerTools(
   context: CommandContext,
   config: Config,
   group: string | undefined,
 ): Promise<ListedTool[]> {
-  const servers = group === undefined ? mcpServers(config) : mcpServersOf(config, group);
+  const servers = group === undefined ? mcpServers(config) : resolveGroup(config, { name: group }).mcpServers;
   if (servers.length === 0) return [];
-  const policy = group === undefined ? sharedPolicy(config) : policyOf(config, group);
+  const policy = group === undefined ? sharedPolicy(config) : resolveGroup(config, { name: group }).policy;
   const lock = await readMcpLock(context.paths.mcpLock);
   return servers.flatMap((server) =>
     toolRowsOf(server, pinsOf(lock, server.name)).map(({ name: tool, state, risk }) => {

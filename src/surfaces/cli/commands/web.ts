@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { configuredGroups } from "../../../config/groups.ts";
 import { loadConfig } from "../../../config/loading/load.ts";
 import type { Config } from "../../../config/schema/config.ts";
-import { webOf } from "../../../config/web.ts";
+import { resolveGroup } from "../../../config/resolve-group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { whyRefused } from "../../../abilities/web/judge-address.ts";
@@ -35,7 +35,7 @@ export function addWebCommand(program: Command, context: CommandContext): void {
     .action(async (address: string, { group }: { group: string }, command: Command) => {
       const config = await configNow(context);
       requireGroup(config, group);
-      const reason = await whyRefused(address, webOf(config, group));
+      const reason = await whyRefused(address, resolveGroup(config, { name: group }).web);
       const allowed = reason === undefined;
       context.outputOf(command).facts({ group, address, allowed, reason }, [
         ["allowed", allowed ? "yes" : "no"],
@@ -50,7 +50,7 @@ async function configNow(context: CommandContext): Promise<Config> {
 }
 
 function shownWeb(config: Config, group: string) {
-  const { search, ...web } = webOf(config, group);
+  const { search, ...web } = resolveGroup(config, { name: group }).web;
   return { group, ...web, search: search?.provider };
 }
 

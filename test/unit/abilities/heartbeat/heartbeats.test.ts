@@ -11,8 +11,6 @@ import { EventBus } from "../../../../src/records/events/event-bus.ts";
 import { SideSessions } from "../../../../src/work/sessions/side-sessions.ts";
 import { heartbeat } from "../../../../src/abilities/heartbeat/ability.ts";
 import { startAbility } from "../../../../src/abilities/start-abilities.ts";
-import { timezoneOf } from "../../../../src/config/groups.ts";
-import { heartbeatOf } from "../../../../src/config/heartbeat.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
@@ -50,8 +48,8 @@ async function openRig(config: Pick<ConfigInput, "groups" | "heartbeat"> = { hea
   const groups = [group];
   const needs = {
     groups: { list: () => groups },
-    heartbeatOf: (name: string) => heartbeatOf(live.current, name),
-    timeZoneOf: (name: string) => timezoneOf(live.current, name),
+    heartbeatOf: (name: string) => live.groupOf({ name: name }).heartbeat,
+    timeZoneOf: (name: string) => live.groupOf({ name: name }).timeZone,
     totalBudget: () => live.current.budgets.total,
     groupsFolder: folder.path,
     store,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { policyOf } from "../../../../src/config/policy.ts";
+import { resolveGroup } from "../../../../src/config/resolve-group.ts";
 import { configSchema } from "../../../../src/config/schema/config.ts";
 import { builtInAdapters } from "../../../../src/config/adapters.ts";
 import { actions } from "../../../../src/domain/rights/policy.ts";
@@ -19,7 +19,7 @@ async function proposing(
 ) {
   const config = configSchema(builtInAdapters).parse({ policy });
   const audience = {
-    policy: policyOf(config, "family"),
+    policy: resolveGroup(config, { name: "family" }).policy,
     channelCan: () => true,
     modelCallsTools: true,
     modelSees: true,

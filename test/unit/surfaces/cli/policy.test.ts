@@ -2,7 +2,7 @@ import { array, assert, asyncProperty, constantFrom, option, record, subarray } 
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../../src/config/adapters.ts";
-import { policyOf } from "../../../../src/config/policy.ts";
+import { resolveGroup } from "../../../../src/config/resolve-group.ts";
 import { configSchema } from "../../../../src/config/schema/config.ts";
 import { explainCall } from "../../../../src/surfaces/cli/commands/policy/explain.ts";
 import { origins, sortOrigins } from "../../../../src/domain/people/origin.ts";
@@ -142,17 +142,14 @@ test("explain says what the host does, whatever the policy, the call and the tur
       async ({ shared, own, tool, input, turn }) => {
         const family = { channel: "terminal", chat: "family", ...(own && { policy: own }) };
         const parsed = schema.parse({ policy: shared, groups: { family } });
-        const policy = policyOf(parsed, "family");
+        const settings = resolveGroup(parsed, { name: "family" });
+        const { policy } = settings;
         const group = someGroup("family");
         const audience = { policy, channelCan: () => true, modelCallsTools: true, modelSees: true };
         const text = JSON.stringify(input);
         const provenance = async () => ({ role: turn.role, origins: sortOrigins([turn.role, ...turn.read]) });
         const host = new ConversationTools({ registryOf: async () => registry, sessions, channelCan: () => true });
-        const tools = await host.of(
-          group,
-          { session, conversation: 1 },
-          { can, policy, provenance, writersOfShared: [] },
-        );
+        const tools = await host.of(group, { session, conversation: 1 }, { can, settings, provenance });
 
         const told = await explainCall(
           { group, audience, registry },

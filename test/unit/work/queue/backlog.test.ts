@@ -11,11 +11,11 @@ import { routerLimits } from "../../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../../src/intake/router.ts";
 import type { StoredAttachment } from "../../../../src/domain/chats/message.ts";
 import type { BlobPart } from "../../../../src/domain/chats/part.ts";
-import { LocalTime } from "../../../../src/turns/context/time-zone.ts";
 import { collectIntake } from "../../../../src/turns/steps/turn-intake.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
 import { heapUsedMb } from "../../../support/heap-used.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
+import { resolvedGroup } from "../../../support/resolved-group.ts";
 import { someGroup, someStoredGroup } from "../../../support/some-group.ts";
 import { byMessage } from "../../../contracts/store-setup.ts";
 
@@ -24,7 +24,6 @@ const perGroup = 100;
 const text = "x".repeat(4_000);
 const allowedGrowthMb = 12;
 
-const utc = new LocalTime("UTC");
 const noImages = new Map<StoredAttachment, BlobPart>();
 
 /** A turn as the store sees it, without a container and a model. */
@@ -38,8 +37,7 @@ async function answer(store: Store, group: string): Promise<boolean> {
     estimateTokens: () => 1,
     clock: systemClock,
   };
-  const settings = { agentName: "crab", timeZone: utc };
-  const intake = await collectIntake(parts, settings, {
+  const intake = await collectIntake(parts, resolvedGroup(), {
     group: someGroup(group, chatOf(group)),
     hears: { except: [] },
     openSession: () => session,

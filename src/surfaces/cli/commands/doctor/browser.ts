@@ -1,4 +1,4 @@
-import { hasBrowser } from "../../../../config/groups.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import type { CommandContext } from "../../context.ts";
 import { type CheckResult, good, warning } from "./check.ts";
@@ -14,8 +14,8 @@ export async function checkBrowsers(context: CommandContext): Promise<CheckResul
 }
 
 /** Says nothing where no group has one. */
-export function judgeBrowsers(config: Pick<Config, "groups" | "sandbox">): CheckResult[] {
-  const names = Object.keys(config.groups).filter((name) => hasBrowser(config, name));
+export function judgeBrowsers(config: Config): CheckResult[] {
+  const names = Object.keys(config.groups).filter((name) => resolveGroup(config, { name }).image.browser === true);
   if (names.length === 0) return [];
   const faults = [...tooLittle(config, names), ...withoutWayOut(config, names)];
   return faults.length > 0 ? faults : [good("browser", `${names.join(", ")}: a browser, with room for pages.`)];
@@ -31,14 +31,8 @@ function tooLittle({ sandbox: { memoryMb, pids } }: Pick<Config, "sandbox">, nam
   return [warning("browser", detail, "Raise them in config.yaml; 1024 and 256 are the defaults.")];
 }
 
-function withoutWayOut(
-  { groups, sandbox }: Pick<Config, "groups" | "sandbox">,
-  names: readonly string[],
-): CheckResult[] {
-  const closed = names.filter((name) => {
-    const network = groups[name]?.network ?? sandbox.network;
-    return network === "none" || network.allow.length === 0;
-  });
+function withoutWayOut(config: Config, names: readonly string[]): CheckResult[] {
+  const closed = names.filter((name) => resolveGroup(config, { name }).network.allow.length === 0);
   if (closed.length === 0) return [];
   const detail = `${closed.join(", ")}: a browser, but no host that it may reach.`;
   return [warning("browser", detail, "Name hosts in network.allow of the group: docs/browser.md.")];

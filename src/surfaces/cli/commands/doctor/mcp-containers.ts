@@ -1,5 +1,6 @@
 import { configuredGroups } from "../../../../config/groups.ts";
-import { mcpServers, mcpServersOf } from "../../../../config/mcp.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
+import { mcpServers } from "../../../../config/mcp.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import type { McpServer, StdioServer } from "../../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../../lib/app-error.ts";
@@ -36,7 +37,7 @@ async function checkToolCount({ paths }: CommandContext, config: Config): Promis
   for (const groups of groupsOf.values()) {
     let count = 0;
     const left: string[] = [];
-    for (const { name, tools } of mcpServersOf(config, groups[0]?.name ?? "")) {
+    for (const { name, tools } of serversOf(config, groups[0]?.name ?? "")) {
       const seen = (await pins.seen(name)).filter((tool) => tools?.includes(tool) ?? true);
       const over = Math.min(seen.length, Math.max(0, count + seen.length - most));
       if (over > 0) left.push(`${over} of ${name}`);
@@ -53,7 +54,11 @@ async function checkToolCount({ paths }: CommandContext, config: Config): Promis
 }
 
 function namesOf(config: Config, group: string): readonly string[] {
-  return mcpServersOf(config, group).map(({ name }) => name);
+  return serversOf(config, group).map(({ name }) => name);
+}
+
+function serversOf(config: Config, group: string): readonly McpServer[] {
+  return resolveGroup(config, { name: group }).mcpServers;
 }
 
 /** No server is asked: it is known from when one was called last. */

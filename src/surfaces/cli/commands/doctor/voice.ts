@@ -1,5 +1,5 @@
 import { configuredGroups } from "../../../../config/groups.ts";
-import { speaksFor } from "../../../../config/media.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
 import { espeakPackages } from "../../../../domain/settings/speech.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import { toError } from "../../../../lib/app-error.ts";
@@ -24,7 +24,7 @@ function checkSpeech(config: Config): CheckResult[] {
     return [good("voice", `${provider} says with ${model} (${voice}) what agents send as voice messages.`)];
   }
   const groups = configuredGroups(config).map(({ name }) => name);
-  const able = groups.filter((name) => speaksFor(config, name));
+  const able = groups.filter((name) => resolveGroup(config, { name }).speaks);
   if (able.length > 0)
     return [good("voice", `espeak-ng says what agents send as voice messages in ${able.join(", ")}.`)];
   const packages = `image: { apt: [${espeakPackages.join(", ")}] }`;

@@ -1,6 +1,6 @@
 import { configuredGroups } from "../../../../config/groups.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
-import { webOf } from "../../../../config/web.ts";
 import { toError } from "../../../../lib/app-error.ts";
 import { reachSearch } from "../../../../abilities/web/search/search-web.ts";
 import type { CommandContext } from "../../context.ts";
@@ -15,7 +15,7 @@ export async function checkWeb(context: CommandContext): Promise<CheckResult[]> 
 }
 
 function checkFetch(config: Config): CheckResult {
-  const groups = configuredGroups(config).map(({ name }) => ({ name, ...webOf(config, name) }));
+  const groups = configuredGroups(config).map((group) => ({ name: group.name, ...resolveGroup(config, group).web }));
   const some = groups.filter(({ fetch }) => fetch !== "off");
   if (some.length === 0) return good("web", "No group may fetch pages of the web.");
   const empty = some.filter(({ fetch, allow }) => fetch === "allowlist" && allow.length === 0);

@@ -1,11 +1,9 @@
 import type { Adapters } from "../../../../config/adapters.ts";
 import { hasTrait } from "../../../../config/adapters.ts";
-import { configuredGroups, hasBrowser, sessionVisibilityOf, skillsOf } from "../../../../config/groups.ts";
-import { speaksFor } from "../../../../config/media.ts";
-import { policyOf } from "../../../../config/policy.ts";
+import { configuredGroups } from "../../../../config/groups.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
-import { webOf } from "../../../../config/web.ts";
-import { webAbilities } from "../../../../domain/settings/web.ts";
+import { abilitiesOf } from "../../../../domain/settings/group-ability.ts";
 import { unknownGroup } from "../../../../domain/chats/group.ts";
 import type { Group } from "../../../../domain/chats/group.ts";
 import { callsTools, seesImages } from "../../../../models/knowledge/capabilities.ts";
@@ -28,17 +26,13 @@ export async function findAudience(
 ): Promise<GroupAudience> {
   const configured = configuredGroups(config);
   const group = configured.find((one) => one.name === name) ?? (await findStored(context, configured, name));
+  const settings = resolveGroup(config, { name, main: group.main });
   const audience: Audience = {
-    policy: policyOf(config, name),
+    policy: settings.policy,
     channelCan: (ability) => hasTrait({ config, adapters }, group.channel, ability),
     modelCallsTools: callsTools(config.models, group.model),
     modelSees: seesImages(config.models, group.model),
-    remembers: config.memory.enabled,
-    hasSkills: skillsOf(config, name) !== "none",
-    web: webAbilities(webOf(config, name)),
-    speaks: speaksFor(config, name),
-    hasBrowser: hasBrowser(config, name),
-    seesSessions: sessionVisibilityOf(config, group) !== undefined,
+    has: abilitiesOf(settings),
   };
   return { group, audience };
 }

@@ -1,4 +1,4 @@
-import { skillsOf } from "../../../../config/groups.ts";
+import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import { isChosen, wantsNone } from "../../../../domain/sandbox/skill.ts";
 import { findFor, isUsable } from "../../../../abilities/skills/places.ts";
@@ -13,7 +13,7 @@ export async function broughtTools(
   config: Config,
   group: string | undefined,
 ): Promise<readonly Tool[]> {
-  const choice = group === undefined ? config.skills : skillsOf(config, group);
+  const choice = group === undefined ? config.skills : resolveGroup(config, { name: group }).skills;
   if (wantsNone(choice)) return [];
   const { places, hostUid } = listOptions(context);
   const found = await findFor(places, group, hostUid);

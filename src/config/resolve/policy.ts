@@ -1,10 +1,10 @@
-import type { Rule, ToolPolicy } from "../domain/rights/policy.ts";
-import { mainAgent } from "../domain/turns/session.ts";
-import { agentOf } from "./agents.ts";
-import { entryOf, firstAgent } from "./groups.ts";
-import { presetByDefault } from "./policy-in-effect.ts";
-import type { Config } from "./schema/config.ts";
-import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
+import type { Rule, ToolPolicy } from "../../domain/rights/policy.ts";
+import { mainAgent } from "../../domain/turns/session.ts";
+import { agentOf } from "../agents.ts";
+import { entryOf, firstAgent } from "./entry.ts";
+import { presetByDefault } from "../policy-in-effect.ts";
+import type { Config } from "../schema/config.ts";
+import type { GroupPolicySettings, PolicyRule, PolicySettings } from "../schema/policy.ts";
 
 /** What a preset says of a call that no rule and no name decides. */
 const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly Omit<Rule, "name">[]>> = {
@@ -52,11 +52,6 @@ function rulesOfAgent(config: Pick<Config, "agents">, id: string | undefined = m
     ...(tools ? [{ name: `tools of agent ${id}`, exceptTools: tools, action: "deny" as const }] : []),
     ...permissions.map((each, index) => toRule(each, `permissions[${index}] of agent ${id}`)),
   ];
-}
-
-/** For everybody: of groups that say nothing of their own. */
-export function sharedPolicy({ policy }: Pick<Config, "policy">): ToolPolicy {
-  return policyOf({ policy, groups: {}, agents: {} }, "");
 }
 
 /** A rule as it is looked at; `name` is what people call it. */

@@ -1,6 +1,6 @@
-import type { HeartbeatSettings } from "../domain/work/heartbeat.ts";
-import { entryOf } from "./groups.ts";
-import type { Config } from "./schema/config.ts";
+import type { HeartbeatSettings } from "../../domain/work/heartbeat.ts";
+import { entryOf } from "./entry.ts";
+import type { Config } from "../schema/config.ts";
 
 const defaultMinutes = 30;
 

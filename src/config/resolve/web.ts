@@ -1,6 +1,6 @@
-import type { GroupWeb } from "../domain/settings/web.ts";
-import { entryOf } from "./groups.ts";
-import type { Config } from "./schema/config.ts";
+import type { GroupWeb } from "../../domain/settings/web.ts";
+import { entryOf } from "./entry.ts";
+import type { Config } from "../schema/config.ts";
 
 /** What this group has of the web: its own settings, and those for everybody for what it leaves out. */
 export function webOf({ groups, web }: Pick<Config, "groups" | "web">, name: string): GroupWeb {

@@ -1,0 +1,44 @@
+import { openLateProvider } from "../../models/catalog.ts";
+import { ConfiguredModels } from "../../models/configured-models.ts";
+import { ProviderSet } from "../../models/routes/provider-set.ts";
+import { estimatePromptTokens } from "../../turns/context/tokens.ts";
+import { sleep } from "../../lib/time/sleep.ts";
+import { toError } from "../../lib/app-error.ts";
+import type { AppContext } from "../context.ts";
+import { keepLearned } from "./learned-models.ts";
+
+/** The providers of the configuration, which follow its changes. */
+export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
+  const { live, adapters, logger, clock } = context;
+  const providers = stack.use(
+    new ProviderSet(
+      {
+        open: (name, settings, silenceMs) =>
+          openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
+        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed in good order"),
+        now: () => clock.monotonic(),
+      },
+      live.current.models,
+    ),
+  );
+  live.onChange(() => providers.configure(live.current.models));
+  keepLearned(context, stack, providers.calibration);
+  return providers;
+}
+
+/** Calls of models, whoever makes them. */
+export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
+  const { live, store, blobs, clock, logger, publish } = context;
+  return new ConfiguredModels({
+    live,
+    providers,
+    usage: store.usage,
+    readImage: (sha256) => blobs.read(sha256),
+    estimateTokens: estimatePromptTokens,
+    clock,
+    random: Math.random,
+    wait: sleep,
+    logger,
+    publish,
+  });
+}
