@@ -19,7 +19,7 @@ import { mebibyte } from "../lib/text/bytes.ts";
 import { countEvents } from "../records/metrics/count-events.ts";
 import { measureEventLoop } from "../records/metrics/event-loop.ts";
 import { addGauges, createMetrics } from "../records/metrics/metrics.ts";
-import type { OperationNeeds } from "../operations/catalog.ts";
+import type { OperationNeeds } from "../surfaces/operations.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";

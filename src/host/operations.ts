@@ -6,7 +6,7 @@ import { signatureOf } from "../abilities/webhooks/signature.ts";
 import { referencesOf } from "../models/routes/routes.ts";
 import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
 import type { ProviderSet } from "../models/routes/provider-set.ts";
-import type { OperationNeeds } from "../operations/catalog.ts";
+import type { OperationNeeds } from "../surfaces/operations.ts";
 import { totalUsdPerDay } from "../domain/turns/usage.ts";
 import { toError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";

@@ -12,7 +12,7 @@ import { roomByConfig, viewContext } from "./capabilities/context-view.ts";
 import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people/people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
-import type { OfflineNeeds } from "../operations/catalog.ts";
+import type { OfflineNeeds } from "../surfaces/operations.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { StoreReader } from "../stores/define-store.ts";
 import { systemClock } from "../lib/time/clock.ts";

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 
 import type { Actor } from "../domain/people/actor.ts";
+import type { AnyCliLeaf, CliLeaf } from "./cli-leaf.ts";
 
 /** What a caller must have: `read` looks at everything, `admin` changes it, too. */
 export type Scope = "read" | "admin";
@@ -40,28 +41,32 @@ interface Common<Input extends z.ZodType, Output extends z.ZodType> {
   readonly record?: ((input: z.output<Input>) => Recordable) | undefined;
 }
 
-/**
- * An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the
- * host that it works with.
- */
-export interface Operation<
-  Needs = never,
-  Input extends z.ZodType = z.ZodType,
-  Output extends z.ZodType = z.ZodType,
-> extends Common<Input, Output> {
+interface Surfaces<Cli> {
+  /** Its command, or several that each set some of the parameters; absent: the command line has none, or one written by hand. */
+  readonly cli?: Cli | readonly Cli[] | undefined;
+}
+
+interface Runs<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Input, Output> {
   readonly run: (needs: Needs, input: z.output<Input>, call: OperationCall) => Promise<z.input<Output>>;
   readonly follow?: undefined;
 }
+
+interface Follows<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Input, Output> {
+  readonly run?: undefined;
+  readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
+}
+
+/** An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the host that it works with. */
+export interface Operation<Needs = never, Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Runs<Needs, Input, Output>, Surfaces<AnyCliLeaf> {}
 
 /** The same where the answer comes in pieces, each of which is an output. */
 export interface StreamOperation<
   Needs = never,
   Input extends z.ZodType = z.ZodType,
   Output extends z.ZodType = z.ZodType,
-> extends Common<Input, Output> {
-  readonly run?: undefined;
-  readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
-}
+>
+  extends Follows<Needs, Input, Output>, Surfaces<AnyCliLeaf> {}
 
 /** Any operation, whatever it needs. */
 export type AnyOperation = Operation | StreamOperation;
@@ -77,13 +82,13 @@ export type NeedsOf<Defined> =
 /** Defines an operation: `defineOperation<Needs>()({ … })`. */
 export function defineOperation<Needs>() {
   return <Input extends z.ZodType, Output extends z.ZodType>(
-    definition: Operation<Needs, Input, Output>,
+    definition: Runs<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>>,
   ): Operation<Needs, Input, Output> => definition;
 }
 
 /** Defines an operation whose answer comes in pieces. */
 export function defineStream<Needs>() {
   return <Input extends z.ZodType, Output extends z.ZodType>(
-    definition: StreamOperation<Needs, Input, Output>,
+    definition: Follows<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>>,
   ): StreamOperation<Needs, Input, Output> => definition;
 }

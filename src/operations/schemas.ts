@@ -11,16 +11,19 @@ export const nothing = z.strictObject({});
 /** A truth value, also as a query has it. */
 export const flag = z.union([z.boolean(), z.stringbool()]).default(false);
 
+/** Narrows a list to one group. */
+export const onlyGroup = name.optional().describe("only this group");
+
 /** The most items of a list, 1 to 1,000. */
 export function limit(usual: number, most = 1_000) {
-  return z.coerce.number().int().min(1).max(most).default(usual);
+  return z.coerce.number().int().min(1).max(most).default(usual).describe("maximum number of results");
 }
 
 /** Milliseconds since 1970. */
-export const time = z.number().describe("Milliseconds since 1970");
+export const time = z.number().meta({ description: "Milliseconds since 1970", format: "unix-ms" });
 
 /** An ISO 8601 time. */
-export const isoTime = z.string().describe("ISO 8601");
+export const isoTime = z.string().meta({ description: "ISO 8601", format: "date-time" });
 
 /** A list that nobody changes. */
 export function list<Item extends z.ZodType>(

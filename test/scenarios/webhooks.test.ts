@@ -169,7 +169,7 @@ test("a webhook may be for a group that was added at run time; when the group is
   expect(hooksWithoutGroup).toEqual(["early"]);
   expect([early, served, gone, forged].map(({ status }) => status)).toEqual([404, 202, 404, 401]);
   expect(JSON.stringify([early.body, gone.body])).not.toContain("late");
-  expect((await host.cli("hooks", "list")).stdout).toContain("late (not there)");
+  expect((await host.cli("hooks", "list")).stdout).toContain("late (missing)");
   expect((await host.cli("status")).stdout).toContain("no group is there for early");
   expect(await ofHook(host, "webhook-refused", "early")).toContainEqual(expect.objectContaining({ reason: "group" }));
 });

@@ -12,7 +12,7 @@ import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainerView } from "../../src/domain/turns/session.ts";
 import { viewContext } from "../../src/host/capabilities/context-view.ts";
-import type { OperationNeeds } from "../../src/operations/catalog.ts";
+import type { OperationNeeds } from "../../src/surfaces/operations.ts";
 import type { OperableChannel } from "../../src/operations/channels/operations.ts";
 import { DeltaBus } from "../../src/records/events/deltas/delta-bus.ts";
 import { EventBus } from "../../src/records/events/event-bus.ts";

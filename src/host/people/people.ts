@@ -5,7 +5,7 @@ import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
 import { createRoles, type Roles } from "../../rights/people/roles.ts";
 import type { ChannelStateStore } from "../../stores/contract/store.ts";
-import type { OfflineNeeds } from "../../operations/catalog.ts";
+import type { OfflineNeeds } from "../../surfaces/operations.ts";
 import type { AppContext } from "../context.ts";
 
 /** What the store knows of ids of the same person, on the channels that have such. */

@@ -2,12 +2,14 @@ import * as z from "zod";
 
 import { type Approval, type ApprovalAnswer, approvalScopes, type Decider } from "../../domain/rights/approval.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { shorten } from "../../lib/text/visible.ts";
+import { wholeInput } from "../../rights/approvals/card.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { flag, list, name } from "../schemas.ts";
-import { approvalView, grantView, operator, viewApproval, viewGrant } from "./approval-view.ts";
+import { flag, list, name, onlyGroup } from "../schemas.ts";
+import { type ApprovalView, approvalView, grantView, operator, viewApproval, viewGrant } from "./approval-view.ts";
 
 /** The parts that look at approvals. */
 export interface ApprovalReadingNeeds {
@@ -25,17 +27,35 @@ export interface ApprovalNeeds {
 }
 
 const listed = 1_000;
+/** Characters of an input in a table. */
+const inputChars = 60;
+const howToRevoke = `${ownCommand("approvals list")} has the id to revoke it by.`;
 
 export const listApprovals = defineOperation<ApprovalReadingNeeds>()({
   name: "approvals.list",
   summary: "list calls that wait for people's answers, and permissions that were given for longer",
-  input: z.strictObject({ group: name.optional(), all: flag.describe("also those that are decided") }),
+  input: z.strictObject({ group: onlyGroup, all: flag.describe("also calls that were decided") }),
   output: list(z.union([approvalView, grantView])),
   scope: "read",
   effect: "none",
   rest: "GET /approvals",
   listAs: "approvals",
   offline: true,
+  cli: {
+    table: [
+      "code",
+      { title: "id", of: (row) => ("id" in row ? row.id : undefined) },
+      "group",
+      "state",
+      "scope",
+      { title: "risk", of: (row) => ("risk" in row ? row.risk : undefined) },
+      { title: "asker", of: (row) => ("asker" in row ? row.asker : undefined) },
+      { field: "expiresAt", title: "until (UTC)" },
+      "tool",
+      { title: "input", of: ({ input }) => shorten(wholeInput(JSON.stringify(input)), inputChars) },
+    ],
+    none: () => "No open approvals.",
+  },
   run: async ({ store, clock }, { group, all }) => {
     const approvals = await store.approvals.list({ group, state: all ? undefined : "open", limit: listed });
     const grants = await store.approvals.grants({ group, now: clock.now() });
@@ -52,6 +72,7 @@ export const showApproval = defineOperation<ApprovalReadingNeeds>()({
   effect: "none",
   rest: "GET /approvals/{code}",
   offline: true,
+  cli: { args: ["code"] },
   run: async ({ store }, { code }) => {
     const approval = await store.approvals.get(code.toUpperCase());
     if (approval) return viewApproval(approval);
@@ -66,8 +87,8 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
   input: z.strictObject({
     code: name,
     decision: z.enum(["allow", "deny"]),
-    scope: z.enum(approvalScopes).default("once"),
-    reason: z.string().max(400).optional().describe("for the agent and the chat"),
+    scope: z.enum(approvalScopes).default("once").describe("how far it goes for calls with the same input"),
+    reason: z.string().max(400).optional().describe("why, for the agent and the chat"),
     values: z
       .union([z.string().max(16_000), z.record(z.string().max(256), z.unknown())])
       .transform((values) => (typeof values === "string" ? values : JSON.stringify(values)))
@@ -79,6 +100,25 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
   effect: "change",
   rest: "POST /approvals/{code}",
   record: ({ code, decision, scope }) => ({ code, decision, scope }),
+  cli: [
+    {
+      command: "approvals allow",
+      help: "let a call run, once and exactly as it is shown",
+      args: ["code"],
+      sets: { decision: "allow" },
+      without: ["reason", "values"],
+      say: (approval, { scope }) =>
+        [describeAllowed(approval), ...(scope === "always" ? [howToRevoke] : [])].join("\n"),
+    },
+    {
+      command: "approvals deny",
+      help: "deny a call; the agent is told",
+      args: ["code"],
+      sets: { decision: "deny" },
+      without: ["scope", "values"],
+      say: ({ code, tool }) => `${tool} does not run (${code}).`,
+    },
+  ],
   run: async ({ approvalDesk }, { code, decision, scope, reason, values }, { actor }) => {
     const by: Decider = { ...operator, actor };
     const answer = { code: code.toUpperCase(), allow: decision === "allow", scope, reason, by };
@@ -93,6 +133,10 @@ export const revokeApproval = defineOperation<ApprovalNeeds>()({
   output: grantView,
   scope: "admin",
   effect: "change",
+  cli: {
+    args: ["id"],
+    say: ({ tool, group }) => `People are asked again about this call of ${tool} in group ${group}.`,
+  },
   run: async ({ store, clock }, { id }) => {
     const grant = await store.approvals.revoke(id, clock.now());
     if (grant) return viewGrant(grant);
@@ -101,3 +145,11 @@ export const revokeApproval = defineOperation<ApprovalNeeds>()({
     });
   },
 });
+
+function describeAllowed({ code, tool, state, votes, quorum }: ApprovalView): string {
+  if (state !== "open") return `${tool} runs (${code}).`;
+  return `${votes} of ${quorum} people have allowed it; the call waits for the others.`;
+}
+
+/** Operations on tool calls that wait for people. */
+export const approvalOperations = [listApprovals, showApproval, answerApproval, revokeApproval] as const;

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { type ChannelState, channelStates, type LoginEvent, type LoginOptions } from "../../channels/channel.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation, defineStream } from "../define-operation.ts";
 import { list, name, nothing, time } from "../schemas.ts";
 
@@ -42,6 +43,10 @@ export const listChannels = defineOperation<ChannelNeeds>()({
   effect: "none",
   rest: "GET /channels",
   listAs: "channels",
+  cli: {
+    table: [{ field: "name", title: "channel" }, "state", "since", "detail"],
+    none: () => "No channel is running.",
+  },
   run: async ({ channels }) => channels.map(viewChannel),
 });
 
@@ -51,20 +56,25 @@ export const loginChannel = defineStream<ChannelNeeds>()({
   summary: "link a channel to an account",
   input: z.strictObject({
     name,
-    phoneNumber: z
+    phone: z
       .string()
-      .regex(/^\d{6,15}$/, "digits only")
+      .transform((text) => text.replaceAll(/[\s+()-]/g, ""))
+      .pipe(z.string().regex(/^\d{6,15}$/, "digits only"))
       .optional()
-      .describe("the account is linked by a code to type instead of a picture to scan"),
+      .describe("link with a code for this phone number instead of a QR code"),
   }),
   output: loginEvent,
   scope: "admin",
   effect: "change",
   isLong: true,
-  follow: async function* ({ channels }, { name: wanted, phoneNumber }, { signal }) {
+  cli: { args: ["name"] },
+  follow: async function* ({ channels }, { name: wanted, phone: phoneNumber }, { signal }) {
     const channel = findChannel(channels, wanted);
-    if (channel.login) yield* channel.login(signal, { phoneNumber });
-    else yield { state: channel.state().state, detail: `The channel ${wanted} needs no login.` };
+    let last: LoginEvent = { state: channel.state().state, detail: `The channel ${wanted} needs no login.` };
+    if (!channel.login) yield last;
+    else for await (last of channel.login(signal, { phoneNumber })) yield last;
+    if ("state" in last && last.state === "open") return;
+    throw new AppError("unauthorized", `The channel ${wanted} is not linked.`, { fix: ownCommand("channels list") });
   },
 });
 
@@ -82,3 +92,6 @@ export function findChannel(channels: readonly OperableChannel[], wanted: string
     fix: "Channels are configured under `channels` in config.yaml.",
   });
 }
+
+/** Operations on channels. */
+export const channelOperations = [listChannels, loginChannel] as const;

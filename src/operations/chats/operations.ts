@@ -89,10 +89,11 @@ export const listChats = defineOperation<{ readonly store: { readonly chats: { l
 export const approveRequest = defineOperation<RequestNeeds>()({
   name: "chats.approve",
   summary: "let a chat in that asked: it becomes a group, of this name or of one like its title",
-  input: z.strictObject({ code: name, name: name.optional() }),
+  input: z.strictObject({ code: name, name: name.optional().describe("name of the group; absent: like its chat") }),
   output: admitted,
   scope: "admin",
   effect: "change",
+  cli: { args: ["code"], say: describeAdmitted },
   run: async (needs, { code, name: wanted }) => approve(needs, code, wanted),
 });
 
@@ -103,10 +104,11 @@ export const approveRequest = defineOperation<RequestNeeds>()({
 export const approvePairing = defineOperation<RequestNeeds>()({
   name: "pairing.approve",
   summary: "let somebody in who wrote directly",
-  input: z.strictObject({ code: name, name: name.optional() }),
+  input: z.strictObject({ code: name, name: name.optional().describe("name of the group; absent: like its chat") }),
   output: admitted,
   scope: "admin",
   effect: "change",
+  cli: { args: ["code"], say: describeAdmitted },
   run: async (needs, { code, name: wanted }) => {
     const request = await needs.store.requests.get(code.toUpperCase());
     if (request?.kind !== "pairing" || isExpired(request, needs.forwardClock.now())) {
@@ -125,6 +127,17 @@ export const listPairings = defineOperation<RequestNeeds>()({
   output: list(pairingView),
   scope: "read",
   effect: "none",
+  cli: {
+    table: [
+      "code",
+      "state",
+      { field: "name", title: "called" },
+      "id",
+      "chat",
+      { field: "expiresAt", title: "valid until (UTC)" },
+    ],
+    none: () => "Nobody waits to be paired.",
+  },
   run: async ({ store, forwardClock }) => {
     const now = forwardClock.now();
     const pairings = await store.requests.pairings();
@@ -144,6 +157,19 @@ export const denyRequest = defineOperation<RequestNeeds>()({
   output: z.strictObject({ denied: z.string() }),
   scope: "admin",
   effect: "change",
+  cli: [
+    {
+      args: ["code"],
+      say: ({ denied }) =>
+        `The chat of request ${denied} stays silent. ${ownCommand(`chats approve ${denied}`)} would still make it a group.`,
+    },
+    {
+      command: "pairing deny",
+      help: "deny somebody who wrote directly; they are not told, and get no further code",
+      args: ["code"],
+      say: ({ denied }) => `Their chat stays silent. ${ownCommand(`chats forget ${denied}`)} lets them ask again.`,
+    },
+  ],
   run: async (needs, { code }) => {
     await settle(needs, await needs.admissions.deny(code));
     return { denied: code };
@@ -157,6 +183,7 @@ export const forgetRequest = defineOperation<RequestNeeds>()({
   output: z.strictObject({ forgotten: z.string() }),
   scope: "admin",
   effect: "change",
+  cli: { args: ["code"], say: ({ forgotten }) => `Request ${forgotten} is forgotten.` },
   run: async ({ store }, { code }) => {
     const request = await store.requests.get(code.toUpperCase());
     if (!request) throw unknownRequest(code);
@@ -180,3 +207,13 @@ async function settle({ store, outbox, clock }: RequestNeeds, { settles, outgoin
   await store.requests.settle(settles, outgoing, clock.now());
   outbox.wake();
 }
+
+function describeAdmitted({ group, chat, channel }: z.infer<typeof admitted>): string {
+  return `Added group ${group}: chat ${chat} on ${channel}.`;
+}
+
+/** Operations on chats that were seen. */
+export const chatOperations = [listChats, approveRequest, denyRequest, forgetRequest] as const;
+
+/** Operations on people who write directly. */
+export const pairingOperations = [listPairings, approvePairing, denyRequest] as const;

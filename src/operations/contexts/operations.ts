@@ -63,6 +63,7 @@ export const showContext = defineOperation<ContextNeeds>()({
   effect: "none",
   rest: "GET /context/{group}",
   offline: true,
+  cli: {},
   run: async ({ store, groups, viewContext }, { group: wanted, session: given, raw }) => {
     const group = requireGroup(groups.list(), wanted);
     const all = (await store.sessions.list()).filter((session) => isSessionOf(session, group));
@@ -80,3 +81,6 @@ export const showContext = defineOperation<ContextNeeds>()({
     throw new AppError("not_found", `${what} in group ${wanted}.`, { fix: ownCommand("sessions list") });
   },
 });
+
+/** Operations on prompts of conversations. */
+export const contextOperations = [showContext] as const;

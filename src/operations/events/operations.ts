@@ -51,3 +51,6 @@ export const tailEvents = defineStream<EventNeeds>()({
 async function* asDeltas(deltas: AsyncIterable<Delta | MissedDeltas>): AsyncGenerator<ToldDelta> {
   for await (const delta of deltas) yield { delta };
 }
+
+/** Operations on events. */
+export const eventOperations = [tailEvents] as const;

@@ -115,6 +115,20 @@ export const listGroups = defineOperation<GroupReadingNeeds>()({
   rest: "GET /groups",
   listAs: "groups",
   offline: true,
+  cli: {
+    table: [
+      { field: "name", title: "group" },
+      "channel",
+      "chat",
+      { title: "title", of: ({ title, left }) => [title, left === true ? "(left)" : undefined].join(" ").trim() },
+      { title: "trigger", of: ({ main, trigger }) => (main ? "always (main)" : trigger) },
+      "model",
+      { title: "mounts", of: ({ mounts }) => mounts.length },
+      "instructionsChangedAt",
+      { title: "from", of: ({ origin }) => (origin === "config" ? "config.yaml" : "groups add") },
+    ],
+    none: () => "There are no groups.",
+  },
   run: async ({ groups, store, people }) => {
     const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
     return Promise.all(
@@ -169,6 +183,7 @@ export const removeGroup = defineOperation<GroupNeeds>()({
   output: z.strictObject({ removed: z.string() }),
   scope: "admin",
   effect: "destroy",
+  cli: { args: ["name"], say: ({ removed }) => `Removed group ${removed}. Its folder is kept in the home.` },
   run: async ({ groups, store, pool }, { name: removed }) => {
     await groups.remove(removed);
     for (const session of await store.sessions.list()) {
@@ -214,3 +229,9 @@ export const clearFolderOrigins = defineOperation<GroupNeeds>()({
 function newestFirst(one: number | undefined, other: number | undefined): number {
   return (other ?? 0) - (one ?? 0);
 }
+
+/** Operations on groups. */
+export const groupOperations = [listGroups, addGroup, removeGroup] as const;
+
+/** Operations on origins that folders of groups carry. */
+export const folderOriginOperations = [listFolderOrigins, clearFolderOrigins] as const;

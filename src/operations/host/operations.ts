@@ -115,6 +115,7 @@ export const readStatus = defineOperation<StatusNeeds>()({
   scope: "read",
   effect: "none",
   rest: "GET /status",
+  cli: {},
   run: async (needs) => viewStatus(needs),
 });
 

@@ -115,3 +115,6 @@ export function listUnready({ states }: Pick<ImageNeeds["images"], "states">): I
 function viewBuild({ group, image, state, reason }: ImageBuildView): ImageBuildView {
   return { group, image, state, ...(reason !== undefined && { reason }) };
 }
+
+/** Operations on images with packages. */
+export const imageOperations = [listImages, buildImages, pruneImages] as const;

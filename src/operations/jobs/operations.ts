@@ -7,7 +7,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { flag, limit, list, name, time } from "../schemas.ts";
+import { flag, limit, list, name, onlyGroup, time } from "../schemas.ts";
 
 /** The parts that end jobs. */
 export interface JobNeeds {
@@ -38,8 +38,8 @@ export const listJobs = defineOperation<{ readonly store: { readonly jobs: Pick<
   name: "jobs.list",
   summary: "list background jobs of agents, newest first",
   input: z.strictObject({
-    group: name.optional(),
-    all: flag.describe("also those that are over"),
+    group: onlyGroup,
+    all: flag.describe("also jobs that have ended"),
     limit: limit(20),
   }),
   output: list(jobView),
@@ -48,16 +48,24 @@ export const listJobs = defineOperation<{ readonly store: { readonly jobs: Pick<
   rest: "GET /jobs",
   listAs: "jobs",
   offline: true,
+  cli: {
+    table: ["id", "group", "session", "state", "exitCode", "startedAt", "endedAt", { field: "command", short: true }],
+    none: ({ all }) => (all ? "There are no background jobs." : "No background jobs are running."),
+  },
   run: async ({ store }, filter) => (await store.jobs.list(filter)).map(viewJob),
 });
 
 export const stopJob = defineOperation<JobNeeds>()({
   name: "jobs.stop",
   summary: "end a background job that runs",
-  input: z.strictObject({ id: name, session: name.optional().describe("where jobs of several have this id") }),
+  input: z.strictObject({
+    id: name,
+    session: name.optional().describe("its session, where several have a job of this id"),
+  }),
   output: jobView,
   scope: "admin",
   effect: "change",
+  cli: { args: ["id"], say: ({ id, group, state }) => `Job ${id} of group ${group} has ended: ${state}.` },
   run: async ({ store, jobs }, { id, session }) => {
     const fix = ownCommand("jobs list");
     const running = (await store.jobs.running(session)).filter((job) => job.id === id);
@@ -79,3 +87,6 @@ function viewJob({ id, group, session, command, state, startedAt, endedAt, exitC
   const end = { endedAt: endedAt ?? null, exitCode: exitCode ?? null };
   return { id, group, session, command: shorten(command, shownChars), state, startedAt, ...end };
 }
+
+/** Operations on background jobs. */
+export const jobOperations = [listJobs, stopJob] as const;

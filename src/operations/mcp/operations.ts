@@ -75,3 +75,6 @@ export const allowMcpTool = defineOperation<McpNeeds>()({
   effect: "change",
   run: ({ mcp }, input) => mcp.allow(input.name, input.tool, input.sha256),
 });
+
+/** Operations on MCP servers. */
+export const mcpOperations = [listMcpServers, testMcpServer, allowMcpTool] as const;

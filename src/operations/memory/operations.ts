@@ -101,3 +101,6 @@ function findFolder({ groups }: MemoryNeeds, wanted: string, agent: string | und
 function unknownMemory(group: string, id: string): AppError {
   return new AppError("not_found", `Group ${group} has no memory "${id}".`);
 }
+
+/** Operations on memories of groups. */
+export const memoryOperations = [listMemories, showMemory, forgetMemory] as const;

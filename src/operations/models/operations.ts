@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { formatTime } from "../../lib/time/formats.ts";
 import { defineOperation } from "../define-operation.ts";
 import { list, name, nothing, time } from "../schemas.ts";
 
@@ -54,6 +55,16 @@ export const listModels = defineOperation<ModelReadingNeeds>()({
   rest: "GET /models",
   listAs: "models",
   offline: true,
+  cli: {
+    table: [
+      "name",
+      "routes",
+      { field: "windowTokens", title: "window" },
+      { title: "learned (UTC)", of: ({ learned }) => learned && formatTime(learned.at) },
+      { title: "factor", of: ({ factor }) => factor?.toFixed(2) },
+    ],
+    none: () => "There are no models.",
+  },
   run: async (needs) => viewModels(needs),
 });
 
@@ -65,6 +76,10 @@ export const forgetModels = defineOperation<ModelNeeds>()({
   output: z.strictObject({ forgotten: list(z.string()) }),
   scope: "admin",
   effect: "change",
+  cli: {
+    args: ["name"],
+    say: ({ forgotten }) => (forgotten.length === 0 ? "Nothing was learned." : `Forgotten: ${forgotten.join(", ")}.`),
+  },
   run: async (needs, { name: wanted }) => {
     const learned = (await viewModels(needs)).filter((model) => model.learned ?? model.factor !== undefined);
     const forgotten = learned.map((model) => model.name).filter((each) => wanted === undefined || each === wanted);
@@ -95,3 +110,6 @@ async function viewModels({ store, models }: ModelReadingNeeds): Promise<ModelVi
     };
   });
 }
+
+/** Operations on models. */
+export const modelOperations = [listModels, forgetModels] as const;

@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { OutboxStore } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { limit, list, name, time } from "../schemas.ts";
+import { flag, limit, list, name, onlyGroup, time } from "../schemas.ts";
 
 /** The parts that send. */
 export interface OutboxNeeds {
@@ -20,6 +20,8 @@ export interface OutboxNeeds {
 }
 
 const shownChars = 400;
+/** Characters of a text in a table. */
+const shortChars = 60;
 /** As many as one command puts back in line; the next one takes the rest. */
 const retriedAtOnce = 1_000;
 
@@ -61,13 +63,31 @@ export type OutboxView = z.infer<typeof outboxView>;
 export const listOutbox = defineOperation<{ readonly store: { readonly outbox: Pick<OutboxStore, "list"> } }>()({
   name: "outbox.list",
   summary: "list outgoing messages, newest first",
-  input: z.strictObject({ state: z.enum(outboxStates).optional(), group: name.optional(), limit: limit(20) }),
+  input: z.strictObject({
+    group: onlyGroup,
+    state: z.enum(outboxStates).optional().describe("only in this state"),
+    limit: limit(20),
+  }),
   output: list(outboxView),
   scope: "read",
   effect: "none",
   rest: "GET /outbox",
   listAs: "messages",
   offline: true,
+  cli: {
+    table: [
+      "seq",
+      "group",
+      "channel",
+      "kind",
+      "state",
+      "attempts",
+      { field: "createdAt", title: "written (UTC)" },
+      { field: "error", title: "reason" },
+      { title: "text", of: (message) => shorten(contentOf(message), shortChars) },
+    ],
+    none: () => "There are no such messages.",
+  },
   run: async ({ store }, filter) => (await store.outbox.list(filter)).map(view),
 });
 
@@ -78,35 +98,51 @@ export const send = defineOperation<OutboxNeeds>()({
     group: name,
     text: z.string().max(16_000).regex(/\S/, "there is nothing to say in it"),
   }),
-  output: outboxView,
+  output: outboxView.extend({ id: z.number().describe("The same as `seq`") }),
   scope: "admin",
   effect: "change",
+  cli: { args: ["group", "text"], say: ({ seq, group }) => `Message ${seq} is in the outbox for group ${group}.` },
   run: async ({ store, outbox, groups, clock }, { group: wanted, text }) => {
     const { name: group, channel, chat } = requireGroup(groups.list(), wanted);
     const draft = { group, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined } as const;
     const row = await store.outbox.add(draft, clock.now());
     outbox.wake();
-    return view(row);
+    return { id: row.seq, ...view(row) };
   },
 });
 
 export const retryOutbox = defineOperation<OutboxNeeds>()({
   name: "outbox.retry",
   summary: "put a given up or uncertain message, or all that were given up, back in line",
-  input: z.union([
-    z.strictObject({ seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
-    z.strictObject({ allDead: z.literal(true) }),
-  ]),
+  input: z
+    .strictObject({
+      seq: z
+        .union([
+          z.number(),
+          z
+            .string()
+            .regex(/^[1-9]\d{0,14}$/, "it is not the number of a message")
+            .transform(Number),
+        ])
+        .pipe(z.number().int().min(1).max(Number.MAX_SAFE_INTEGER))
+        .optional(),
+      allDead: flag.describe("all messages that were given up"),
+    })
+    .refine(({ seq, allDead }) => allDead === (seq === undefined), "Give the number of a message, or --all-dead"),
   output: z.strictObject({ retried: list(z.number()) }),
   scope: "admin",
   effect: "change",
-  run: async ({ store, outbox }, what) => {
-    if ("allDead" in what) {
+  cli: {
+    args: ["seq"],
+    say: ({ retried: { length } }) => `${length} ${length === 1 ? "message is" : "messages are"} queued again.`,
+  },
+  run: async ({ store, outbox }, { seq }) => {
+    if (seq === undefined) {
       const dead = await store.outbox.list({ state: "dead", limit: retriedAtOnce });
-      return { retried: await outbox.retry(dead.map(({ seq }) => seq)) };
+      return { retried: await outbox.retry(dead.map((message) => message.seq)) };
     }
-    requireRetryable(what.seq, await store.outbox.get(what.seq));
-    return { retried: await outbox.retry([what.seq]) };
+    requireRetryable(seq, await store.outbox.get(seq));
+    return { retried: await outbox.retry([seq]) };
   },
 });
 
@@ -125,3 +161,12 @@ function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
 function view(row: OutgoingMessage): OutboxView {
   return { ...row, text: shorten(row.text, shownChars) };
 }
+
+function contentOf({ text, file, reaction, pruned }: OutboxView): string {
+  if (pruned === true) return "(no longer kept)";
+  if (reaction) return `[reaction: ${reaction.emoji}]`;
+  return file ? `[file: ${file.name}] ${text}` : text;
+}
+
+/** Operations on outgoing messages. */
+export const outboxOperations = [listOutbox, retryOutbox] as const;

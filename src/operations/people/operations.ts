@@ -8,7 +8,7 @@ import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { list, name } from "../schemas.ts";
+import { list, name, onlyGroup } from "../schemas.ts";
 
 /** The parts that know people. */
 export interface PeopleNeeds {
@@ -57,13 +57,17 @@ const erasureView = z.strictObject({
 export const listPeople = defineOperation<PeopleNeeds>()({
   name: "people.list",
   summary: "list people who have written in groups or are named for them, and their roles",
-  input: z.strictObject({ group: name.optional() }),
+  input: z.strictObject({ group: onlyGroup }),
   output: list(personView),
   scope: "read",
   effect: "none",
   rest: "GET /people",
   listAs: "people",
   offline: true,
+  cli: {
+    table: ["group", "id", { field: "name", title: "called" }, "person", "role", { field: "why", title: "because of" }],
+    none: () => "Nobody has written yet.",
+  },
   run: async (needs, { group: wanted }) => {
     const all = needs.groups.settings();
     const groups = wanted === undefined ? all : [requireGroup(all, wanted)];
@@ -127,3 +131,6 @@ function seenAs(people: PeopleNeeds["people"], who: MemberId, seen: ReadonlyMap<
   const ids = people.aliasesOf(who).map((key) => parseMemberKey(key)?.id);
   return ids.find((id) => id !== undefined && seen.has(id));
 }
+
+/** Operations on people. */
+export const peopleOperations = [listPeople, lookAtPerson, erasePerson] as const;

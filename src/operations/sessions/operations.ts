@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { agentOfSession, type HotContainerView, sessionKinds } from "../../domain/turns/session.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { formatTime } from "../../lib/time/formats.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { resolveId } from "../resolve-id.ts";
@@ -43,6 +44,21 @@ export const listSessions = defineOperation<SessionReadingNeeds>()({
   rest: "GET /sessions",
   listAs: "sessions",
   offline: true,
+  cli: {
+    table: [
+      "session",
+      "group",
+      "agent",
+      "kind",
+      "parent",
+      { title: "container", of: ({ container }) => container?.state ?? "none" },
+      { title: "name", of: ({ container }) => container?.name },
+      { title: "last used (UTC)", of: ({ container }) => formatTime(container?.lastUsedAt) },
+      "generation",
+      "conversation",
+    ],
+    none: () => "There are no sessions yet.",
+  },
   run: async ({ store, pool }) => {
     const hot = new Map(pool.list().map((container) => [container.session, container]));
     const sessions = await store.sessions.list();
@@ -72,6 +88,10 @@ export const stopSession = defineOperation<SessionNeeds>()({
   output: z.strictObject({ stopped: list(z.string()).describe("Names of the containers") }),
   scope: "admin",
   effect: "change",
+  cli: {
+    args: ["target"],
+    say: ({ stopped }) => (stopped.length === 0 ? "It has no container." : `Stopped ${stopped.join(", ")}.`),
+  },
   run: async ({ store, pool }, { target }) => {
     const sessions = await store.sessions.list();
     let meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
@@ -91,3 +111,6 @@ export const stopSession = defineOperation<SessionNeeds>()({
     return { stopped };
   },
 });
+
+/** Operations on sessions and their containers. */
+export const sessionOperations = [listSessions, stopSession] as const;

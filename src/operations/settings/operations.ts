@@ -140,6 +140,18 @@ export const showGroup = defineOperation<SettingNeeds>()({
   output: list(groupSettingView),
   scope: "read",
   effect: "none",
+  cli: {
+    args: ["name"],
+    table: [
+      { field: "path", title: "setting" },
+      {
+        title: "value",
+        of: ({ value }) => (typeof value === "string" ? value : value === null ? "" : JSON.stringify(value)),
+      },
+      "from",
+    ],
+    none: () => "There are no settings.",
+  },
   run: ({ settings }, { name: group }) => settings.showGroup(group),
 });
 
@@ -157,3 +169,9 @@ export const setGroup = defineOperation<SettingNeeds>()({
 function pathsOf(edits: readonly SettingEdit[]): string {
   return edits.map(({ path }) => path.join(".")).join(" ");
 }
+
+/** Operations on the configuration. */
+export const configOperations = [applyConfig, diffConfig, getSetting, editSettings, configHistory] as const;
+
+/** Operations on settings of groups. */
+export const groupSettingOperations = [showGroup, setGroup] as const;

@@ -24,3 +24,6 @@ export const listSkills = defineOperation<SkillNeeds>()({
   listAs: "skills",
   run: ({ skills }, { group }) => skills.list(group),
 });
+
+/** Operations on skills. */
+export const skillOperations = [listSkills] as const;

@@ -7,7 +7,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { flag, list, name, time } from "../schemas.ts";
+import { flag, list, name, onlyGroup, time } from "../schemas.ts";
 
 /** The parts that look at sub-agents. */
 export interface SubAgentReadingNeeds {
@@ -49,13 +49,25 @@ export type SubAgentView = z.infer<typeof subAgentView>;
 export const listSubAgents = defineOperation<SubAgentReadingNeeds>()({
   name: "agents.list",
   summary: "list sub-agents, newest first",
-  input: z.strictObject({ group: name.optional(), all: flag.describe("also those that have ended") }),
+  input: z.strictObject({ group: onlyGroup, all: flag.describe("also sub-agents that have ended") }),
   output: list(subAgentView),
   scope: "read",
   effect: "none",
   rest: "GET /agents",
   listAs: "agents",
   offline: true,
+  cli: {
+    table: [
+      "id",
+      "group",
+      "state",
+      "session",
+      "parent",
+      { field: "createdAt", title: "began (UTC)" },
+      { field: "task", short: true },
+    ],
+    none: ({ all }) => (all ? "There are no sub-agents." : "No sub-agent is running."),
+  },
   run: async ({ store }, { group, all }) => {
     const agents = await store.subAgents.list({ group, running: !all, limit: listed });
     return agents.map((agent) => ({ ...view(agent), task: shorten(agent.task, shownChars) }));
@@ -71,6 +83,7 @@ export const showSubAgent = defineOperation<SubAgentReadingNeeds>()({
   effect: "none",
   rest: "GET /agents/{id}",
   offline: true,
+  cli: { args: ["id"] },
   run: async ({ store }, { id }) => view(await found(store.subAgents, id)),
 });
 
@@ -82,6 +95,7 @@ export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
   output: subAgentView,
   scope: "admin",
   effect: "change",
+  cli: { args: ["id"], say: ({ id, group }) => `${id} of group ${group} is cancelled.` },
   run: async ({ store, subAgentDesk }, input) => {
     const { id } = await found(store.subAgents, input.id);
     const isEnded = await subAgentDesk.cancel(id, "the operator has cancelled it");
@@ -103,3 +117,6 @@ function view(agent: SubAgent): SubAgentView {
   const about = { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role };
   return { ...about, result: text, files, createdAt, expiresAt, endedAt };
 }
+
+/** Operations on sub-agents. */
+export const subAgentOperations = [listSubAgents, showSubAgent, cancelSubAgent] as const;

@@ -8,16 +8,16 @@ import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation, type OperationCall } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";
-import { limit, list, name } from "../schemas.ts";
-import { taskRunView, taskView, viewRun, viewTask } from "./task-view.ts";
+import { limit, list, name, onlyGroup } from "../schemas.ts";
+import { taskRunView, type TaskView, taskView, viewRun, viewTask } from "./task-view.ts";
 
 const short = z.string().min(1).max(256).optional();
 
 /** A task that the operator wants; exactly one of `at`, `every` and `cron`. */
 const newTask = z.strictObject({
-  group: name,
-  prompt: z.string().min(1).max(16_000),
-  name: short,
+  group: name.describe("the group whose agent does it"),
+  prompt: z.string().min(1).max(16_000).describe("instructions for each run"),
+  name: short.describe("name that people see"),
   at: short.describe("once: 2026-01-15T09:00:00, by the clock of the zone unless it has an offset"),
   every: short.describe("again and again: 1m, 2h, 1d"),
   cron: short.describe("five fields, such as `0 9 * * 1-5`"),
@@ -59,13 +59,27 @@ export interface TaskNeeds {
 export const listTasks = defineOperation<TaskReadingNeeds>()({
   name: "tasks.list",
   summary: "list tasks in the order of making",
-  input: z.strictObject({ group: name.optional() }),
+  input: z.strictObject({ group: onlyGroup }),
   output: list(taskView),
   scope: "read",
   effect: "none",
   rest: "GET /tasks",
   listAs: "tasks",
   offline: true,
+  cli: {
+    table: [
+      "id",
+      "group",
+      "name",
+      { title: "when", of: describeTiming },
+      "next",
+      "state",
+      { title: "last run", of: ({ lastRun }) => lastRun?.state },
+      { title: "failed", of: ({ failures }) => (failures > 0 ? failures : undefined) },
+      { field: "prompt", short: true },
+    ],
+    none: () => "There are no tasks.",
+  },
   run: async ({ store, groups }, { group }) => {
     if (group !== undefined) requireGroup(groups.list(), group);
     return (await store.tasks.list({ group })).map(viewTask);
@@ -75,13 +89,18 @@ export const listTasks = defineOperation<TaskReadingNeeds>()({
 export const taskHistory = defineOperation<TaskReadingNeeds>()({
   name: "tasks.history",
   summary: "list the times at which a task was due, newest first",
-  input: z.strictObject({ id: name, limit: limit(20) }),
+  input: z.strictObject({ id: name.describe("id of the task, or its beginning"), limit: limit(20) }),
   output: list(taskRunView),
   scope: "read",
   effect: "none",
   rest: "GET /tasks/{id}/history",
   listAs: "runs",
   offline: true,
+  cli: {
+    args: ["id"],
+    table: ["due", "state", "attempts", "endedAt", "turn", "reason"],
+    none: () => "It was not due yet.",
+  },
   run: async ({ store }, { id: given, limit: most }) => {
     const id = await resolveId(given, {
       what: "task",
@@ -103,9 +122,12 @@ export const addTask = defineOperation<TaskNeeds>()({
   rest: "POST /tasks",
   // The prompt stays in the store.
   record: ({ group, mode, missed }) => ({ group, ...(mode && { mode }), ...(missed && { missed }) }),
+  cli: { say: ({ id, group, next }) => `Task ${id} of group ${group}: next at ${next ?? "no time"}.` },
   run: async ({ taskDesk, groups }, { group, ...wanted }, { actor }) =>
     viewTask(await taskDesk.make(requireGroup(groups.list(), group), wanted, { ...byOperator, actor })),
 });
+
+const done = { pause: "is paused", resume: "goes on", remove: "is removed", run: "runs" } as const;
 
 export const pauseTask = actOnTask("pause", "let a task rest until it is resumed");
 export const resumeTask = actOnTask("resume", "resume a paused task; runs that were missed are not repeated");
@@ -116,12 +138,21 @@ function actOnTask(action: "pause" | "resume" | "remove" | "run", summary: strin
   return defineOperation<TaskNeeds>()({
     name: `tasks.${action}`,
     summary,
-    input: z.strictObject({ id: name.describe("Id of the task, or its beginning") }),
+    input: z.strictObject({ id: name.describe("id of the task, or its beginning") }),
     output: taskView,
     scope: "admin",
     effect: action === "remove" ? "destroy" : "change",
     rest: `POST /tasks/{id}/${action}`,
+    cli: { args: ["id"], say: ({ id, group }) => `Task ${id} of group ${group} ${done[action]}.` },
     run: async ({ taskDesk }, { id }, { actor }: OperationCall) =>
       viewTask(await taskDesk[action](id, { ...byOperator, actor })),
   });
 }
+
+function describeTiming({ at, every, cron, timezone }: TaskView): string {
+  if (at !== undefined) return `at ${at}`;
+  return every === undefined ? `${cron ?? ""} (${timezone})` : `every ${every}`;
+}
+
+/** Operations on tasks. */
+export const taskOperations = [listTasks, addTask, pauseTask, resumeTask, removeTask, runTask, taskHistory] as const;

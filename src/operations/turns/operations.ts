@@ -11,7 +11,7 @@ import { viewApproval } from "../approvals/approval-view.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";
-import { limit, list, name } from "../schemas.ts";
+import { flag, limit, list, name, onlyGroup } from "../schemas.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { turnLine, turnReport } from "./turn-view.ts";
@@ -57,13 +57,18 @@ const lookedThrough = 1_000;
 export const listTurns = defineOperation<TurnReadingNeeds>()({
   name: "turns.list",
   summary: "list turns, newest first",
-  input: z.strictObject({ group: name.optional(), state: z.enum(turnStates).optional(), limit: limit(20) }),
+  input: z.strictObject({
+    group: onlyGroup,
+    state: z.enum(turnStates).optional().describe("only in this state"),
+    limit: limit(20),
+  }),
   output: list(turnLine),
   scope: "read",
   effect: "none",
   rest: "GET /turns",
   listAs: "turns",
   offline: true,
+  cli: {},
   run: async (needs, { group, state, limit: most }) => {
     if (group !== undefined) requireGroup(needs.groups.list(), group);
     const turns = await needs.store.turns.list({ group, limit: state === undefined ? most : lookedThrough });
@@ -77,13 +82,15 @@ export const showTurn = defineOperation<TurnReadingNeeds>()({
   input: z.strictObject({
     id: name.describe("id of the turn, or its beginning"),
     maxChars: z.coerce.number().int().min(1).max(wholeText).default(400).describe("where texts are cut"),
+    full: flag.describe("do not shorten texts"),
   }),
   output: turnReport,
   scope: "read",
   effect: "none",
   rest: "GET /turns/{id}",
   offline: true,
-  run: async (needs, { id, maxChars }) => {
+  cli: { args: ["id"], without: ["maxChars"] },
+  run: async (needs, { id, maxChars, full }) => {
     const { store, costOf } = needs;
     const turn = await findTurn(store.turns, id);
     const [messages, steps, said, executionPoints, waiting] = await Promise.all([
@@ -95,7 +102,7 @@ export const showTurn = defineOperation<TurnReadingNeeds>()({
     ]);
     const approvals = (await store.approvals.ofTurn(turn.id)).map(viewApproval);
     const found = { messages, steps, said, approvals, executionPoints, costOf };
-    return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
+    return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, full ? wholeText : maxChars);
   },
 });
 
@@ -107,6 +114,10 @@ export const retryTurn = defineOperation<TurnNeeds>()({
   output: z.strictObject({ turn: z.string(), requeued: z.number() }),
   scope: "admin",
   effect: "change",
+  cli: {
+    args: ["id"],
+    say: ({ requeued }) => `${requeued} ${requeued === 1 ? "message waits" : "messages wait"} for a new turn.`,
+  },
   run: async ({ store, groups, requeue }, { id }) => {
     const turn = await findTurn(store.turns, id);
     if (turn.state !== "failed") {
@@ -148,3 +159,6 @@ async function findTurn(
   if (turn !== undefined) return turn;
   throw new AppError("not_found", `The turn ${id} was removed just now.`);
 }
+
+/** Operations on turns. */
+export const turnOperations = [listTurns, showTurn, retryTurn] as const;

@@ -83,3 +83,6 @@ export const listCosts = defineOperation<UsageNeeds>()({
     return { since: first, costs: sums.map((sum) => toUsageLine(by, sum)) };
   },
 });
+
+/** Operations on usage and cost. */
+export const usageOperations = [usage, listCosts] as const;

@@ -22,6 +22,8 @@ export interface WebhookNeeds {
 
 const timeoutMs = 10_000;
 const bodyChars = 256 * 1024;
+const testBody = '{"test":true}';
+const accepted = 202;
 
 /** A webhook as it is configured, without its secret. */
 const webhookView = z.strictObject({
@@ -56,6 +58,17 @@ export const listWebhooks = defineOperation<WebhookNeeds>()({
   effect: "none",
   rest: "GET /hooks",
   listAs: "hooks",
+  cli: {
+    table: [
+      "name",
+      { title: "group", of: ({ group, hasGroup }) => (hasGroup ? group : `${group} (missing)`) },
+      "role",
+      { field: "perMinute", title: "per minute" },
+      { title: "url", of: ({ url }) => url ?? "the gateway does not listen" },
+      { field: "prompt", short: true },
+    ],
+    none: () => "config.yaml has no hooks.",
+  },
   run: async (needs) => viewWebhooks(needs),
 });
 
@@ -63,11 +76,18 @@ export const listWebhooks = defineOperation<WebhookNeeds>()({
 export const testWebhook = defineOperation<WebhookNeeds>()({
   name: "hooks.test",
   summary: "call a webhook, signed, as a program outside does",
-  input: z.strictObject({ name, text: z.string().max(bodyChars) }),
+  input: z.strictObject({ name, body: z.string().max(bodyChars).default(testBody).describe("body of the call") }),
   output: webhookTest,
   scope: "admin",
   effect: "change",
-  run: async (needs, { name: hook, text }) => callWebhook(needs, hook, text),
+  record: ({ name: hook }) => ({ name: hook }),
+  cli: {
+    args: ["name"],
+    say: ({ status, id = "", error = "" }) =>
+      status === accepted ? `The agent has it: work ${id}.` : `The call was refused with ${status}: ${error}`,
+    fails: ({ status }) => status !== accepted,
+  },
+  run: async (needs, { name: hook, body }) => callWebhook(needs, hook, body),
 });
 
 /** Webhooks by name. */
@@ -109,3 +129,6 @@ async function callWebhook(needs: WebhookNeeds, hook: string, body: string): Pro
     throw new AppError("conflict", `Webhook "${hook}" could not be called at ${url}: ${toError(error).message}.`);
   }
 }
+
+/** Operations on webhooks. */
+export const webhookOperations = [listWebhooks, testWebhook] as const;

@@ -15,7 +15,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";
-import { limit, list, name, replyTarget, time } from "../schemas.ts";
+import { limit, list, name, onlyGroup, replyTarget, time } from "../schemas.ts";
 
 /** The parts that give agents work. */
 export interface WorkNeeds {
@@ -58,13 +58,21 @@ export type WorkView = z.infer<typeof workView>;
 export const listWork = defineOperation<{ readonly store: { readonly work: Pick<Store["work"], "list"> } }>()({
   name: "work.list",
   summary: "list work of agents, newest first",
-  input: z.strictObject({ state: z.enum(workStates).optional(), group: name.optional(), limit: limit(20) }),
+  input: z.strictObject({
+    group: onlyGroup,
+    state: z.enum(workStates).optional().describe("only in this state"),
+    limit: limit(20),
+  }),
   output: list(workView),
   scope: "read",
   effect: "none",
   rest: "GET /work",
   listAs: "work",
   offline: true,
+  cli: {
+    table: ["id", "group", "cause", "state", "dueAt", "turn", "reason", { field: "text", short: true }],
+    none: () => "There is no such work.",
+  },
   run: async ({ store }, filter) => (await store.work.list(filter)).map(view),
 });
 
@@ -72,7 +80,7 @@ export const addWork = defineOperation<WorkNeeds>()({
   name: "work.add",
   summary: "give a group's agent something to do",
   input: z.strictObject({
-    group: name,
+    group: name.describe("the group whose agent does it"),
     text: z.string().min(1).max(16_000),
     session: z
       .string()
@@ -84,6 +92,7 @@ export const addWork = defineOperation<WorkNeeds>()({
   output: workView,
   scope: "admin",
   effect: "change",
+  cli: { args: ["text"], say: ({ id, group }) => `The agent of group ${group} has it: work ${id}.` },
   run: async (needs, wanted) => {
     const { store, clock } = needs;
     const group = requireGroup(needs.groups.list(), wanted.group);
@@ -120,6 +129,7 @@ export const dropWork = defineOperation<WorkNeeds>()({
   output: z.strictObject({ dropped: z.string() }),
   scope: "admin",
   effect: "change",
+  cli: { args: ["id"], say: ({ dropped }) => `Work ${dropped} is dropped.` },
   run: async (needs, { id: given }) => {
     const { work } = needs.store;
     const id = await resolveId(given, {
@@ -144,3 +154,6 @@ async function found({ store }: WorkNeeds, id: string): Promise<Work> {
 function view({ text, ...work }: Work): WorkView {
   return { ...work, text: shorten(text, shownChars) };
 }
+
+/** Operations on work of agents. */
+export const workOperations = [listWork, addWork, dropWork] as const;

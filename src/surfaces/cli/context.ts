@@ -10,7 +10,7 @@ import { homePaths } from "../../config/home/home.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { ConfigCheck, LoadedConfig } from "../../config/loading/load.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { OfflineNeeds } from "../../operations/catalog.ts";
+import type { OfflineNeeds } from "../operations.ts";
 import type { Operation } from "../../operations/define-operation.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
 import { isWithoutHost } from "./control-socket.ts";

@@ -2,7 +2,7 @@ import type { Adapters } from "../../config/adapters.ts";
 import type { Environment, EnvironmentVariables } from "../../config/environment.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { LoadedConfig } from "../../config/loading/load.ts";
-import type { OfflineNeeds } from "../../operations/catalog.ts";
+import type { OfflineNeeds } from "../operations.ts";
 import type { ImageNeeds } from "../../operations/images/operations.ts";
 import type { ErasureNeeds } from "../../operations/people/operations.ts";
 import type { PluginInstaller, PluginInstallerOptions } from "../../plugins/install/installer.ts";

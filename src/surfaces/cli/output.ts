@@ -4,16 +4,7 @@ import { createColors } from "picocolors";
 
 import { columnsOf, cutToColumns } from "../../lib/text/columns.ts";
 import { escapeJson, visible, visibleLines } from "../../lib/text/visible.ts";
-
-/** A column of a table: what stands above it, and the cell for an item. */
-export interface Column<Item> {
-  readonly title: string;
-  readonly of: (item: Item) => string | number | boolean | undefined;
-  /** In a terminal so many characters of it are enough to go on with. */
-  readonly shownChars?: number;
-  /** In a terminal it gets what the other columns leave of the width, and is cut there. For one column of a table. */
-  readonly fills?: boolean;
-}
+import type { Column } from "../../operations/cli-leaf.ts";
 
 export interface OutputOptions {
   readonly stream: Writable;

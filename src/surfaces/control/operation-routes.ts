@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { OperationNeeds } from "../../operations/catalog.ts";
+import type { AnyOperation } from "../../operations/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
+import { loadOperations, type OperationNeeds } from "../operations.ts";
 import { describeFault } from "./faults.ts";
 
 export interface OperationRouteOptions {
@@ -42,7 +43,7 @@ async function answer(
   request: FastifyRequest<{ Params: { operation: string } }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { operations } = await import("../../operations/catalog.ts");
+  const operations: readonly AnyOperation[] = await loadOperations();
   const operation = operations.find(({ name }) => name === request.params.operation);
   if (!operation) throw unknown(request.params.operation);
   const ended = new AbortController();

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { operations } from "../../operations/catalog.ts";
 import type { AnyOperation } from "../../operations/define-operation.ts";
+import { loadOperations } from "../operations.ts";
 import { restRouteOf, type RestRoute } from "./rest-route.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /** Describes every operation with a REST path as an OpenAPI document (https://spec.openapis.org/oas/v3.1.0). */
 export async function describeOperations(version: string): Promise<object> {
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations as readonly AnyOperation[]) {
+  for (const operation of (await loadOperations()) as readonly AnyOperation[]) {
     const route = restRouteOf(operation);
     if (route) (paths[`/v1${route.path}`] ??= {})[route.method.toLowerCase()] = describeOperation(operation, route);
   }

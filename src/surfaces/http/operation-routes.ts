@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addressActor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { OperationNeeds } from "../../operations/catalog.ts";
 import type { AnyOperation } from "../../operations/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
+import { loadOperations, type OperationNeeds } from "../operations.ts";
 import { errorBody } from "./errors.ts";
 import { restRouteOf } from "./rest-route.ts";
 
@@ -35,8 +35,7 @@ export function addRestRoutes(routes: FastifyInstance, options: RestOptions): vo
 
 async function answer({ needs, publish }: RestOptions, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const path = request.url.split("?", 1)[0]?.slice("/v1".length) ?? "";
-  const { operations } = await import("../../operations/catalog.ts");
-  const found = matchRest(operations, request.method, path);
+  const found = matchRest(await loadOperations(), request.method, path);
   if (!found) return reply.code(404).send(errorBody("not_found", "There is nothing at this address."));
   const started = needs();
   if (!started) throw new AppError("intake_stopped", "The host is starting.");

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
 import type { AnyOperation } from "../../../src/operations/define-operation.ts";
-import { operations } from "../../../src/operations/catalog.ts";
+import { loadOperations } from "../../../src/surfaces/operations.ts";
 import { describeOperations } from "../../../src/surfaces/http/openapi.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
+const operations = await loadOperations();
 const all: readonly AnyOperation[] = operations;
 
 interface Document {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import type { OperationNeeds } from "../../../src/operations/catalog.ts";
+import type { OperationNeeds } from "../../../src/surfaces/operations.ts";
 import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 

@@ -10,7 +10,7 @@ import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
 import { MemoryDesk } from "../../../src/abilities/memory/thread/memory-desk.ts";
-import type { OperationNeeds } from "../../../src/operations/catalog.ts";
+import type { OperationNeeds } from "../../../src/surfaces/operations.ts";
 import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
 import { createMemoryDesk } from "../../../src/host/memory/memory-desks.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -1,23 +1,13 @@
 import type { Command } from "commander";
 
 import type { CommandContext } from "../context.ts";
-import { addLeaf } from "../context.ts";
-import { formatTime } from "../formats.ts";
-import { ownCommand } from "../../../lib/process/own-command.ts";
-import { approveRequest, denyRequest, forgetRequest, listChats } from "../../../operations/chats/operations.ts";
+import { formatTime } from "../../../lib/time/formats.ts";
+import { listChats } from "../../../operations/chats/operations.ts";
 
-export function addChatsCommand(program: Command, context: CommandContext): void {
-  const chats = addLeaf(program, "chats", "unregistered chats that somebody wrote in; texts are not kept");
-  addAnswers(chats, context);
-  addLeaf(chats, "forget <code>", "forget a request, even a denied one: its chat may ask again").action(
-    async (code: string, _options: object, command: Command) => {
-      const forgotten = await context.call(forgetRequest, { code });
-      const output = context.outputOf(command);
-      if (output.json) output.object(forgotten);
-      output.line(`Request ${code} is forgotten.`);
-    },
-  );
+/** Lists chats that are no groups, unless all are wanted. */
+export function addChatList(chats: Command, context: CommandContext): void {
   chats
+    .option("--json", "print one JSON object per line")
     .option("--all", "include chats that are groups")
     .action(async (options: { all?: boolean }, command: Command) => {
       const known = await context.read(listChats, {});
@@ -37,26 +27,4 @@ export function addChatsCommand(program: Command, context: CommandContext): void
         "No unregistered chat has been seen.",
       );
     });
-}
-
-function addAnswers(chats: Command, context: CommandContext): void {
-  addLeaf(chats, "approve <code>", "let a chat in that asked: it becomes a group")
-    .option("--name <name>", "what the group is called; otherwise like the chat")
-    .action(async (code: string, { name }: { name?: string }, command: Command) => {
-      const approved = await context.call(approveRequest, { code, name });
-      const output = context.outputOf(command);
-      if (output.json) output.object(approved);
-      const { group, chat, channel } = approved;
-      output.line(`Added group ${group}: chat ${chat} on ${channel}.`);
-    });
-  addLeaf(chats, "deny <code>", "leave a chat unanswered that asked; it is not told").action(
-    async (code: string, _options: object, command: Command) => {
-      const denied = await context.call(denyRequest, { code });
-      const output = context.outputOf(command);
-      if (output.json) output.object(denied);
-      output.line(
-        `The chat of request ${code} stays silent. ${ownCommand(`chats approve ${code}`)} would still make it a group.`,
-      );
-    },
-  );
 }

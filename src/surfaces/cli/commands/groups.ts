@@ -5,35 +5,13 @@ import { type Trigger, unknownRequest } from "../../../domain/chats/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import { formatTime } from "../formats.ts";
 import { addGroupSettings } from "./groups/settings.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { listChats } from "../../../operations/chats/operations.ts";
-import { addGroup, listGroups, removeGroup } from "../../../operations/groups/operations.ts";
+import { addGroup } from "../../../operations/groups/operations.ts";
 
-export function addGroupsCommand(program: Command, context: CommandContext): void {
-  const groups = program.command("groups").description("list, add, change or remove groups");
-
-  addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
-    async (_options: object, command: Command) => {
-      context.outputOf(command).items(
-        await context.read(listGroups, {}),
-        [
-          { title: "group", of: (group) => group.name },
-          { title: "channel", of: (group) => group.channel },
-          { title: "chat", of: (group) => group.chat },
-          { title: "title", of: (group) => [group.title, group.left === true ? "(left)" : undefined].join(" ").trim() },
-          { title: "trigger", of: (group) => (group.main ? "always (main)" : group.trigger) },
-          { title: "model", of: (group) => group.model },
-          { title: "mounts", of: (group) => group.mounts.length },
-          { title: "instructions changed (UTC)", of: (group) => formatTime(group.instructionsChangedAt) },
-          { title: "from", of: (group) => (group.origin === "config" ? "config.yaml" : "groups add") },
-        ],
-        "There are no groups.",
-      );
-    },
-  );
-
+/** Adds groups by their chat or its request, and changes their settings also without a host. */
+export function addGroupCommands(groups: Command, context: CommandContext): void {
   addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
     .option("--channel <channel>", "the channel that the chat is on")
     .option("--chat <chat>", `the chat's id, as \`${ownCommand("chats")}\` shows it`)
@@ -58,15 +36,6 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
     );
 
   addGroupSettings(groups, context);
-
-  addLeaf(groups, "remove <name>", "forget a group that was added at run time; its folder and messages stay").action(
-    async (name: string, _options: object, command: Command) => {
-      const removed = await context.call(removeGroup, { name });
-      const output = context.outputOf(command);
-      if (output.json) output.object(removed);
-      output.line(`Removed group ${name}. Its folder is still in ${context.paths.groups}.`);
-    },
-  );
 }
 
 interface ChatOptions {

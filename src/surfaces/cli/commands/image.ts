@@ -14,9 +14,9 @@ import {
 } from "../../../operations/images/operations.ts";
 import { addLeaf, type CommandContext } from "../context.ts";
 import { isWithoutHost } from "../control-socket.ts";
-import { formatTime } from "../formats.ts";
+import { formatTime } from "../../../lib/time/formats.ts";
 import { invokeHere } from "../invoke-here.ts";
-import type { Column } from "../output.ts";
+import type { Column } from "../../../operations/cli-leaf.ts";
 
 /** With a host through it, so that it is on record and takes effect; without one on the engine itself. */
 export function addImageCommand(program: Command, context: CommandContext): void {

@@ -36,7 +36,7 @@ import {
 } from "./mcp/servers.ts";
 import { addAllow } from "./mcp/allow.ts";
 import { addTools } from "./mcp/tools.ts";
-import { isConfirmed } from "./skills/show-plan.ts";
+import { isConfirmed } from "../confirm.ts";
 import { testMcpServer } from "../../../operations/mcp/operations.ts";
 
 const connectMs = 60_000;

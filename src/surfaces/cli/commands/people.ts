@@ -8,31 +8,13 @@ import type { ErasureNeeds } from "../../../operations/people/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import type { Output } from "../output.ts";
-import { erasePerson, listPeople, lookAtPerson } from "../../../operations/people/operations.ts";
+import { erasePerson, lookAtPerson } from "../../../operations/people/operations.ts";
 
 /** What something must be set up, or said, for first. */
 const notSaidExit = 3;
 
-export function addPeopleCommand(program: Command, context: CommandContext): void {
-  const people = program.command("people").description("who is known, and what they may");
-
-  addLeaf(people, "list", "who has written in groups or is named for them, and with which role")
-    .option("--group <group>", "of this group only")
-    .action(async ({ group }: { group?: string }, command: Command) => {
-      context.outputOf(command).items(
-        await context.read(listPeople, { group }),
-        [
-          { title: "group", of: (person) => person.group },
-          { title: "id", of: (person) => person.id },
-          { title: "called", of: (person) => person.name },
-          { title: "person", of: (person) => person.person },
-          { title: "role", of: (person) => person.role },
-          { title: "because of", of: (person) => person.why },
-        ],
-        "Nobody has written yet.",
-      );
-    });
-
+/** Shows what would be erased before it asks, and needs no running host. */
+export function addForgetCommand(people: Command, context: CommandContext): void {
   addLeaf(
     people,
     "forget <id>",

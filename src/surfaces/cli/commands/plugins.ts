@@ -9,8 +9,9 @@ import type { PluginInstaller } from "../../../plugins/install/installer.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import type { Column, Output } from "../output.ts";
-import { isConfirmed } from "./skills/show-plan.ts";
+import type { Column } from "../../../operations/cli-leaf.ts";
+import type { Output } from "../output.ts";
+import { isConfirmed } from "../confirm.ts";
 
 /** Plugins are files, so none of it needs a running host; one that runs takes changes over when it is started again. */
 export function addPluginsCommand(program: Command, context: CommandContext): void {

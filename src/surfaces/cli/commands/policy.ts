@@ -9,7 +9,7 @@ import { roles } from "../../../domain/people/role.ts";
 import { ToolRegistry } from "../../../tools/registry.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import { formatTime } from "../formats.ts";
+import { formatTime } from "../../../lib/time/formats.ts";
 import { broughtTools } from "./skills/brought-tools.ts";
 import { explainCall, tellExplanation } from "./policy/explain.ts";
 import type { ExplainOptions } from "./policy/explain.ts";

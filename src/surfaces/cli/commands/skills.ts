@@ -16,9 +16,10 @@ import { readSkillLock } from "../../../abilities/skills/lock-file.ts";
 import { findFor, type FoundSkill } from "../../../abilities/skills/places.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
-import type { Column } from "../output.ts";
+import type { Column } from "../../../operations/cli-leaf.ts";
 import { groupsWithFolder, installerOf, listOptions, placesOf } from "./skills/places.ts";
-import { describeSkillTool, isConfirmed, showPlan, viewSkillTool } from "./skills/show-plan.ts";
+import { isConfirmed } from "../confirm.ts";
+import { describeSkillTool, showPlan, viewSkillTool } from "./skills/show-plan.ts";
 
 /** Skills are files, so none of it needs a running host; one that runs takes changes over between turns. */
 export function addSkillsCommand(program: Command, context: CommandContext): void {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { formatTime } from "../../formats.ts";
+import { formatTime } from "../../../../lib/time/formats.ts";
 import { parseCount } from "../../parse-count.ts";
 import { showValue } from "./settings.ts";
 import { configHistory } from "../../../../operations/settings/operations.ts";

@@ -2,29 +2,11 @@ import type { Command } from "commander";
 
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { showGroup } from "../../../../operations/settings/operations.ts";
 
 /** What reads and changes configurations is loaded by what needs it: `groups list` does not. */
 const loadChange = () => import("./change-setting.ts");
 
 export function addGroupSettings(groups: Command, context: CommandContext): void {
-  addLeaf(
-    groups,
-    "show <name>",
-    "every setting of a group, and whether the group says so itself; secrets are masked",
-  ).action(async (name: string, _options: object, command: Command) => {
-    const { showValue } = await import("../config/settings.ts");
-    context.outputOf(command).items(
-      await context.call(showGroup, { name }),
-      [
-        { title: "setting", of: ({ path }) => path },
-        { title: "value", of: ({ value }) => (value === null ? "" : showValue(value)) },
-        { title: "from", of: ({ from }) => from },
-      ],
-      "There are no settings.",
-    );
-  });
-
   addLeaf(
     groups,
     "set <name> <key> <value>",

@@ -6,7 +6,7 @@ import { visibleLines } from "../../../../lib/text/visible.ts";
 import { readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 import { addLeaf, type CommandContext } from "../../context.ts";
-import { isConfirmed } from "../skills/show-plan.ts";
+import { isConfirmed } from "../../confirm.ts";
 import { findServer } from "./servers.ts";
 import { allowMcpTool } from "../../../../operations/mcp/operations.ts";
 

@@ -1,10 +1,7 @@
-import { createInterface } from "node:readline/promises";
-
 import { formatBytes } from "../../../../lib/text/bytes.ts";
 import type { SkillTool } from "../../../../domain/rights/skill-tool.ts";
 import { visible } from "../../../../lib/text/visible.ts";
 import type { InstallPlan, PlannedSkill } from "../../../../abilities/skills/install/installer.ts";
-import type { CommandContext } from "../../context.ts";
 import type { Output } from "../../output.ts";
 
 const replaced = {
@@ -80,23 +77,4 @@ export function describeSkillTool({ name, kind, command, risk }: SkillTool): str
 
 function wanted(what: string, names: readonly string[]): string[] {
   return names.length === 0 ? [] : [`  ${what}: ${names.join(", ")}`];
-}
-
-/** May it be done? Without a terminal only `--yes` is a yes: then nothing is done, and the command ends with 3. */
-export async function isConfirmed(context: CommandContext, output: Output, yes: boolean): Promise<boolean> {
-  if (yes) return true;
-  const { stdin, stdout } = context.streams;
-  if (stdout.isTTY !== true || stdin.isTTY !== true) {
-    output.line("Nothing was changed. To do it: the same command with --yes.");
-    context.exitCode = 3;
-    return false;
-  }
-  const lines = createInterface({ input: stdin, output: stdout });
-  try {
-    const isYes = /^y(?:es)?$/i.test((await lines.question("Do it? [y/N] ")).trim());
-    if (!isYes) context.exitCode = 1;
-    return isYes;
-  } finally {
-    lines.close();
-  }
 }

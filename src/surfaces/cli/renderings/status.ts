@@ -1,17 +1,11 @@
-import type { Command } from "commander";
-
 import { formatUsd } from "../../../lib/text/format-usd.ts";
-import type { CommandContext } from "../context.ts";
-import { addLeaf } from "../context.ts";
-import { formatDuration, formatTime } from "../formats.ts";
+import { formatDuration, formatTime } from "../../../lib/time/formats.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
-import { type HostStatus, readStatus } from "../../../operations/host/operations.ts";
+import type { HostStatus } from "../../../operations/host/operations.ts";
+import type { Output } from "../output.ts";
 
-export function addStatusCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {
-    const status = await context.call(readStatus, {});
-    context.outputOf(command).facts(status, describeStatus(status));
-  });
+export function showStatus(output: Output, status: HostStatus): void {
+  output.facts(status, describeStatus(status));
 }
 
 /** Groups that are named; the others are counted. `--json` has them all. */

@@ -1,7 +1,4 @@
-import { Option } from "commander";
-import type { Command } from "commander";
-
-import type { TurnState } from "../../../domain/turns/turn.ts";
+import type { Column } from "../../../operations/cli-leaf.ts";
 import type {
   StepView,
   ToolCallView,
@@ -11,72 +8,27 @@ import type {
   TurnUsage,
   TurnView,
 } from "../../../operations/turns/turn-view.ts";
-import type { CommandContext } from "../context.ts";
-import { addLeaf } from "../context.ts";
 import { formatUsd } from "../../../lib/text/format-usd.ts";
-import { formatDuration, formatTime } from "../formats.ts";
-import { parseCount } from "../parse-count.ts";
+import { formatDuration, formatTime } from "../../../lib/time/formats.ts";
 import type { Output } from "../output.ts";
-import { listTurns, retryTurn, showTurn } from "../../../operations/turns/operations.ts";
 
-/** Where texts are cut without `--full`, in characters; with it, they are longer than any text can be. */
-const shortChars = 400;
-const fullChars = 1_000_000;
+const columns: readonly Column<TurnLine>[] = [
+  { title: "turn", of: (turn) => turn.id, shownChars: 8 },
+  { title: "group", of: (turn) => turn.group },
+  { title: "agent", of: ({ agent }) => agent },
+  { title: "member", of: describeAsker, shownChars: 20 },
+  { title: "state", of: describeState },
+  { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
+  { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
+  { title: "cost", of: ({ usd }) => (usd === undefined ? undefined : formatUsd(usd)) },
+  { title: "question", of: describeQuestion, fills: true },
+];
 
-export function addTurnsCommand(program: Command, context: CommandContext): void {
-  const turns = program.command("turns").description("list, show or retry turns");
-  addListCommand(turns, context);
-
-  addLeaf(
-    turns,
-    "show <turn>",
-    "every step of a turn: model calls, tool calls, what came out; the beginning of its id is enough",
-  )
-    .option("--full", "do not shorten texts")
-    .action(async (id: string, options: { full?: boolean }, command: Command) => {
-      const report = await context.read(showTurn, { id, maxChars: options.full === true ? fullChars : shortChars });
-      const output = context.outputOf(command);
-      if (output.json) output.object(report);
-      else showReport(output, report);
-    });
-
-  addLeaf(turns, "retry <turn>", "queue the messages of a failed turn again").action(
-    async (id: string, _options: object, command: Command) => {
-      const answer = await context.call(retryTurn, { id });
-      const output = context.outputOf(command);
-      if (output.json) output.object(answer);
-      output.line(`${answer.requeued} ${answer.requeued === 1 ? "message waits" : "messages wait"} for a new turn.`);
-    },
-  );
-}
-
-function addListCommand(turns: Command, context: CommandContext): void {
-  addLeaf(turns, "list", "turns, newest first")
-    .option("--group <name>", "only this group")
-    .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
-    .option("--limit <count>", "how many", parseCount, 20)
-    .action(async ({ group, state, limit }: { group?: string; state?: TurnState; limit: number }, command: Command) => {
-      const listed = await context.read(listTurns, { group, state, limit });
-      const output = context.outputOf(command);
-      output.items(
-        listed,
-        [
-          { title: "turn", of: (turn) => turn.id, shownChars: 8 },
-          { title: "group", of: (turn) => turn.group },
-          { title: "agent", of: ({ agent }) => agent },
-          { title: "member", of: describeAsker, shownChars: 20 },
-          { title: "state", of: describeState },
-          { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
-          { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
-          { title: "cost", of: ({ usd }) => (usd === undefined ? undefined : formatUsd(usd)) },
-          { title: "question", of: describeQuestion, fills: true },
-        ],
-        "There are no such turns.",
-      );
-      for (const turn of new Map(listed.map((one) => [one.group, one])).values()) {
-        if (turn.waiting) output.line(`waiting in group ${turn.group}: ${describeWaiting(turn)}`);
-      }
-    });
+export function showTurnList(output: Output, listed: readonly TurnLine[]): void {
+  output.items(listed, columns, "There are no such turns.");
+  for (const turn of new Map(listed.map((one) => [one.group, one])).values()) {
+    if (turn.waiting) output.line(`waiting in group ${turn.group}: ${describeWaiting(turn)}`);
+  }
 }
 
 /** With the codes that people have to answer first. */
@@ -117,7 +69,7 @@ function describeUsage({ cached, uncached, written, output, usd }: TurnUsage): [
   ];
 }
 
-function showReport(output: Output, report: TurnReport): void {
+export function showReport(output: Output, report: TurnReport): void {
   const { turn, elapsedMs, times, messages, steps, usage } = report;
   output.facts(turn, [
     ["turn", turn.id],
