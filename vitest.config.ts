@@ -8,8 +8,10 @@ import RunReport from "./test/support/run-report.ts";
 
 /** Files that more workers would make late, each with what is judged by time: they run before all else. Empty, everything runs together. */
 const inTime: Readonly<Record<string, string>> = {};
-/** Tests wait for containers, timers and the disk half of the time; but each of some has several hosts. */
-const workers = Math.min(availableParallelism() + 1, 6);
+/**
+ * Most tests wait for containers, timers and the disk two thirds of the time: as many as there are processors would leave these idle.
+ */
+const workers = Math.min(availableParallelism() + 2, 6);
 
 /** What holds for all tests, whichever are run. */
 export const shared: TestUserConfig = {

@@ -12,6 +12,6 @@ export async function runCheck(signal: AbortSignal): Promise<{ readonly code: nu
     detached: true,
   });
   const output = collect(child);
-  const code = await endOf(child, signal, () => process.kill(-Number(child.pid), "SIGTERM"));
+  const code = await endOf(child, signal);
   return { code, output: output.join("") };
 }

@@ -21,9 +21,11 @@ export async function runVitest(
   { isQuiet = false, signal }: { readonly isQuiet?: boolean; readonly signal: AbortSignal },
 ): Promise<RunOutcome> {
   const output = isQuiet ? "pipe" : "inherit";
+  // In a group of its own, with the hosts that tests have started: where vitest alone is ended, its workers go on.
   const child = spawn(process.execPath, [resolve(checkoutFolder, "node_modules/vitest/vitest.mjs"), "run", ...words], {
     cwd: checkoutFolder,
-    stdio: ["inherit", output, output, "ipc"],
+    stdio: ["ignore", output, output, "ipc"],
+    detached: true,
   });
   let numbers: RunNumbers | undefined;
   child.on("message", (message) => (numbers = message as RunNumbers));
@@ -46,12 +48,9 @@ export async function runVitest(
   };
 }
 
-/** Resolves with the exit code of a process, which is told to end when the signal comes. */
-export async function endOf(
-  child: ChildProcess,
-  signal: AbortSignal,
-  end: () => unknown = () => child.kill("SIGTERM"),
-): Promise<number> {
+/** Resolves with the exit code of the leader of a process group, all of which is told to end when the signal comes. */
+export async function endOf(child: ChildProcess, signal: AbortSignal): Promise<number> {
+  const end = (): unknown => process.kill(-Number(child.pid), "SIGTERM");
   const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
   signal.addEventListener("abort", end);
   if (signal.aborted) end();

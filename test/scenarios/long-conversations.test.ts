@@ -103,16 +103,24 @@ test("a conversation of any length goes on: its older part is summed up, each en
   expect(stdout).not.toContain("river");
 });
 
-/** Prompts that begin in another way than the one before them, although no other summary stands there. */
-function rewrittenIn(requests: readonly ModelServerRequest[]): number[] {
+/** Prompts that begin in another way than the one before them, although no other summary stands there, and where. */
+function rewrittenIn(requests: readonly ModelServerRequest[]): string[] {
   const prompts = requests.filter((request) => !asksForSummary(request)).map((request) => sent(request));
   return prompts.flatMap((prompt, index) => {
     const before = prompts[index - 1] ?? [];
-    const isGrown = before.every((message, at) => isDeepStrictEqual(message, prompt[at]));
+    const at = before.findIndex((message, place) => !isDeepStrictEqual(message, prompt[place]));
     const covers = [before, prompt].map((messages) => JSON.stringify(messages[1] ?? ""));
     const isCompacted = covers[1]?.includes("<summary from=") === true && covers[0] !== covers[1];
-    return isGrown || isCompacted ? [] : [index];
+    if (at < 0 || isCompacted) return [];
+    return [`prompt ${index}, message ${at} of ${before.length}: ${told(before[at])} became ${told(prompt[at])}`];
   });
+}
+
+/** Enough of a message to know it by. */
+function told(message: unknown): string {
+  return JSON.stringify(message ?? "nothing")
+    .replaceAll(filler.slice(0, -1), "…")
+    .slice(0, 2_000);
 }
 
 test("two hundred messages to a host that is killed again and again: each is answered once and covered once, nothing is lost, and prompts change at their end only", async () => {

@@ -112,7 +112,7 @@ test("many who set settings at once lose nothing, and an edit that a crash has c
   const busy = await host.cli("config", "set", "timezone", "Asia/Tokyo");
   await rm(`${file}.draft`);
 
-  expect(made.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+  expect(made.filter(({ code }) => code !== 0)).toEqual([]);
   for (const chat of ["one", "two", "three", "four", "five"]) expect(text).toContain(`${chat}: { channel: http`);
   expect(answer.text).toContain("here");
   expect(busy).toMatchObject({

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { errorCode } from "../../src/lib/app-error.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { askEngine, openEngineAnswer } from "./engine-api.ts";
@@ -123,6 +124,23 @@ export class PrivateEngine implements AsyncDisposable {
     await this.boot();
     await this.removeContainers();
     await this.end("SIGTERM");
+    await this.#killShims();
+  }
+
+  /**
+   * A dockerd that was killed while it made a container knows nothing of that one in its next life; the container's shim, and what runs
+   * below it, outlive both.
+   */
+  async #killShims(): Promise<void> {
+    const isOurs = async (pid: string): Promise<boolean> => {
+      const command = await readFile(join("/proc", pid, "cmdline"), "utf8").catch(() => "");
+      return command.includes("containerd-shim") && command.includes(this.#folder);
+    };
+    for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+      if (!(await isOurs(pid))) continue;
+      const children = await readFile(join("/proc", pid, "task", pid, "children"), "utf8").catch(() => "");
+      for (const each of [...children.split(" ").filter(Boolean), pid]) killIfRunning(Number(each));
+    }
   }
 
   async #untilItAnswers(): Promise<void> {
@@ -145,5 +163,13 @@ export class PrivateEngine implements AsyncDisposable {
     const [[answer]] = await Promise.all([once(load, "response") as Promise<[IncomingMessage]>, pipeline(from, load)]);
     await text(answer);
     await engine[Symbol.asyncDispose]();
+  }
+}
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 
-import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from "vitest/node";
+import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, Vitest } from "vitest/node";
 
 /** The numbers of a run of tests, as `scripts/testing/vitest-run.ts` gets them. */
 export interface RunNumbers {
@@ -38,15 +38,28 @@ export function timesOfRun(seconds: RunNumbers["seconds"]): string {
   ].join("\n");
 }
 
+/** Lines of an error that are printed at once; the default reporter prints all of it in the end. */
+const linesOfFailure = 8;
+
 /**
- * Says after a run where its time went, and how many tests passed: at the end of the output, or to the process that
- * started it.
+ * Prints each failure as soon as it happens. After a run it says where its time went, and how many tests passed: at the
+ * end of the output, or to the process that started it.
  */
 export default class RunReport implements Reporter {
   #vitest: Vitest | undefined;
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+  }
+
+  /** The default reporter prints failures when the run ends, which may be a quarter of an hour away. */
+  onTestCaseResult(test: TestCase): void {
+    const result = test.result();
+    if (result.state !== "failed") return;
+    const [error] = result.errors;
+    const words = error?.stack ?? error?.message ?? "";
+    const lines = [`FAILED ${pathOf(test.module)} > ${test.fullName}`, ...words.split("\n", linesOfFailure)];
+    this.#vitest?.logger.log(lines.join("\n  "));
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[], reason: TestRunEndReason): void {

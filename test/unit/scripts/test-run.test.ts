@@ -22,9 +22,18 @@ test.skip("does not run", () => {});
 const failing = `import { test } from "vitest";
 test("fails", () => { throw new Error("broken"); });
 `;
+const failingFirst = `import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+test("fails", () => { throw new Error("broken"); });
+test("waits", { timeout: 600_000 }, () => expect.poll(() => existsSync("seen"), { timeout: 600_000 }).toBe(true));
+`;
 const hanging = `import { writeFileSync } from "node:fs";
 import { test } from "vitest";
-test("hangs", { timeout: 600_000 }, () => { writeFileSync("tests.pid", String(process.pid)); return new Promise(() => {}); });
+test("hangs", { timeout: 600_000 }, () => {
+  setInterval(() => {}, 1_000);
+  writeFileSync("tests.pid", String(process.pid));
+  return new Promise(() => {});
+});
 `;
 
 interface TestedCheckout extends AsyncDisposable {
@@ -97,6 +106,17 @@ test("a check that fails is one failure more, and what it says stands whole behi
     end: ["check failed:", "first", "second", "", "2 passed, 1 failed, 1 skipped", ""].slice(-5),
   });
   expect((await tested.run()).stdout).toMatch(/\n2 passed, 2 failed, 1 skipped\n$/);
+});
+
+test("a failure is printed as soon as it happens", async () => {
+  await using tested = await testedCheckout({ "test/a.test.ts": failingFirst, "scripts/check": check(":") });
+  const child = tested.start();
+  let printed = "";
+  child.stdout?.setEncoding("utf8").on("data", (piece: string) => (printed += piece));
+  const closed = once(child, "close");
+  await expect.poll(() => printed, { timeout: 120_000 }).toMatch(/FAILED test\/a\.test\.ts > fails\n +Error: broken\n/);
+  await writeFile(join(tested.path, "seen"), "");
+  expect((await closed)[0]).toBe(1);
 });
 
 test("a file that cannot be loaded is one failure, and no times are written down after it", async () => {
