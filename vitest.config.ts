@@ -6,8 +6,6 @@ import { defineConfig, type TestUserConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import RunReport from "./test/support/run-report.ts";
 
-/** Files that more workers would make late, each with what is judged by time: they run before all else. Empty, everything runs together. */
-const inTime: Readonly<Record<string, string>> = {};
 /**
  * Most tests wait for containers, timers and the disk two thirds of the time: as many as there are processors would leave these idle.
  */
@@ -30,28 +28,11 @@ export const shared: TestUserConfig = {
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/programs-of-tests") },
 };
 
-const judgedByTime = Object.keys(inTime);
-const allElse = {
-  ...shared,
-  name: "all else",
-  include: ["test/**/*.test.ts"],
-  // The last need a model of 130 MB, which `npm run test:model` fetches once on a machine.
-  exclude: [...judgedByTime, "test/model/**"],
-  sequence: { groupOrder: 1 },
-};
-
 export default defineConfig({
   test: {
     ...shared,
-    globalSetup: [],
-    // One after the other.
-    projects: [
-      ...(judgedByTime.length === 0
-        ? []
-        : [
-            { test: { ...shared, name: "in time", include: judgedByTime, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-          ]),
-      { test: allElse },
-    ],
+    include: ["test/**/*.test.ts"],
+    // These need a model of 130 MB, which `npm run test:model` fetches once on a machine.
+    exclude: ["test/model/**"],
   },
 });

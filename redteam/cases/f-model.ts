@@ -121,6 +121,7 @@ export const attacks: readonly Attack[] = [
     expected: "cut off; the host stays awake",
     audit: { type: "model-request", where: ({ group }) => group === "red" },
     hostStaysAwake: true,
+    longestLagMs: 20,
     attempt: async (stage) => {
       const giant = piece({ role: "assistant", content: "x".repeat(30_000_000) }) + end;
       const crumbs = piece({ content: "y" }).repeat(50_000) + end;

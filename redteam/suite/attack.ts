@@ -38,6 +38,11 @@ export interface Attack {
   /** Meanwhile the host's event loop must stay below the limit, and another group must be answered. */
   readonly hostStaysAwake?: boolean;
   /**
+   * Its own limit for the time that the host's event loop is kept, in milliseconds of the host's own time. Where an ordinary
+   * turn takes more than half of that, as on a machine that does much else, the limit is twice what such a turn takes.
+   */
+  readonly longestLagMs?: number;
+  /**
    * With a host of its own (`ownLog`): it does next to nothing but wait for a time to come, and is played beside the
    * scenes.
    */

@@ -13,10 +13,13 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 
 const moments = ["starting", "asking", "running", "idle"] as const;
-const troubles = Object.keys(containerTroubles) as ContainerTrouble[];
-const cases = troubles.flatMap((trouble) =>
-  moments.map((moment) => ({ group: `${moment}-${trouble}`, trouble, moment })),
-);
+/** Hosts at once: one for what is noticed at once, and one for what is noticed by silence, which is waited for. */
+const kinds = [
+  { are: "killed, removed or out of memory", troubles: ["killed", "removed", "out-of-memory"] },
+  { are: "paused or hung", troubles: ["paused", "hung"] },
+] as const satisfies readonly { readonly are: string; readonly troubles: readonly ContainerTrouble[] }[];
+const casesOf = (troubles: readonly ContainerTrouble[]) =>
+  troubles.flatMap((trouble) => moments.map((moment) => ({ group: `${moment}-${trouble}`, trouble, moment })));
 /** Also what a container gets to start: four of them do at once, and on a busy machine. */
 const sessions = { silenceTimeoutSeconds: 20, maxHot: 4 };
 
@@ -77,7 +80,7 @@ const message = (group: string, index: number) => ({ group, id: `${group}-${inde
 async function breakAt(
   { host }: ModelHost,
   { client, model }: { client: Client; model: HoldingModel },
-  { group, trouble, moment }: (typeof cases)[number],
+  { group, trouble, moment }: ReturnType<typeof casesOf>[number],
 ): Promise<void> {
   await client.say(message(group, 1));
   if (moment === "asking") await model.asked(group);
@@ -88,38 +91,45 @@ async function breakAt(
   if (moment === "idle") await client.say(message(group, 2));
 }
 
-test.concurrent("a container that is killed, removed, paused, hung or out of memory at any step is replaced, and its turn goes on", async ({
-  expect,
-}) => {
-  const model = new HoldingModel();
-  const groups = cases.map(({ group }) => group);
-  await using running = await startModelHost(model.script, {
-    groups: Object.fromEntries(groups.map((group) => [group, {}])),
-    config: { sessions, sandbox: { memoryMb: 256 } },
-  });
-  const { host } = running;
-  const client = new Client(host);
+test("every trouble is among them", ({ expect }) => {
+  expect(kinds.flatMap(({ troubles }) => troubles).toSorted()).toEqual(Object.keys(containerTroubles).toSorted());
+});
 
-  for (const trouble of troubles) {
-    const own = cases.filter((each) => each.trouble === trouble);
-    await Promise.all(own.map((each) => breakAt(running, { client, model }, each)));
-    await client.readAll(120_000);
-  }
-  const turns = await listTurns(host, groups);
-  const end = await endAndAudit(host);
+test.concurrent.for(kinds)(
+  "containers that are $are at any step are replaced, and their turns go on",
+  { timeout: 600_000 },
+  async ({ troubles }, { expect }) => {
+    const cases = casesOf(troubles);
+    const model = new HoldingModel();
+    const groups = cases.map(({ group }) => group);
+    await using running = await startModelHost(model.script, {
+      groups: Object.fromEntries(groups.map((group) => [group, {}])),
+      config: { sessions, sandbox: { memoryMb: 256 } },
+    });
+    const { host } = running;
+    const client = new Client(host);
 
-  expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
-  // The engine notices most ends for lack of memory, not all.
-  const notices = client.replies.filter(({ kind }) => kind !== "reply");
-  expect(notices.filter(({ group }) => !group.endsWith("out-of-memory"))).toEqual([]);
-  const known =
-    /^The container(?: ran out of memory and was ended|'s memory was used up: (?:a|\d+) process(?:es)? had to be ended)\.$/;
-  expect(notices.filter(({ text }) => !known.test(text ?? ""))).toEqual([]);
-  const interrupted = client.replies.filter(({ text }) => text?.includes("interrupted, result unknown"));
-  expect(interrupted.map(({ group }) => group).toSorted()).toEqual(
-    groups.filter((group) => group.startsWith("running")).toSorted(),
-  );
-}, 600_000);
+    for (const trouble of troubles) {
+      const own = cases.filter((each) => each.trouble === trouble);
+      await Promise.all(own.map((each) => breakAt(running, { client, model }, each)));
+      await client.readAll(120_000);
+    }
+    const turns = await listTurns(host, groups);
+    const end = await endAndAudit(host);
+
+    expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
+    // The engine notices most ends for lack of memory, not all.
+    const notices = client.replies.filter(({ kind }) => kind !== "reply");
+    expect(notices.filter(({ group }) => !group.endsWith("out-of-memory"))).toEqual([]);
+    const known =
+      /^The container(?: ran out of memory and was ended|'s memory was used up: (?:a|\d+) process(?:es)? had to be ended)\.$/;
+    expect(notices.filter(({ text }) => !known.test(text ?? ""))).toEqual([]);
+    const interrupted = client.replies.filter(({ text }) => text?.includes("interrupted, result unknown"));
+    expect(interrupted.map(({ group }) => group).toSorted()).toEqual(
+      groups.filter((group) => group.startsWith("running")).toSorted(),
+    );
+  },
+);
 
 /** Waits for a message with these words in a mailbox of the home, and cuts it off in the middle. */
 async function truncateMessage(home: string, folder: "to-host" | "to-agent", words: string): Promise<void> {

@@ -141,7 +141,7 @@ function groupFor(points: readonly string[]): Record<string, object> {
   return Object.fromEntries(points.map((_, index) => [`group-${index}`, {}]));
 }
 
-test("killed at each point of the way of a message, the host answers all once, in order, and runs no command twice", async () => {
+test.concurrent("killed at each point of the way of a message, the host answers all once, in order, and runs no command twice", async () => {
   const points = pointsAt(steps, effects);
   const config = { sessions: { maxHot: 1 } };
   await using running = await startMortalHost(model, { groups: groupFor(points), config, prepared: true });
@@ -150,7 +150,7 @@ test("killed at each point of the way of a message, the host answers all once, i
   await crashAtEach(running, points, (at, speaking) => host.liveUntil(at, speaking));
 }, 900_000);
 
-test("killed at each point of the way of a container, the host answers all once, in order, runs no command twice, and leaves none behind", async () => {
+test.concurrent("killed at each point of the way of a container, the host answers all once, in order, runs no command twice, and leaves none behind", async () => {
   const points = pointsAt(stepsOfContainer, effectsOfContainer);
   const config = { sessions: { maxHot: 1 } };
   await using running = await startModelHost(model, { groups: groupFor(points), config, prepared: true });
