@@ -5,6 +5,7 @@ import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
+import { listTasks, runTask } from "../../src/operations/tasks/operations.ts";
 
 const booking = {
   message: "For whom is the table?",
@@ -79,6 +80,33 @@ test("what a server asks is answered in the chat by whom it is asked for, in val
   );
   expect(lastIn(rig)).toBe('people said {"action":"accept","content":{"name":"Ann Lee","seats":4,"where":"inside"}}');
   expect(await open(rig)).toEqual([]);
+});
+
+test("who made a task answers what a server asks in its turn, and nobody else without a higher role does", async () => {
+  const daily = { name: "schedule_task", input: { prompt: "book a table", every: "1d" } };
+  await using rig = await startMcpHost(
+    ({ messages }) => {
+      const last = messages.findLast(({ role }) => role !== "assistant");
+      if (last?.role === "tool") return { text: last.text };
+      return { toolCalls: [last?.text.includes("each day") ? daily : { name: "desk__ask", input: booking }] };
+    },
+    { scripts, group: { members } },
+  );
+  await rig.ask("book a table each day");
+  const [task] = await rig.control.call(listTasks, {});
+  await rig.control.call(runTask, { id: task?.id ?? "" });
+  await expect.poll(() => open(rig)).toHaveLength(1);
+  const [row] = await open(rig);
+  const code = row?.code ?? "";
+
+  await rig.channel.say("family", `/answer ${code} name=Zoe seats=2`, { sender: "zoe" });
+  await rig.channel.say("family", `/answer ${code} name=Ann Lee, seats=4`);
+  await rig.host().settled();
+
+  expect(row).toMatchObject({ asker: "fake:anna", about: "form" });
+  const heard = rig.channel.heard("family");
+  expect(heard).toContainEqual(expect.stringContaining(`${code} is for "anna" or admins to answer.`));
+  expect(heard).toContain('people said {"action":"accept","content":{"name":"Ann Lee","seats":4,"where":"inside"}}');
 });
 
 test("the operator fills a form in by a command, with values that fit, and once", async () => {

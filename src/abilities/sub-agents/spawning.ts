@@ -9,6 +9,7 @@ import type { Step, Turn } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { Principal } from "../../rights/people/principal.ts";
 import type { Store } from "../../stores/contract/store.ts";
 
 /** How many there may be, and for how long. */
@@ -29,12 +30,6 @@ export interface WantedSubAgent {
   readonly background: boolean;
   readonly timeoutMinutes?: number | undefined;
   readonly files: readonly string[];
-}
-
-/** For whom a turn works. */
-export interface Principal {
-  readonly requester: string | undefined;
-  readonly role: Role;
 }
 
 export interface SpawningOptions {

@@ -4,7 +4,7 @@ import { JobDesk } from "../../abilities/jobs/job-desk.ts";
 import type { JobOwner } from "../../abilities/jobs/job-work.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { AppContext } from "../context.ts";
-import { principalOf } from "../turns/provenance.ts";
+import { principalOf } from "../../rights/people/principal.ts";
 
 interface JobOptions {
   readonly groups: { byName(name: string): Group | undefined };

@@ -21,7 +21,7 @@ import type { AppContext } from "../context.ts";
 import { roomInGroupFolder } from "../containers/files.ts";
 import { usableProfile } from "./profiles.ts";
 import { refusalOfSkills } from "./skill-narrowing.ts";
-import { principalOf } from "../turns/provenance.ts";
+import { principalOf } from "../../rights/people/principal.ts";
 import { createTurnEnded } from "../turns/turn-ended.ts";
 import type { TurnEndedOptions } from "../turns/turn-ended.ts";
 

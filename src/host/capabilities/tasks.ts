@@ -14,10 +14,10 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { Scheduler } from "../../abilities/tasks/scheduler.ts";
 import { TaskBook, type TaskMaker, type WantedTask } from "../../abilities/tasks/task-book.ts";
+import { principalOf } from "../../rights/people/principal.ts";
 import type { TaskPort } from "../../tools/tasks/task-port.ts";
 import type { TurnScope } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
-import { provenanceOf } from "../turns/provenance.ts";
 
 /** Tasks that a turn may make: one that makes more is going round in circles. */
 const madePerTurn = 10;
@@ -94,7 +94,8 @@ export function taskPort(context: AppContext, { book }: Tasks, groups: GroupRegi
   };
   const isAsked = scope.turn.cause === "message" || scope.turn.cause === "webhook";
   const maker = async (): Promise<TaskMaker> => ({
-    ...(await makerOf(context, scope)),
+    actor: "agent",
+    ...(await principalOf({ origins: context.store.origins, roleOf: context.roles.roleOf }, own, scope.turn)),
     earliest: isAsked ? undefined : context.clock.now() + leastGapMs,
   });
   return inWordsForModel({
@@ -142,29 +143,6 @@ export function taskServices(
       const zone = live.groupOf({ name }).timeZone;
       return `${zoneClock(zone).at(time).slice(0, 16)} ${zone}`;
     },
-  };
-}
-
-/**
- * In whose name a turn makes tasks: the one with the least role of all who asked in it. What a task's turn makes is its
- * maker's.
- */
-async function makerOf({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<TaskMaker> {
-  const { roleOf } = roles;
-  const { role, origins } = await provenanceOf({ origins: store.origins, roleOf }, group, turn);
-  const messages = await store.messages.ofTurn(turn.id);
-  const askers = messages.map(({ channel, sender }) => {
-    const id = { channel, id: sender.id };
-    return { key: memberKey(id), role: roleOf(group, id) };
-  });
-  const least = askers.find((asker) => askers.every((other) => isAtLeast(other.role, asker.role)));
-  const work = turn.cause === "message" ? undefined : await store.work.ofTurn(turn.id);
-  return {
-    actor: "agent",
-    role,
-    origin: least ? role : (work?.origin ?? "agent"),
-    origins,
-    requester: least?.key ?? work?.requester,
   };
 }
 

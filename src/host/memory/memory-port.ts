@@ -12,7 +12,7 @@ import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts"
 import { localTime } from "../../turns/context/time-zone.ts";
 import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
-import { provenanceOf } from "../turns/provenance.ts";
+import { provenanceOf } from "../../rights/people/principal.ts";
 
 /** What the group of a turn may use. */
 export interface UsableMemories {

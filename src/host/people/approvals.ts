@@ -3,12 +3,13 @@ import { randomInt } from "node:crypto";
 import { ApprovalDesk } from "../../rights/approvals/approval-desk.ts";
 import { ProposedChanges, type ProposedChangesOptions } from "../../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../../rights/approvals/answer-by-reaction.ts";
+import { askerOfTurn } from "../../rights/approvals/asker-of-turn.ts";
 import { createAsk } from "../../rights/approvals/asking.ts";
 import { Forms, type FormsOptions } from "../../rights/approvals/forms/forms.ts";
 import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
 import { hasTrait } from "../../config/adapters.ts";
 import { configuredPeople } from "../../config/people.ts";
-import type { Asker, ProposedChange } from "../../domain/rights/approval.ts";
+import type { ProposedChange } from "../../domain/rights/approval.ts";
 import { type Group, workFolder } from "../../domain/chats/group.ts";
 import type { ToolCall } from "../../domain/turns/model.ts";
 import { parseMemberKey } from "../../domain/people/person.ts";
@@ -75,7 +76,7 @@ export function createApprovals(
   context.live.onChange(() => desk.changed());
   const askPeople = createAsk({
     settings: () => config.approvals,
-    askerOf: (group, turn) => askerOf(context, group, turn),
+    askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
     isThere: (group, role) => isThere(context, group, role),
     changeOf: (group, call) => changeOf(proposable, group, call),
     byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
@@ -128,7 +129,7 @@ function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "de
   return new Forms({
     store: store.approvals,
     settings: () => config.approvals,
-    askerOf: (group, turn) => askerOf(context, group, turn),
+    askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
     publish,
     randomBelow: randomInt,
     clock: forwardClock,
@@ -213,29 +214,6 @@ async function futilityOf(proposable: Proposable, group: Group, call: ToolCall):
   if (call.name === packageRequest) return proposable.packages.faultOf(group.name, call.input);
   const change = await changeOf(proposable, group, call);
   return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
-}
-
-/** Of those whose messages the turn answers, one with the least role. */
-async function askerOf({ store, roles }: AppContext, group: Group, turn: string): Promise<Asker> {
-  const messages = await store.messages.ofTurn(turn);
-  const askers = messages.map(({ channel, sender }) => ({
-    id: `${channel}:${sender.id}`,
-    name: sender.name,
-    role: roles.roleOf(group, { channel, id: sender.id }),
-  }));
-  const least = askers.find(({ role }) => askers.every((other) => isAtLeast(other.role, role)));
-  if (least) return least;
-  const work = await store.work.ofTurn(turn);
-  const agent = work?.cause === "agent" ? await store.subAgents.ofSession(work.session) : undefined;
-  if (agent) {
-    const { id, requester = id, role } = agent;
-    return { id: requester, name: `${id}, a sub-agent`, role };
-  }
-  const cause = (await store.turns.get(turn))?.cause;
-  // Only the operator gives work by hand.
-  return cause === "api"
-    ? { id: "operator", name: "the operator", role: "owner" }
-    : { id: cause ?? "work", name: cause ?? "work", role: "member" };
 }
 
 function isThereIn(

@@ -7,7 +7,7 @@ import { judgeToolCall } from "../../tools/judge-tool-call.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";
 import { isCommandTool } from "../../tools/skills/command-tool.ts";
 import type { AppContext } from "../context.ts";
-import { provenanceOf } from "../turns/provenance.ts";
+import { provenanceOf } from "../../rights/people/principal.ts";
 
 /**
  * Tells which rule of the policy that holds now denies a call about which people were asked. It is judged by what its

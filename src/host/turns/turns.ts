@@ -32,7 +32,7 @@ import type { FirstPrompt } from "../capabilities/context-view.ts";
 import type { AppContext } from "../context.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import { createConversations } from "./compaction.ts";
-import { provenanceOf } from "./provenance.ts";
+import { provenanceOf } from "../../rights/people/principal.ts";
 import { summariesOf } from "../capabilities/skills.ts";
 import { createPictures } from "../capabilities/pictures.ts";
 import { watchAnswer } from "./answer-watches.ts";

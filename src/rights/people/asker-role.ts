@@ -1,5 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import { parseMemberKey, memberKey } from "../../domain/people/person.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import { isAtLeast, type Role, roles } from "../../domain/people/role.ts";
 import type { Work } from "../../domain/work/work.ts";
 import type { RoleOf } from "./roles.ts";
@@ -26,15 +27,21 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
 }
 
-/** Role of a turn and the person who gives it, as `channel:id`, if any. */
-export function askerOf(
-  roleOf: RoleOf,
-  group: Pick<Group, "name" | "main">,
-  asked: Asked,
-): { readonly role: Role; readonly requester: string | undefined } {
+/** For whom a turn asks. */
+export interface TurnAsker {
+  readonly role: Role;
+  /** The person who gives it that role, as `channel:id`, if any. */
+  readonly requester: string | undefined;
+  /** Origin of the words that it works by. */
+  readonly origin: Origin;
+}
+
+/** Role of a turn and the person who gives it. Whoever speaks along in work of somebody else gives it no more rights. */
+export function askerOf(roleOf: RoleOf, group: Pick<Group, "name" | "main">, asked: Asked): TurnAsker {
   const role = askerRole(roleOf, group, asked);
   const least = asked.senders.find((sender) => roleOf(group, sender) === role);
-  return { role, requester: least ? memberKey(least) : asked.work?.requester };
+  if (least) return { role, requester: memberKey(least), origin: role };
+  return { role, requester: asked.work?.requester, origin: asked.work?.origin ?? "agent" };
 }
 
 function makerRole(

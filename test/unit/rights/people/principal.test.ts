@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import type { Role } from "../../../src/domain/people/role.ts";
-import { principalOf } from "../../../src/host/turns/provenance.ts";
-import { say, step } from "../../contracts/store-setup.ts";
-import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import type { Role } from "../../../../src/domain/people/role.ts";
+import { principalOf } from "../../../../src/rights/people/principal.ts";
+import { say, step } from "../../../contracts/store-setup.ts";
+import { openTestStore } from "../../../support/open-test-store.ts";
+import { someGroup } from "../../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
 const people: Readonly<Record<string, Role>> = { ann: "admin", mia: "member" };
