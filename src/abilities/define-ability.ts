@@ -30,6 +30,8 @@ export interface AbilityService extends AsyncDisposable {
   begin?(): void;
   /** Tells that the configuration has changed. Must not throw. */
   settingsChanged?(): void;
+  /** Tells that a turn has ended, whatever began it. Must not throw. */
+  turnEnded?(turn: Pick<Turn, "id" | "cause">): void;
 }
 
 /** The turn in which a tool is called. */

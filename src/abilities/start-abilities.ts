@@ -1,4 +1,5 @@
 import type { HostEvent } from "../domain/events/event.ts";
+import type { Turn } from "../domain/turns/turn.ts";
 import { type AbilityNeeds, type AbilityServices, abilities } from "./catalog.ts";
 import type { Ability, AbilityService, CallingTurn, Schemas } from "./define-ability.ts";
 
@@ -17,6 +18,8 @@ export interface RunningAbilities {
   readonly portOf: (name: string, scope: CallingTurn, signal: AbortSignal) => Promise<unknown>;
   /** Lets each begin what it does by itself. */
   readonly begin: () => void;
+  /** Tells each that a turn has ended. */
+  readonly turnEnded: (turn: Pick<Turn, "id" | "cause">) => void;
 }
 
 /** Starts the abilities in the order of the catalog. The stack stops them in the opposite one. */
@@ -41,6 +44,9 @@ export async function startAbilities(
     },
     begin: () => {
       for (const { service } of started.values()) service.begin?.();
+    },
+    turnEnded: (turn) => {
+      for (const { service } of started.values()) service.turnEnded?.(turn);
     },
   };
 }

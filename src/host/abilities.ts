@@ -1,13 +1,22 @@
 import { type RunningAbilities, startAbilities } from "../abilities/start-abilities.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
 
+interface HostAbilityOptions {
+  readonly groups: GroupRegistry;
+  readonly sideSessions: SideSessions;
+  readonly workAdded: () => void;
+  readonly deliver: () => void;
+  readonly tell: TellOperator;
+}
+
 /** Starts the abilities of the catalog, with the parts of the host that they need. */
 export function startHostAbilities(
-  { config, live, store, home, events, publish, clock, logger }: AppContext,
+  { config, live, store, home, roles, events, publish, clock, logger }: AppContext,
   stack: AsyncDisposableStack,
-  { groups, sideSessions }: { readonly groups: GroupRegistry; readonly sideSessions: SideSessions },
+  { groups, sideSessions, workAdded, deliver, tell }: HostAbilityOptions,
 ): Promise<RunningAbilities> {
   const needs = {
     webOf: (name: string) => live.groupOf({ name }).web,
@@ -15,8 +24,12 @@ export function startHostAbilities(
     timeZoneOf: (name: string) => live.groupOf({ name }).timeZone,
     totalBudget: () => config.budgets.total,
     groupsFolder: home.paths.groups,
+    roleOf: roles.roleOf,
+    tellOperator: (text: string) => tell({ text }),
     groups,
     sideSessions,
+    workAdded,
+    deliver,
     store,
     publish,
     clock,

@@ -29,7 +29,6 @@ import { createSkillList } from "./capabilities/skills.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
-import type { Tasks } from "./capabilities/tasks.ts";
 import { forgetLearned } from "./turns/learned-models.ts";
 import type { Interventions } from "./turns/interventions.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
@@ -52,7 +51,6 @@ export interface HostOperationOptions {
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
-  readonly tasks: Pick<Tasks, "book">;
   readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
@@ -87,7 +85,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
-    taskDesk: options.tasks.book,
+    taskDesk: options.abilities.tasks.book,
     approvalDesk: options.approvals.desk,
     webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     jobs: containers.jobs,

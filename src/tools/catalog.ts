@@ -15,11 +15,6 @@ import { sessionsHistory } from "./sessions/sessions-history.ts";
 import { sessionsList } from "./sessions/sessions-list.ts";
 import { sessionsSend } from "./sessions/sessions-send.ts";
 import { sessionsSpawn } from "./sessions/sessions-spawn.ts";
-import { cancelTask } from "./tasks/cancel-task.ts";
-import { listTasks } from "./tasks/list-tasks.ts";
-import { runTask } from "./tasks/run-task.ts";
-import { scheduleTask } from "./tasks/schedule-task.ts";
-import { updateTask } from "./tasks/update-task.ts";
 import type { CommandTool } from "./skills/command-tool.ts";
 import { proposeSkill } from "./skills/propose-skill.ts";
 import { getAvailableAgents, getAvailableSkills, getSkillContent, getSkillsForTask } from "./skills/skill-tools.ts";
@@ -32,12 +27,10 @@ const hostTools: readonly HostTool[] = [
   agentCancel,
   agentMessage,
   agentStatus,
-  cancelTask,
   getAvailableAgents,
   getAvailableSkills,
   getSkillContent,
   getSkillsForTask,
-  listTasks,
   memoryForget,
   memorySearch,
   memoryStore,
@@ -46,8 +39,6 @@ const hostTools: readonly HostTool[] = [
   react,
   readResult,
   requestPackages,
-  runTask,
-  scheduleTask,
   sendFile,
   sendMessage,
   sendVoice,
@@ -56,7 +47,6 @@ const hostTools: readonly HostTool[] = [
   sessionsSend,
   sessionsSpawn,
   spawnAgent,
-  updateTask,
 ];
 
 /** Every tool that comes with crabpot. */

@@ -12,7 +12,6 @@ import type { ResultPort } from "./results/result-port.ts";
 import type { SkillPort } from "./skills/skill-port.ts";
 import type { SessionDesk } from "./sessions/session-desk.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
-import type { TaskPort } from "./tasks/task-port.ts";
 import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
@@ -25,7 +24,6 @@ export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
  * them.
  */
 export interface CapabilityPorts {
-  readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
   readonly subAgents: SubAgentPort;
   /** Earlier results that the model no longer sees. */

@@ -23,7 +23,7 @@ import { systemClock } from "../../src/lib/time/clock.ts";
 import { knownModels } from "../../src/models/knowledge/capabilities.ts";
 import { CodeTries } from "../../src/rights/people/code-tries.ts";
 import { TaskBook } from "../../src/abilities/tasks/task-book.ts";
-import { timeZoneFault } from "../../src/config/checks/time-zone-name.ts";
+import { timeZoneFault } from "../../src/lib/time/time-zone-fault.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { createEraser } from "../../src/host/erasure/erasure.ts";
 import { Aliases } from "../../src/rights/people/aliases.ts";

@@ -1,6 +1,5 @@
 import type { ToolCall } from "../../domain/turns/model.ts";
 import { partsOf, isBlob } from "../../domain/chats/part.ts";
-import type { Role } from "../../domain/people/role.ts";
 import { sideSessionKey, type Session } from "../../domain/turns/session.ts";
 import { type NewSubAgent, type SubAgent, type SubAgentContext, subAgentId } from "../../domain/work/sub-agent.ts";
 import type { Group } from "../../domain/chats/group.ts";

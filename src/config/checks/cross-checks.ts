@@ -17,7 +17,7 @@ import { checkHeartbeats } from "./heartbeat-checks.ts";
 import { checkAgents } from "./agent-checks.ts";
 import { missing } from "./missing.ts";
 import { checkPeople } from "./people-checks.ts";
-import { timeZoneFault } from "./time-zone-name.ts";
+import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
 
 /**
  * What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody

@@ -13,7 +13,6 @@ import { createSkillSync } from "./skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
 import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-when-enabled.ts";
 import { createSideSessions } from "../turns/side-sessions.ts";
-import { createTasks, type Tasks } from "./tasks.ts";
 import { createSpeech } from "./speech.ts";
 import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
@@ -30,16 +29,16 @@ export interface Capabilities {
     Parameters<typeof createTurns>[2],
     "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall" | "extract"
   >;
-  readonly tasks: Tasks;
   readonly skillSync: SkillSync;
   readonly abilities: RunningAbilities["services"];
+  readonly turnEnded: RunningAbilities["turnEnded"];
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
   /** Begins what they do by themselves, when everything is there. */
   readonly start: () => void;
 }
 
-export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler"> {
+export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "turnEnded"> {
   readonly groups: GroupRegistry;
   readonly providers: ProviderSet;
   readonly tell: TellOperator;
@@ -59,28 +58,26 @@ export async function createCapabilities(
   stack.defer(() => noting);
   const memories = createMemoriesWhenEnabled(context, stack, options);
   const sideSessions = createSideSessions(context, stack, options);
-  const tasks = createTasks(context, stack, options);
-  const { scheduler } = tasks;
-  const skillSync = createSkillSync(context, stack, options);
-  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler });
   const abilities = await startHostAbilities(context, stack, { ...options, sideSessions });
+  const { turnEnded } = abilities;
+  const skillSync = createSkillSync(context, stack, options);
+  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, turnEnded });
   return {
     abilities: abilities.services,
+    turnEnded,
     sideSessions,
-    tasks,
     skillSync,
     subAgents,
     memories,
     forTurns: {
       workAdded: options.workAdded,
-      turnEndedIn: (session, { id, cause }) => {
-        if (cause === "schedule") tasks.scheduler.runEnded(id);
+      turnEndedIn: (session, turn) => {
+        turnEnded(turn);
         sideSessions.settled(session);
         subAgents.desk.turnsEnded();
       },
       portsOf: createToolPorts(context, {
         ...options,
-        tasks,
         subAgents,
         memories,
         portOf: abilities.portOf,
@@ -95,7 +92,6 @@ export async function createCapabilities(
       memories.resume();
     },
     start: () => {
-      tasks.scheduler.start();
       abilities.begin();
       tidySkills(context, options);
       noting = noteInstalled(context);

@@ -31,7 +31,7 @@ export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
   readonly groups: { byName(name: string): Group | undefined };
   readonly runner: Pick<TurnRunner, "cancel">;
   readonly sideSessions: SideSessions;
-  readonly scheduler: TurnEndedOptions["scheduler"];
+  readonly turnEnded: TurnEndedOptions["turnEnded"];
 }
 
 /** Agents that work for others. */
@@ -102,14 +102,14 @@ const prepare = async (
 
 function createDesk(
   context: AppContext,
-  { pool, workAdded, wake, runner, sideSessions, scheduler, groups }: SubAgentsOptions,
+  { pool, workAdded, wake, runner, sideSessions, turnEnded, groups }: SubAgentsOptions,
   desk: () => SubAgentDesk,
 ): SubAgentDesk {
   const { store, home, clock, publish, logger } = context;
   const subAgents = { turnsEnded: () => desk().turnsEnded() };
   return new SubAgentDesk({
     store: store.subAgents,
-    turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, scheduler }),
+    turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, turnEnded }),
     endContainer: async (session, reason) => void (await pool.stop(session, reason)),
     handOver: ({ id, group: name, session, parentKey }) => {
       const group = groups.byName(name);

@@ -1,5 +1,4 @@
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
-import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { earlierResults } from "../../turns/conversation/earlier-results.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
@@ -7,13 +6,10 @@ import type { AppContext } from "../context.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { Memories } from "../memory/memory.ts";
 import { skillPort } from "./skills.ts";
-import { taskPort, type Tasks } from "./tasks.ts";
 import type { createSpeech } from "./speech.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
 export interface ToolPortOptions {
-  readonly groups: GroupRegistry;
-  readonly tasks: Tasks;
   readonly subAgents: SubAgents;
   readonly memories: Pick<Memories, "port">;
   readonly skills: GroupSkills;
@@ -28,10 +24,9 @@ export interface ToolPortOptions {
  */
 export function createToolPorts(
   context: AppContext,
-  { groups, tasks, subAgents, memories, skills, approvals, portOf, speech }: ToolPortOptions,
+  { subAgents, memories, skills, approvals, portOf, speech }: ToolPortOptions,
 ): TurnOptions["portsOf"] {
   return (scope, signal) => ({
-    tasks: taskPort(context, tasks, groups, scope),
     subAgents: subAgents.portFor(scope),
     memory: memories.port(scope),
     results: earlierResults(context.store.turns, scope),

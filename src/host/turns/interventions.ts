@@ -34,10 +34,9 @@ import { memoryServices } from "../memory/memory-desks.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "../memory/memory-when-enabled.ts";
 import { createContextView, type FirstPrompt } from "../capabilities/context-view.ts";
-import { taskServices, type Tasks } from "../capabilities/tasks.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { isSessionOf } from "../../domain/turns/session.ts";
-import { createTurnEnded } from "./turn-ended.ts";
+import { createTurnEnded, type TurnEndedOptions } from "./turn-ended.ts";
 import { describeRest } from "../../intake/limits/resting-notice.ts";
 import { describeForChat } from "../../surfaces/chat/describe-for-chat.ts";
 
@@ -57,11 +56,11 @@ export interface InterventionOptions {
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly skills: Pick<GroupSkills, "look">;
   readonly sideSessions: Pick<SideSessions, "settled">;
-  readonly tasks: Tasks;
   readonly memories: Pick<LazyMemories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
-  readonly abilities: Pick<AbilityServices, "heartbeat">;
+  readonly abilities: Pick<AbilityServices, "heartbeat" | "tasks">;
+  readonly turnEnded: TurnEndedOptions["turnEnded"];
   readonly settings: () => GroupSettings | undefined;
 }
 
@@ -92,7 +91,6 @@ export function createInterventions(context: AppContext, options: InterventionOp
   const turnEnded = createTurnEnded(context, {
     ...options,
     subAgents: options.subAgents.desk,
-    scheduler: options.tasks.scheduler,
   });
   const carryOut = createChatCommands({
     store,
@@ -185,7 +183,14 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
-    ...taskServices(context, options.tasks, (group) => options.abilities.heartbeat.nextOf(group)),
+    tasksOf: (group) => options.abilities.tasks.book.list(group),
+    actOnTask: ({ group, pending: { message }, asker }, given, action) => {
+      const member = { channel: message.channel, id: message.sender.id };
+      const asked = { action, group, member, role: asker.role, at: message.receivedAt };
+      return options.abilities.tasks.actInChat(given, asked);
+    },
+    nextHeartbeatOf: (group) => options.abilities.heartbeat.nextOf(group),
+    showTime: (time, { name }) => options.abilities.tasks.showTime(time, name),
     ...chatSettings(options.settings, options.launcher),
     routesOf: (group) => ({ all: allReferences(config.models.routes), inUse: group.model ?? config.models.default }),
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), context.live.groupOf(group).agent.skills),

@@ -8,13 +8,13 @@ export interface TurnEndedOptions {
   readonly runner: Pick<TurnRunner, "cancel">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly subAgents: { turnsEnded(): void };
-  readonly scheduler: { runEnded(turn: string): void };
+  readonly turnEnded: (turn: Pick<Turn, "id" | "cause">) => void;
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
 export function createTurnEnded(
   { clock, publish }: AppContext,
-  { runner, sideSessions, subAgents, scheduler }: TurnEndedOptions,
+  { runner, sideSessions, subAgents, turnEnded }: TurnEndedOptions,
 ): (turn: Turn, reason: string) => Promise<void> {
   return async (turn, reason) => {
     if (runner.cancel(turn, reason)) return;
@@ -22,7 +22,7 @@ export function createTurnEnded(
     const { id, group, session } = turn;
     const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
     await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
-    if (turn.cause === "schedule") scheduler.runEnded(id);
+    turnEnded(turn);
     sideSessions.settled({ id: session, ephemeral: true });
     subAgents.turnsEnded();
   };

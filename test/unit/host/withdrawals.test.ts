@@ -5,7 +5,6 @@ import { LiveConfig } from "../../../src/config/changes/live-config.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
 import type { Origin } from "../../../src/domain/people/origin.ts";
 import { createRoles } from "../../../src/rights/people/roles.ts";
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { createDeniedBy } from "../../../src/host/people/withdrawals.ts";
 import { askIn, question } from "../../support/asked-question.ts";
@@ -33,7 +32,7 @@ async function deniedBy(
   const look = createDeniedBy(
     { live: new LiveConfig(config), store, roles },
     {
-      registryOf: async () => new ToolRegistry(builtInTools),
+      registryOf: async () => new ToolRegistry(builtInAdapters.tools),
       groups: { byName: (name) => (name === "family" ? group : undefined) },
     },
   );

@@ -1,8 +1,8 @@
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { expect, test } from "vitest";
 import * as z from "zod";
 
 import { describeActivity } from "../../../src/tools/activity.ts";
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { countWords } from "../../fixtures/guides/count-words.ts";
@@ -18,7 +18,7 @@ const plain = defineTool({
   run: async () => "",
 });
 
-const registry = new ToolRegistry(builtInTools, [rollDice, countWords, plain]);
+const registry = new ToolRegistry(builtInAdapters.tools, [rollDice, countWords, plain]);
 const call = (name: string, input: unknown = {}) => ({ id: "1", name, input });
 
 function describe(calls: ReturnType<typeof call>[], redact = (text: string): string => text): string {
@@ -49,5 +49,5 @@ test("secrets are taken out before the text is cut, and what the model gives ins
 });
 
 test("every tool that comes with crabpot has words of its own", () => {
-  expect(builtInTools.filter(({ activity }) => activity === undefined).map(({ name }) => name)).toEqual([]);
+  expect(builtInAdapters.tools.filter(({ activity }) => activity === undefined).map(({ name }) => name)).toEqual([]);
 });

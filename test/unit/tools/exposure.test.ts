@@ -1,11 +1,11 @@
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { expect, test } from "vitest";
 
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { exposureOf } from "../../../src/tools/exposure.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { rollDice } from "../../fixtures/guides/roll-dice.ts";
 
-const registry = new ToolRegistry(builtInTools, [rollDice]);
+const registry = new ToolRegistry(builtInAdapters.tools, [rollDice]);
 const exposure = (...names: string[]) =>
   exposureOf(
     { registry, writersOfShared: [] },
@@ -13,7 +13,7 @@ const exposure = (...names: string[]) =>
   );
 
 test("whatever runs in the container may read the group's folder, and what changes anything may write to it", () => {
-  for (const { name, ...tool } of builtInTools) {
+  for (const { name, ...tool } of builtInAdapters.tools) {
     const writes = tool.runs === "container" && !tool.readsOnly;
     const expected = { origins: name === "browser" ? ["web"] : [], readsFolder: true, writesFolder: writes };
     const ofWeb = { origins: ["web"], readsFolder: false, writesFolder: true };

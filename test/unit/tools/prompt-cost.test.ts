@@ -1,9 +1,9 @@
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { estimatePromptTokens } from "../../../src/turns/context/tokens.ts";
 import { groupAbilities } from "../../../src/domain/settings/group-ability.ts";
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { rightsOf } from "../../../src/tools/sessions/session-rights.ts";
 import { slimSchema } from "../../../src/tools/slim-schema.ts";
@@ -15,7 +15,7 @@ const everything = {
   modelSees: true,
   has: new Set(groupAbilities),
 } as const;
-const registry = new ToolRegistry(builtInTools);
+const registry = new ToolRegistry(builtInAdapters.tools);
 
 function cost(audience: Parameters<typeof registry.offer>[0]): number {
   return estimatePromptTokens({ system: [], messages: [], tools: registry.offer(audience) });
@@ -24,7 +24,7 @@ function cost(audience: Parameters<typeof registry.offer>[0]): number {
 test("all built-in tools together, and those of an ordinary group, stay below what a prompt may pay for them", () => {
   const ordinary = { ...everything, has: undefined };
 
-  expect(registry.offer(everything)).toHaveLength(builtInTools.length);
+  expect(registry.offer(everything)).toHaveLength(builtInAdapters.tools.length);
   expect(cost(everything)).toBeLessThan(7_150);
   expect(cost(ordinary)).toBeLessThan(4_500);
   // A sub-agent pays for nothing that it may not use.

@@ -1,7 +1,7 @@
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
@@ -15,7 +15,7 @@ const everything: Audience = {
 };
 const plainChannel: Partial<Audience> = { channelCan: () => false };
 const namesFor = (audience: Partial<Audience>): string[] =>
-  new ToolRegistry(builtInTools).offer({ ...everything, ...audience }).map(({ name }) => name);
+  new ToolRegistry(builtInAdapters.tools).offer({ ...everything, ...audience }).map(({ name }) => name);
 
 function toolNamed(name: string, timeoutSeconds = 1): HostTool {
   const input = z.strictObject({});
@@ -53,7 +53,7 @@ test("two tools of one name are refused, and so is one that no agent could be to
 });
 
 test("the agent is told who runs a tool, how long it may take, and which fields are paths", () => {
-  const registry = new ToolRegistry(builtInTools);
+  const registry = new ToolRegistry(builtInAdapters.tools);
 
   expect(registry.announce(["gone", "send_file", "read_file"])).toEqual([
     { name: "send_file", runs: "host", timeoutSeconds: 120, resolvePaths: ["path"] },

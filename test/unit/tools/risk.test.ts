@@ -1,10 +1,10 @@
+import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { expect, test } from "vitest";
 
-import { builtInTools } from "../../../src/tools/catalog.ts";
 import { riskOf } from "../../../src/tools/risk.ts";
 
 async function judge(name: string, input: unknown, hasWritableMount = false): Promise<string> {
-  const tool = builtInTools.find((known) => known.name === name);
+  const tool = builtInAdapters.tools.find((known) => known.name === name);
   if (!tool) throw new Error(`There is no tool ${name}.`);
   return riskOf(tool, input, { hasWritableMount });
 }

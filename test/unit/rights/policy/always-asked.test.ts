@@ -5,11 +5,10 @@ import { resolveGroup } from "../../../../src/config/resolve-group.ts";
 import { configSchema } from "../../../../src/config/schema/config.ts";
 import { builtInAdapters } from "../../../../src/config/adapters.ts";
 import { actions } from "../../../../src/domain/rights/policy.ts";
-import { builtInTools } from "../../../../src/tools/catalog.ts";
 import { judgeToolCall } from "../../../../src/tools/judge-tool-call.ts";
 import { ToolRegistry } from "../../../../src/tools/registry.ts";
 
-const registry = new ToolRegistry(builtInTools);
+const registry = new ToolRegistry(builtInAdapters.tools);
 
 /** What becomes of a proposal in a group of this policy, and whether its tool is offered there at all. */
 async function proposing(

@@ -8,7 +8,6 @@ import { explainCall } from "../../../../src/surfaces/cli/commands/policy/explai
 import { origins, sortOrigins } from "../../../../src/domain/people/origin.ts";
 import { actions, risks } from "../../../../src/domain/rights/policy.ts";
 import { roles } from "../../../../src/domain/people/role.ts";
-import { builtInTools } from "../../../../src/tools/catalog.ts";
 import { ConversationTools } from "../../../../src/tools/conversation-tools.ts";
 import { ToolRegistry } from "../../../../src/tools/registry.ts";
 import { crabpot, jsonLines, newHome } from "../../../support/crabpot.ts";
@@ -124,7 +123,7 @@ test("explain says what the host does, whatever the policy, the call and the tur
   await using opened = await openTestStore();
   const { sessions } = opened.store;
   const { id: session } = await sessions.open("agent:terminal:chat", "family");
-  const registry = new ToolRegistry(builtInTools);
+  const registry = new ToolRegistry(builtInAdapters.tools);
   // All tools are offered: what is denied is denied by the policy.
   await sessions.offerTools(
     session,

@@ -1,10 +1,11 @@
 import * as z from "zod";
 
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask, name, taskId, timingFields, undescribed } from "./task-words.ts";
-import { taskModes } from "../../domain/work/task.ts";
+import { taskModes } from "../../../domain/work/task.ts";
+import type { TaskPort } from "./tasks-of-turn.ts";
 
-export const updateTask = defineTool({
+export const updateTask = defineAbilityTool<TaskPort>()({
   name: "update_task",
   description: "Change a task: fields as in schedule_task; what you leave out stays as it is.",
   input: z.strictObject({
@@ -19,7 +20,6 @@ export const updateTask = defineTool({
   risk: "low",
   timeoutSeconds: 30,
   activity: { doing: "changing a task" },
-  needs: ["tasks"],
   right: "schedule",
-  run: async ({ id, ...wanted }, { tasks }) => `Changed: ${describeTask(await tasks.change(id, wanted))}`,
+  run: async ({ id, ...wanted }, { port: tasks }) => `Changed: ${describeTask(await tasks.change(id, wanted))}`,
 });

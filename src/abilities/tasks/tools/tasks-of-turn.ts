@@ -1,4 +1,4 @@
-import type { MissedRule, Task, TaskMode } from "../../domain/work/task.ts";
+import type { MissedRule, Task, TaskMode } from "../../../domain/work/task.ts";
 
 /** A task in the words of the model; what is left out is up to the host. */
 export interface ToldTask {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { missedRules, type Task, taskModes, type Timing } from "../../domain/work/task.ts";
+import { missedRules, type Task, taskModes, type Timing } from "../../../domain/work/task.ts";
 
 /** When a task is due; fields of tools that make and change tasks. */
 export const timingFields = {

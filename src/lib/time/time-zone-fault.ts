@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/text/nearest.ts";
+import { nearest } from "../text/nearest.ts";
 
 /** Why times cannot be told in this zone; undefined: they can. */
 export function timeZoneFault(zone: string): string | undefined {

@@ -1,9 +1,10 @@
 import * as z from "zod";
 
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask, mode, name, timingFields } from "./task-words.ts";
+import type { TaskPort } from "./tasks-of-turn.ts";
 
-export const scheduleTask = defineTool({
+export const scheduleTask = defineAbilityTool<TaskPort>()({
   name: "schedule_task",
   description:
     "Have yourself told something at a time; give one of at, every, cron. Your answer then goes to the chat; NO_REPLY says nothing.",
@@ -22,7 +23,6 @@ export const scheduleTask = defineTool({
   risk: ({ group }) => (group === undefined ? "low" : "medium"),
   timeoutSeconds: 30,
   activity: { doing: "scheduling a task", shows: "name" },
-  needs: ["tasks"],
   right: "schedule",
-  run: async ({ group, ...wanted }, { tasks }) => `Scheduled: ${describeTask(await tasks.make(wanted, group))}`,
+  run: async ({ group, ...wanted }, { port: tasks }) => `Scheduled: ${describeTask(await tasks.make(wanted, group))}`,
 });

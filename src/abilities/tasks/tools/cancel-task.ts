@@ -1,9 +1,10 @@
 import * as z from "zod";
 
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { taskId } from "./task-words.ts";
+import type { TaskPort } from "./tasks-of-turn.ts";
 
-export const cancelTask = defineTool({
+export const cancelTask = defineAbilityTool<TaskPort>()({
   name: "cancel_task",
   description: "Remove a task for good. A run that has begun goes on.",
   input: z.strictObject({ id: taskId }),
@@ -11,7 +12,6 @@ export const cancelTask = defineTool({
   risk: "low",
   timeoutSeconds: 30,
   activity: { doing: "removing a task" },
-  needs: ["tasks"],
   right: "schedule",
-  run: async ({ id }, { tasks }) => `Removed: ${(await tasks.remove(id)).id}.`,
+  run: async ({ id }, { port: tasks }) => `Removed: ${(await tasks.remove(id)).id}.`,
 });

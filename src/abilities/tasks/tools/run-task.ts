@@ -1,9 +1,10 @@
 import * as z from "zod";
 
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { taskId } from "./task-words.ts";
+import type { TaskPort } from "./tasks-of-turn.ts";
 
-export const runTask = defineTool({
+export const runTask = defineAbilityTool<TaskPort>()({
   name: "run_task",
   description: "Run a task once now, besides the times at which it is due.",
   input: z.strictObject({ id: taskId }),
@@ -11,7 +12,6 @@ export const runTask = defineTool({
   risk: "low",
   timeoutSeconds: 30,
   activity: { doing: "starting a task" },
-  needs: ["tasks"],
   right: "schedule",
-  run: async ({ id }, { tasks }) => `Task ${(await tasks.run(id)).id} runs; its answer goes to the chat.`,
+  run: async ({ id }, { port: tasks }) => `Task ${(await tasks.run(id)).id} runs; its answer goes to the chat.`,
 });

@@ -1,9 +1,10 @@
 import * as z from "zod";
 
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask } from "./task-words.ts";
+import type { TaskPort } from "./tasks-of-turn.ts";
 
-export const listTasks = defineTool({
+export const listTasks = defineAbilityTool<TaskPort>()({
   name: "list_tasks",
   description: "List the tasks of this group, with what is to be done and how the last run went.",
   input: z.strictObject({
@@ -13,9 +14,8 @@ export const listTasks = defineTool({
   risk: "low",
   timeoutSeconds: 30,
   activity: { doing: "looking at the tasks" },
-  needs: ["tasks"],
   right: "schedule",
-  run: async ({ group }, { tasks }) => {
+  run: async ({ group }, { port: tasks }) => {
     const found = await tasks.list(group);
     if (found.length === 0) return "There are no tasks.";
     return found

@@ -1,0 +1,119 @@
+import type { Logger } from "pino";
+
+import type { Group } from "../../domain/chats/group.ts";
+import { memberActor } from "../../domain/people/actor.ts";
+import { type MemberId, memberKey } from "../../domain/people/person.ts";
+import type { Role } from "../../domain/people/role.ts";
+import { agentsOf } from "../../domain/turns/session.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
+import type { Task, TaskGroup } from "../../domain/work/task.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
+import { zoneClock } from "../../lib/time/zone-clock.ts";
+import { principalOf } from "../../rights/people/principal.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
+import type { Store } from "../../stores/contract/store.ts";
+import type { AbilityService } from "../define-ability.ts";
+import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
+import { TaskBook, type TaskBookOptions, type TaskMaker } from "./task-book.ts";
+
+/** The parts of the host that tasks need. */
+export interface TaskNeeds {
+  readonly groups: { byName(name: string): Group | undefined; list(): readonly Group[] };
+  readonly roleOf: RoleOf;
+  /** The zone of a group's clocks: an IANA name. */
+  readonly timeZoneOf: (group: string) => string;
+  readonly store: {
+    readonly tasks: SchedulerOptions["tasks"] & TaskBookOptions["tasks"];
+    readonly origins: Pick<Store["origins"], "provenance">;
+  };
+  readonly workAdded: () => void;
+  readonly deliver: () => void;
+  readonly tellOperator: (text: string) => void;
+  readonly publish: SchedulerOptions["publish"] & TaskBookOptions["publish"];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** An action of a member on a task, in the chat of a group. */
+export interface ChatAction {
+  readonly action: "pause" | "resume" | "remove" | "run";
+  readonly group: Pick<Group, "name">;
+  readonly member: MemberId;
+  readonly role: Role;
+  /** Time of the message: the same one runs a task once. */
+  readonly at: number;
+}
+
+/** Tasks of all groups: what is scheduled, and what people and agents do with it. */
+export class TaskService implements AbilityService {
+  readonly book: TaskBook;
+  readonly groups: TaskNeeds["groups"];
+  readonly #needs: TaskNeeds;
+  readonly #scheduler: Scheduler;
+
+  constructor(needs: TaskNeeds) {
+    const { groups, store, tellOperator } = needs;
+    this.#needs = needs;
+    this.groups = groups;
+    const shared = { ...needs, tasks: store.tasks, groupNow: (group: TaskGroup) => groupNow(groups, group) };
+    this.#scheduler = new Scheduler({
+      ...shared,
+      tellOperator,
+      // Why a turn failed may say more than members are to know.
+      wordsFor: ({ task, turn }) =>
+        turn && groups.byName(task.group.name)?.main
+          ? `${ownCommand(`turns show ${turn.id.slice(0, 8)}`)} says why.`
+          : undefined,
+    });
+    this.book = new TaskBook({
+      ...shared,
+      timeZone: needs.timeZoneOf,
+      zoneFault: timeZoneFault,
+      changed: () => this.#scheduler.changed(),
+    });
+  }
+
+  readonly now = (): number => this.#needs.clock.now();
+
+  /** Finds out for whom a turn makes or changes tasks. */
+  readonly principalOf = (group: Group, turn: Turn): ReturnType<typeof principalOf> =>
+    principalOf({ origins: this.#needs.store.origins, roleOf: this.#needs.roleOf }, group, turn);
+
+  begin(): void {
+    this.#scheduler.start();
+  }
+
+  turnEnded({ id, cause }: Pick<Turn, "id" | "cause">): void {
+    if (cause === "schedule") this.#scheduler.runEnded(id);
+  }
+
+  /** Carries out an action of a member on a task of the group. Rejects with AppErrors. */
+  async actInChat(given: string, { action, group, member, role, at }: ChatAction): Promise<Task> {
+    const { id, group: of } = await this.book.find(given);
+    if (of.name !== group.name) throw new AppError("not_found", `There is no task "${given}" in this group.`);
+    const requester = memberKey(member);
+    const by: TaskMaker = { actor: memberActor(member.id), role, origin: role, origins: [], requester };
+    return action === "run" ? this.book.run(id, by, at) : this.book[action](id, by);
+  }
+
+  /** A time by the clocks of the group, with their zone. */
+  showTime(time: number, group: string): string {
+    const zone = this.#needs.timeZoneOf(group);
+    return `${zoneClock(zone).at(time).slice(0, 16)} ${zone}`;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#scheduler[Symbol.asyncDispose]();
+  }
+}
+
+/** The group of a task as it is now, with the agent that is to do it; undefined when its chat is another's or none's. */
+function groupNow(groups: TaskNeeds["groups"], { name, channel, chat, agent }: TaskGroup): TaskGroup | undefined {
+  const group = groups.byName(name);
+  if (group?.channel !== channel || group.chat !== chat) return undefined;
+  const isThere = agent !== undefined && agentsOf(group).includes(agent);
+  return { name, channel, chat, agent: isThere ? agent : group.agent };
+}
