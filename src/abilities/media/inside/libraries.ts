@@ -5,13 +5,10 @@ import { MediaError } from "../operations.ts";
 
 type SharpLibrary = typeof Sharp;
 
-export type HeicDecoder = typeof HeicDecoding;
+type HeicDecoder = typeof HeicDecoding;
 
 /** Of the many kinds of files that libvips opens, those that are let in. */
-const readers = [
-  ...["Jpeg", "Png", "Nsgif", "Webp", "Tiff"].map((name) => `VipsForeignLoad${name}File`),
-  "VipsForeignLoadHeifBuffer",
-];
+const readers = ["Jpeg", "Png", "Nsgif", "Webp", "Tiff", "Heif"].map((name) => `VipsForeignLoad${name}File`);
 
 /** Decodes and writes pictures. */
 export async function loadSharp(): Promise<SharpLibrary> {

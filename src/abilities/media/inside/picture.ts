@@ -4,11 +4,9 @@ import type SharpTool from "sharp";
 import type { Sharp } from "sharp";
 
 import { MediaError, type MediaRequest, type MediaResult } from "../operations.ts";
-import { displayP3ToSrgb } from "./display-p3.ts";
 import { isMostlyPaper } from "./paper.ts";
-import { heifContents, type HeifContents } from "./heif-contents.ts";
 import { pictureFormat, type PictureFormat } from "./formats.ts";
-import { type HeicDecoder, loadHeicDecoder, loadSharp } from "./libraries.ts";
+import { loadHeicDecoder, loadSharp } from "./libraries.ts";
 
 type Request = MediaRequest<"picture">;
 type Tool = typeof SharpTool;
@@ -61,65 +59,25 @@ export async function shrinkPicture(input: string, output: string, request: Requ
 
 async function decode(
   sharp: Tool,
-  path: string,
+  input: string,
   { format, request }: { readonly format: Exclude<PictureFormat, "heic">; readonly request: Request },
 ): Promise<Decoded> {
-  const file = format === "avif" ? await readFile(path) : undefined;
-  const frames = file && requireStill(heifContents(file)).frames;
-  const input = file ? named(file, "avif") : path;
-  const found = await sharp(input, { limitInputPixels: false }).metadata();
+  const found = await sharp(input, { limitInputPixels: false })
+    .metadata()
+    .catch((error: unknown) => {
+      if (format !== "avif") throw error;
+      throw refused("this kind of AVIF, such as a sequence, cannot be read; save the picture as JPEG or PNG");
+    });
   if (found.format !== sharpNames[format]) throw refused(`it begins as ${format} and goes on as something else`);
   requireFew(found.width, found.pageHeight ?? found.height, request.maxPixels);
   const { maxPixels: limitInputPixels, documentEdge: edge } = request;
   const upright = sharp(input, { limitInputPixels, failOn: "error" }).autoOrient();
-  return { pixels: await toPixels(upright, edge), frames: frames ?? found.pages ?? 1 };
+  return { pixels: await toPixels(upright, edge), frames: found.pages ?? 1 };
 }
 
-/** A file that its decoder knows by its name: not all know those of sequences. */
-function named(file: Buffer, name: "avif" | "mif1"): Buffer {
-  const copy = Buffer.from(file);
-  copy.write(name, 8, "latin1");
-  return copy;
-}
-
-function requireStill(contents: HeifContents): HeifContents {
-  if (contents.primary === undefined) throw refused("it is a sequence without a still picture in it, as videos are");
-  return contents;
-}
-
-/**
- * Its decoder turns it itself. It begins with what stands first; with the others hidden, that is the picture that the
- * file is about.
- */
-async function decodeHeic(sharp: Tool, file: Buffer, request: Request): Promise<Decoded> {
-  const { frames, flagsOfOthers, isDisplayP3 } = requireStill(heifContents(file));
-  const whole = named(file, "mif1");
-  const hiding = Buffer.from(whole);
-  for (const at of flagsOfOthers) hiding[at] = (hiding[at] ?? 0) | 1;
-  const decoder = await loadHeicDecoder();
-  const decodeAs = async (buffer: Buffer): Promise<Decoded> => {
-    const pixels = await decodeFirst(sharp, await decoder.all({ buffer }), request);
-    return { pixels: inSrgb(pixels, isDisplayP3), frames };
-  };
-  try {
-    return await decodeAs(hiding);
-  } catch (error) {
-    if (error instanceof MediaError || flagsOfOthers.length === 0) throw error;
-    return decodeAs(whole);
-  }
-}
-
-/** Its decoder knows nothing of profiles. */
-function inSrgb(pixels: Pixels, isDisplayP3: boolean): Pixels {
-  if (isDisplayP3 && pixels.channels > 2) displayP3ToSrgb(pixels.data, pixels.channels === 3 ? 3 : 4);
-  return pixels;
-}
-
-async function decodeFirst(
-  sharp: Tool,
-  images: Awaited<ReturnType<HeicDecoder["all"]>>,
-  { maxPixels, documentEdge }: Request,
-): Promise<Pixels> {
+/** Decodes the first picture of the file. The decoder turns it upright itself, and knows nothing of colour profiles. */
+async function decodeHeic(sharp: Tool, buffer: Buffer, { maxPixels, documentEdge }: Request): Promise<Decoded> {
+  const images = await (await loadHeicDecoder()).all({ buffer });
   try {
     const [image] = images;
     if (!image) throw refused("there is no picture in it");
@@ -127,7 +85,7 @@ async function decodeFirst(
     const { data, width, height } = await image.decode();
     const raw = { width, height, channels: 4 } as const;
     const whole = sharp(Buffer.from(data.buffer, data.byteOffset, data.byteLength), { raw });
-    return await toPixels(whole, documentEdge);
+    return { pixels: await toPixels(whole, documentEdge), frames: images.length };
   } finally {
     images.dispose();
   }

@@ -8,7 +8,6 @@ import sharp from "sharp";
 import { afterAll, expect, test } from "vitest";
 
 import { sniffFileType } from "../../../../src/lib/files/file-type.ts";
-import { heifContents } from "../../../../src/abilities/media/inside/heif-contents.ts";
 import { Media, mediaLimits } from "../../../../src/abilities/media/media.ts";
 import type { MediaResult } from "../../../../src/abilities/media/operations.ts";
 import { gifBomb } from "../../../../redteam/suite/pictures.ts";
@@ -254,7 +253,7 @@ test("of one that moves the first frame is shown, and how many there are is told
   expect((await rig.show("deep.gif")).frames).toBe(1500);
 });
 
-test("of a sequence in AVIF the first picture is shown, and of several in HEIC the one that the file is about", async () => {
+test("a sequence in AVIF is refused with what to do, and of several pictures in HEIC the first one is shown", async () => {
   await using rig = await openRig();
   for (const [index, colour] of ["red", "blue", "lime"].entries())
     await rig.make("convert", "-size", "40x40", `xc:${colour}`, `${index}.png`);
@@ -262,19 +261,13 @@ test("of a sequence in AVIF the first picture is shown, and of several in HEIC t
   await rig.make("convert", "-size", "96x64", "plasma:", "wide.jpg");
   await rig.make("convert", "-size", "64x96", "plasma:", "high.jpg");
   await rig.make("heif-enc", "wide.jpg", "high.jpg", "-o", "two.heic");
-  const two = await readFile(join(rig.folder, "two.heic"));
-  const about = two.indexOf("pitm") + 8;
-  two.writeUInt16BE(two.readUInt16BE(about) + 1, about);
-  await writeFile(join(rig.folder, "second.heic"), two);
-
-  const moving = await rig.show("moving.avif");
 
   expect(sniffFileType(await readFile(join(rig.folder, "moving.avif"))).mimeType).toBe("image/avif");
-  expect(moving).toMatchObject({ from: "image/avif", width: 40, height: 40, frames: 3 });
-  const [red = 0, green = 255] = (await rig.pixels(moving.content)).colours;
-  expect([red > 200, green < 50]).toEqual([true, true]);
+  expect(await rig.refusal("moving.avif")).toBe(
+    "this kind of AVIF, such as a sequence, cannot be read; save the picture as JPEG or PNG",
+  );
   expect(await rig.show("two.heic")).toMatchObject({ width: 96, height: 64, frames: 2 });
-  expect(await rig.show("second.heic")).toMatchObject({ width: 64, height: 96, frames: 2 });
+  expect(rig.failures()).toEqual([]);
 });
 
 test("any damage to a file of pictures ends in a picture or in words, and where the file lies is not among them", async () => {
@@ -293,7 +286,6 @@ test("any damage to a file of pictures ends in a picture or in words, and where 
         for (const [at, byte] of changes) damaged[at] = byte;
         await writeFile(join(rig.folder, "damaged"), damaged);
         expect(await rig.refusal("damaged")).not.toContain(rig.folder);
-        expect(heifContents(damaged).frames).toBeGreaterThan(0);
       },
     ),
     { numRuns: 60 },
@@ -330,19 +322,6 @@ test("what says that it is enormous is not decoded, and costs nothing", async ()
   expect(await rig.refusal("bomb.gif")).toBe("it has 65535 × 65535 pixels, and at most 40 megapixels are decoded");
   expect(await rig.refusal("large.png")).toBe("it has 6400 × 6400 pixels, and at most 40 megapixels are decoded");
   expect(rig.failures()).toEqual([]);
-});
-
-test("a HEIC picture in Display P3 has the colours that it was taken with", async () => {
-  await using rig = await openRig();
-  const wide = join(rig.folder, "wide.png");
-  await rig.make("convert", ...smooth, "-depth", "8", "PNG24:srgb.png");
-  await sharp(join(rig.folder, "srgb.png")).withIccProfile("p3").png().toFile(wide);
-  await rig.make("heif-enc", "-q", "95", "wide.png", "-o", "wide.heic");
-  const { colours } = await rig.pixels(await readFile(join(rig.folder, "srgb.png")));
-
-  const { content } = await rig.show("wide.heic");
-
-  expect(difference((await rig.pixels(content)).colours, colours).mean).toBeLessThan(5);
 });
 
 test("TIFF files as scanners and cameras write them are shown: packed, with 16 bits, for printing, with several pages", async () => {
