@@ -10,6 +10,7 @@ import { endSoon, listenForSignals } from "../../src/lib/process/listen-for-sign
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
 import { whyNoBrowser } from "./browsing.ts";
 import { engineVariables } from "./host.ts";
+import { together } from "../../src/lib/together.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { ownLog } from "./own-host.ts";
 import { Stage } from "./stage.ts";
@@ -156,16 +157,7 @@ async function* playInLanes(
     ...Array.from({ length: lanesOfScenes }, (_, lane) => playEach(() => stages.ofLane(lane), scenes, end)),
     ...Array.from({ length: lanesBeside }, () => playEach(() => stages.ofLane(0), beside, end)),
   ];
-  const playing = new Map(lanes.map((lane) => [lane, nextOf(lane)]));
-  while (playing.size > 0) {
-    const { lane, result } = await Promise.race(playing.values());
-    if (result.done === true) {
-      playing.delete(lane);
-      continue;
-    }
-    playing.set(lane, nextOf(lane));
-    yield result.value;
-  }
+  yield* together(lanes);
 }
 
 type Scene = readonly Attack[];
@@ -183,14 +175,12 @@ function scenesOf(attacks: readonly LoadedAttack[]): readonly Scene[] {
   return scenes.toArray().toSorted((one, other) => rank(other) - rank(one));
 }
 
-type Lane = AsyncGenerator<Verdict, void>;
-
-async function nextOf(lane: Lane): Promise<{ lane: Lane; result: IteratorResult<Verdict, void> }> {
-  return { lane, result: await lane.next() };
-}
-
 /** Takes scene after scene of what is left, as other lanes do. */
-async function* playEach(open: () => Promise<Stage>, left: Iterator<Scene>, end: AbortSignal): Lane {
+async function* playEach(
+  open: () => Promise<Stage>,
+  left: Iterator<Scene>,
+  end: AbortSignal,
+): AsyncGenerator<Verdict, void> {
   let stage: Stage | undefined;
   for (let next = left.next(); next.done !== true; next = left.next()) {
     for (const attack of next.value) {

@@ -26,6 +26,15 @@ export function zoneClock(zone: string): ZoneClock {
   return known;
 }
 
+/** The same; the clock of UTC for a zone that there is not. */
+export function zoneClockOrUtc(zone: string): ZoneClock {
+  try {
+    return zoneClock(zone);
+  } catch {
+    return zoneClock("UTC");
+  }
+}
+
 /** A time zone's clock, to the second and with offset; fast for times asked in order. */
 export class ZoneClock {
   /** An IANA name. */
@@ -37,7 +46,7 @@ export class ZoneClock {
   /** Throws a RangeError for a zone that there is not. */
   constructor(zone: string) {
     this.#format = new Intl.DateTimeFormat("en", { ...fields, calendar: "gregory", timeZone: zone });
-    this.zone = zone;
+    this.zone = this.#format.resolvedOptions().timeZone;
   }
 
   /** `2026-01-15 13:30:05 +01:00` */
@@ -47,6 +56,11 @@ export class ZoneClock {
     const hours = String(Math.floor(minutes / 60)).padStart(2, "0");
     const rest = String(Math.floor(minutes % 60)).padStart(2, "0");
     return `${new Date(time + offset).toISOString().slice(0, 19).replace("T", " ")} ${offset < 0 ? "-" : "+"}${hours}:${rest}`;
+  }
+
+  /** `2026-01-15 13:30` */
+  minuteAt(time: number): string {
+    return this.at(time).slice(0, 16);
   }
 
   /** `2026-01-15` */

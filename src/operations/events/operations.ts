@@ -6,7 +6,7 @@ import { readEvents } from "../../records/events/read-events.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineStream } from "../define-operation.ts";
 import { flag, name } from "../schemas.ts";
-import { together } from "./together.ts";
+import { together } from "../../lib/together.ts";
 
 /** The parts that know what happens. */
 export interface EventNeeds {

@@ -4,7 +4,7 @@ import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
 import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";
 import type { MessageIds } from "./message-ids.ts";
-import type { LocalTime } from "./time-zone.ts";
+import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 
 const maxTextChars = 16_000;
 const maxQuoteChars = 1_000;
@@ -31,7 +31,7 @@ export function renderMessages(input: {
   /** How many earlier messages there were that are not among these. */
   readonly omitted: number;
   readonly agentName: string;
-  readonly timeZone: LocalTime;
+  readonly timeZone: ZoneClock;
   readonly idOf: MessageIds;
   /** Those that are shown, or their captions as they stand in a prompt; of the others, a remark in their place. */
   readonly images?: ReadonlyMap<StoredAttachment, Part | string> | undefined;
@@ -60,7 +60,7 @@ function renderMessage(
     attribute("id", idOf(message.seq)),
     attribute("from", sender.name),
     attribute("sender", sender.id),
-    attribute("time", timeZone.at(message.sentAt ?? message.receivedAt)),
+    attribute("time", timeZone.minuteAt(message.sentAt ?? message.receivedAt)),
     message.state === "context" ? "" : attribute("for-you", "yes"),
     quote ? attribute("reply-to", quote.id) : "",
     message.forwarded === true ? attribute("forwarded", "yes") : "",

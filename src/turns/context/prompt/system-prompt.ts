@@ -10,7 +10,7 @@ import { silentAnswer } from "../../../domain/chats/silence.ts";
 import type { SkillSummary } from "../../../domain/sandbox/skill.ts";
 import { escapeAttribute } from "../../../lib/text/markup.ts";
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
-import type { LocalTime } from "../time-zone.ts";
+import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import { type PromptTexts, type SectionName, sectionNames } from "./sections.ts";
 import { fillTemplate, type TemplateValues } from "./template.ts";
 
@@ -48,7 +48,7 @@ export interface PromptFacts {
   readonly skills?: readonly SkillSummary[] | undefined;
   /** Of the section about skills, at most. */
   readonly skillChars?: number | undefined;
-  readonly timeZone: LocalTime;
+  readonly timeZone: ZoneClock;
   /** When the conversation began, milliseconds since 1970. */
   readonly startedAt: number;
 }
@@ -207,7 +207,7 @@ function shortName(name: string, chars = nameChars): string {
 }
 
 function zone({ timeZone, startedAt }: PromptFacts): TemplateValues {
-  return { date: timeZone.at(startedAt).slice(0, 10), zone: timeZone.zone };
+  return { date: timeZone.dayAt(startedAt), zone: timeZone.zone };
 }
 
 function cutEnd(text: string, chars: number): { head: string; omitted: number } {
