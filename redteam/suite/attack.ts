@@ -1,5 +1,5 @@
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import type { AuditType } from "../../src/records/audit/types.ts";
+import type { AuditType } from "../../src/records/audit/event-records.ts";
 import type { Stage } from "./stage.ts";
 
 /** Who attacks: the agent's model from inside its container, a member of the chat, a program on the machine. */

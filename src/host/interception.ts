@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../records/audit/types.ts";
+import type { AuditEntry } from "../records/audit/event-records.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 
 import { AuditLog } from "../../src/records/audit/log/log.ts";
-import type { AuditEntry, AuditType } from "../../src/records/audit/types.ts";
+import type { AuditEntry, AuditType } from "../../src/records/audit/event-records.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import { HandClock } from "../unit/records/audit/audit-home.ts";

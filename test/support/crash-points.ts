@@ -1,4 +1,4 @@
-import type { AuditType } from "../../src/records/audit/types.ts";
+import type { AuditType } from "../../src/records/audit/event-records.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import type { HostPayload } from "../../src/protocol/messages.ts";
 import type { Store } from "../../src/stores/contract/store.ts";

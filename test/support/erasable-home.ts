@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { renderMessages } from "../../src/turns/context/render-messages.ts";
-import { zoneClockOrUtc } from "../../src/lib/time/zone-clock.ts";
+import { localClock } from "../../src/lib/time/zone-clock.ts";
 import { homePaths, type HomePaths, prepareHome } from "../../src/config/home/home.ts";
 import type { PersonEraser } from "../../src/records/erasure/erase-person.ts";
 import type { NewEvent } from "../../src/domain/events/event.ts";
@@ -123,7 +123,7 @@ async function answer(
     messages,
     omitted: 0,
     agentName: "crab",
-    timeZone: zoneClockOrUtc("UTC"),
+    timeZone: localClock("UTC"),
     idOf: String,
   });
   const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");

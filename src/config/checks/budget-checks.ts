@@ -1,7 +1,7 @@
 import { bundledPrompts } from "../prompts/prompt-files.ts";
 import { checkoutFolder } from "../environment.ts";
 import { systemPrompt } from "../../turns/context/prompt/system-prompt.ts";
-import { zoneClockOrUtc } from "../../lib/time/zone-clock.ts";
+import { localClock } from "../../lib/time/zone-clock.ts";
 import { estimatePromptTokens } from "../../turns/context/tokens.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { callReserve, formatTokens, usdInWords } from "../../models/costs/budget.ts";
@@ -97,7 +97,7 @@ function shortestPrompt(
     folders: [],
     instructions: [],
     tools: tools.map(({ name }) => name),
-    timeZone: zoneClockOrUtc(config.timezone),
+    timeZone: localClock(config.timezone),
     startedAt: 0,
   };
   const system = systemPrompt(facts, bundledPrompts(checkoutFolder));

@@ -9,7 +9,7 @@ import { unfit } from "../../abilities/memory/keeping/unfit.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
-import { zoneClockOrUtc } from "../../lib/time/zone-clock.ts";
+import { localClock } from "../../lib/time/zone-clock.ts";
 import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
@@ -34,7 +34,7 @@ export function createPort(context: AppContext, usable: UsableMemories, scope: T
       if (found.length === 0) return undefined;
       // Noted before the model sees it: what it does then is judged by it.
       await store.origins.note(turn.id, found.flatMap(originsOf));
-      return showMemories(found, (time) => zoneClockOrUtc(settings.timeZone).minuteAt(time));
+      return showMemories(found, (time) => localClock(settings.timeZone).minuteAt(time));
     },
     store: (memory) => keep(context, usable, scope, memory),
     forget: (id) => forget(context, usable, scope, id),

@@ -8,7 +8,7 @@ import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
 import type { TurnDeltasOptions } from "../../records/events/deltas/turn-deltas.ts";
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { createMessageIds } from "../../turns/context/message-ids.ts";
-import { zoneClockOrUtc } from "../../lib/time/zone-clock.ts";
+import { localClock } from "../../lib/time/zone-clock.ts";
 import { renderMessages } from "../../turns/context/render-messages.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
@@ -112,11 +112,7 @@ export function createTurns(
     changeSince: (scope) => prompts.changeSince(scope),
     roleOf,
     render: (messages, { settings: { agent, timeZone: zone }, ...more }) => {
-      const told = {
-        agentName: agent.name,
-        timeZone: zoneClockOrUtc(zone),
-        idOf: createMessageIds(context.fingerprint),
-      };
+      const told = { agentName: agent.name, timeZone: localClock(zone), idOf: createMessageIds(context.fingerprint) };
       return renderMessages({ messages, ...more, ...told });
     },
     ...pictures.forTurns,

@@ -27,7 +27,7 @@ export function zoneClock(zone: string): ZoneClock {
 }
 
 /** The same; the clock of UTC for a zone that there is not. */
-export function zoneClockOrUtc(zone: string): ZoneClock {
+export function localClock(zone: string): ZoneClock {
   try {
     return zoneClock(zone);
   } catch {

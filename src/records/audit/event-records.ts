@@ -1,13 +1,14 @@
 import type { EventType, NewEvent } from "../../domain/events/event.ts";
-import type { AuditEntry, AuditType } from "./types.ts";
 
 /**
  * The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited.
  */
-type Audited<Type extends EventType> =
-  | AuditType
-  | undefined
-  | ((event: NewEvent<Type>) => (Partial<AuditEntry> & Pick<AuditEntry, "type" | "data">) | undefined);
+type Audited<Type extends EventType> = string | undefined | ((event: NewEvent<Type>) => MadeRecord | undefined);
+
+interface MadeRecord extends Partial<Pick<AuditEntry, "group" | "session" | "turn">> {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
 function without<Data extends object, Key extends keyof Data>(data: Data, key: Key): Omit<Data, Key> {
   const { [key]: _, ...rest } = data;
@@ -33,7 +34,7 @@ const schedule =
  * What of each type of event goes into the audit log. Outside programs read these records: they keep their types and
  * data.
  */
-export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
+export const auditRecords = {
   "host.started": "host-start",
   "host.stopped": "host-stop",
   "home.copied": "home-copied",
@@ -47,8 +48,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "operation.requested": "control-request",
   "operation.ended": "control-request",
   "http.refused": "http-refused",
-  "watch.opened": ({ data }) => ({ type: "watch", data: { action: "opened", ...data } }),
-  "watch.ended": ({ data }) => ({ type: "watch", data: { action: "ended", ...data } }),
+  "watch.opened": ({ data }) => ({ type: "watch", data: { action: "opened", ...data } }) as const,
+  "watch.ended": ({ data }) => ({ type: "watch", data: { action: "ended", ...data } }) as const,
   "message.received": "message-in",
   "webhook.received": "webhook-in",
   "webhook.refused": "webhook-refused",
@@ -56,7 +57,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "heartbeat.skipped": "heartbeat",
   "access.refused": "access-refused",
   "command.given": ({ data: { argument, ...rest } }) => ({
-    type: "command",
+    type: "command" as const,
     data: { ...rest, ...(argument !== undefined && isCode(argument) && { argument }) },
   }),
   "intake.stopped": "intake-stopped",
@@ -69,13 +70,17 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "chat.left": "chat-left",
   "group.added": "group-added",
   "group.removed": "group-removed",
-  "folder.adopted": ({ data }) => ({ type: "folder-adopted", group: data.group, data: without(data, "group") }),
+  "folder.adopted": ({ data }) => ({
+    type: "folder-adopted" as const,
+    group: data.group,
+    data: without(data, "group"),
+  }),
   "instructions.changed": "instructions-changed",
   "file.refused": "file-refused",
   "limit.reached": "limit-hit",
   "budget.warned": "limit-hit",
   "turn.started": "turn-start",
-  "turn.ended": ({ data }) => ({ type: "turn-end", data: without(data, "times") }),
+  "turn.ended": ({ data }) => ({ type: "turn-end" as const, data: without(data, "times") }),
   "context.compacting": "context-compacting",
   "context.refused": "context-refused",
   "context.compacted": "context-compacted",
@@ -139,13 +144,16 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",
   "mailbox.violated": "mailbox-violation",
-  "egress.judged": ({ data: { destination, ...rest } }) => ({ type: "egress", data: { ...destination, ...rest } }),
+  "egress.judged": ({ data: { destination, ...rest } }) => ({
+    type: "egress" as const,
+    data: { ...destination, ...rest },
+  }),
   "web.asked": "web-asked",
   "web.answered": "web-answered",
   "web.refused": "web-refused",
   "reply.redacted": "redaction",
   "secret.said": ({ data: { group, session, turn, count, found } }) => ({
-    type: "redaction",
+    type: "redaction" as const,
     group,
     session,
     turn,
@@ -155,7 +163,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "delivery.confirmed": delivery,
   "delivery.failed": delivery,
   "mounts.judged": ({ data: { group, session, mounts } }) => ({
-    type: "mount-verdict",
+    type: "mount-verdict" as const,
     group,
     session,
     data: { mounts },
@@ -165,7 +173,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "setuid.removed": "setuid-removed",
   "execution-point.changed": "execution-point",
   "execution-points.counted": ({ data: { omitted } }) =>
-    omitted > 0 ? { type: "execution-point", data: { omitted } } : undefined,
+    omitted > 0 ? { type: "execution-point" as const, data: { omitted } } : undefined,
   "image.building": "image-build",
   "image.built": "image-built",
   "image.failed": "image-failed",
@@ -181,15 +189,43 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "container.removed": "container-orphan-removed",
   "container-output.closed": "container-output",
   "container-output.pruned": "log-pruned",
-};
+} as const satisfies { readonly [Type in EventType]: Audited<Type> };
+
+type RecordType<Recorded> = Recorded extends string
+  ? Recorded
+  : Recorded extends (...given: never[]) => infer Made
+    ? NonNullable<Made> extends { readonly type: infer Type extends string }
+      ? Type
+      : never
+    : never;
+
+/** Types of records. Intent comes before effect, the outcome after it; the last ones the log writes about itself. */
+export type AuditType =
+  | RecordType<(typeof auditRecords)[EventType]>
+  | "audit-broken"
+  | "audit-gap"
+  | "audit-recovered"
+  | "store-older";
+
+/**
+ * A record to be written. Texts of people and models stay out: see `AuditLog.fingerprint`.
+ */
+export interface AuditEntry {
+  readonly type: AuditType;
+  readonly group?: string | undefined;
+  readonly session?: string | undefined;
+  readonly turn?: string | undefined;
+  /** Who did it: see `Actor`. */
+  readonly actor: string;
+  /** Long strings, deep and large values are shortened: a record has at most 16 KiB. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
 /** What goes into the audit log of an event; undefined for one that does not. */
 export function auditEntryOf(event: NewEvent): AuditEntry | undefined {
   const audited = auditRecords[event.type] as Audited<EventType>;
   if (audited === undefined) return undefined;
-  const { group, session, turn, actor, data } = event;
-  const entry = { group, session, turn, actor };
-  if (typeof audited === "string") return { ...entry, type: audited, data };
-  const made = audited(event);
-  return made && { ...entry, ...made };
+  const made = typeof audited === "string" ? { type: audited, data: event.data } : audited(event);
+  const { group, session, turn, actor } = event;
+  return made && { group, session, turn, actor, ...made, type: made.type as AuditType };
 }

@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 
 import { describeChanges } from "../context/changes.ts";
 import type { PromptTexts } from "../context/prompt/sections.ts";
-import { zoneClockOrUtc } from "../../lib/time/zone-clock.ts";
+import { localClock } from "../../lib/time/zone-clock.ts";
 import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
 import type { AgentNotes } from "../../domain/chats/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/turns/conversation.ts";
@@ -124,7 +124,7 @@ export class ConversationPrompts {
       notes,
       skills: told.skills,
       skillChars: skillCharsOf(scope),
-      timeZone: zoneClockOrUtc(scope.settings.timeZone),
+      timeZone: localClock(scope.settings.timeZone),
       startedAt,
     };
     const parts = promptSectionsOf(facts, await this.#sources.textsOf());
@@ -177,7 +177,7 @@ export class ConversationPrompts {
     const skills = skillsOf?.({ group, settings }) ?? [];
     const told = {
       agentName: agent.name,
-      timeZone: zoneClockOrUtc(timeZone).zone,
+      timeZone: localClock(timeZone).zone,
       instructions: digestOf(instructions),
       title: chat?.title ?? "",
       members: (chat?.members ?? []).map(({ name }) => name),

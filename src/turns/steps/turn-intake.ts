@@ -9,7 +9,7 @@ import type { Work } from "../../domain/work/work.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
 import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
-import { zoneClockOrUtc } from "../../lib/time/zone-clock.ts";
+import { localClock } from "../../lib/time/zone-clock.ts";
 import type { TurnOptions } from "../turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
@@ -50,9 +50,7 @@ export async function collectIntake(
   const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   // It looks these up in a thread of its own; all else is done meanwhile.
-  const recalling = options.recall?.({ group, session }, shown, (time) =>
-    zoneClockOrUtc(settings.timeZone).minuteAt(time),
-  );
+  const recalling = options.recall?.({ group, session }, shown, (time) => localClock(settings.timeZone).minuteAt(time));
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);
   const rendered = options.render(shown, { settings, omitted: Math.max(0, unseen - since.length), images });

@@ -7,7 +7,7 @@ import { toUserContent } from "../../../src/domain/chats/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
 import { storedMessage } from "../turns/context/messages.ts";
-import { zoneClockOrUtc } from "../../../src/lib/time/zone-clock.ts";
+import { localClock } from "../../../src/lib/time/zone-clock.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({
   name,
@@ -21,7 +21,7 @@ function said(...messages: readonly Partial<StoredMessage>[]): ModelMessage {
     messages: messages.map(storedMessage),
     omitted: 0,
     agentName: "crab",
-    timeZone: zoneClockOrUtc("UTC"),
+    timeZone: localClock("UTC"),
     idOf: String,
   });
   return { role: "user", ...toUserContent(parts) };

@@ -15,7 +15,7 @@ import { openKeys } from "../keys.ts";
 import { recordHash } from "../record.ts";
 import { type EntryFields, entryFields } from "./record-data.ts";
 import { type LogHead, recover } from "./recovery.ts";
-import type { AuditEntry } from "../types.ts";
+import type { AuditEntry } from "../event-records.ts";
 
 export interface AuditLogOptions {
   readonly folder: string;

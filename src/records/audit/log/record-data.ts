@@ -1,5 +1,5 @@
 import { boundedData, boundedName } from "../../../lib/text/bounded-data.ts";
-import type { AuditEntry } from "../types.ts";
+import type { AuditEntry } from "../event-records.ts";
 
 /** The part of a record that its author decides about, shortened to the limits, as JSON that is safe on a terminal. */
 export interface EntryFields {

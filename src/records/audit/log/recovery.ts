@@ -9,7 +9,7 @@ import { dayOf, listDayFiles } from "../log-files.ts";
 import { genesisHash, parseRecord, recordHash } from "../record.ts";
 import type { VerificationKey } from "../signed-note.ts";
 import { isStoreOlder } from "../store-age.ts";
-import type { AuditEntry } from "../types.ts";
+import type { AuditEntry } from "../event-records.ts";
 
 /** Where the log goes on. */
 export interface LogHead {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { renderMessages } from "../../../../src/turns/context/render-messages.ts";
-import { zoneClockOrUtc } from "../../../../src/lib/time/zone-clock.ts";
+import { localClock } from "../../../../src/lib/time/zone-clock.ts";
 import { toUserContent } from "../../../../src/domain/chats/part.ts";
 import type { StoredMessage } from "../../../../src/domain/chats/message.ts";
 import { storedMessage } from "./messages.ts";
@@ -12,7 +12,7 @@ function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "A
     messages,
     omitted,
     agentName: "crab",
-    timeZone: zoneClockOrUtc(timeZone),
+    timeZone: localClock(timeZone),
     idOf: String,
   });
   return toUserContent(parts).text ?? "";

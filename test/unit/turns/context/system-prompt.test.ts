@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { bundledPrompts } from "../../../../src/config/prompts/prompt-files.ts";
 import { systemPrompt as systemPromptOf } from "../../../../src/turns/context/prompt/system-prompt.ts";
 import type { PromptFacts } from "../../../../src/turns/context/prompt/system-prompt.ts";
-import { zoneClockOrUtc } from "../../../../src/lib/time/zone-clock.ts";
+import { localClock } from "../../../../src/lib/time/zone-clock.ts";
 
 const place: PromptFacts = {
   agentName: "crab",
@@ -17,7 +17,7 @@ const place: PromptFacts = {
   ],
   tools: ["send_message", "shell"],
   instructions: [{ file: "AGENTS.md", text: "Speak *German*." }],
-  timeZone: zoneClockOrUtc("Europe/Berlin"),
+  timeZone: localClock("Europe/Berlin"),
   startedAt: Date.UTC(2026, 0, 15, 23, 30),
 };
 
