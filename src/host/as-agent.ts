@@ -5,7 +5,7 @@ import { agentNameOf, groupWithAgent } from "../config/agents.ts";
 import { agentFolder, type Group, workFolder } from "../domain/chats/group.ts";
 import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.ts";
 import { routeFor } from "../domain/settings/resolved-group.ts";
-import type { SessionGroup } from "../turns/turn-options.ts";
+import type { SessionGroup } from "../turns/turn-scope.ts";
 import { narrowSettings } from "./capabilities/profiles.ts";
 import type { AppContext } from "./context.ts";
 

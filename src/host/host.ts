@@ -29,7 +29,7 @@ import { RetryingStore } from "../stores/retrying-store.ts";
 import type { ProviderSet } from "../models/routes/provider-set.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
-import { createHostTools, type HostTools } from "./capabilities/group-tools.ts";
+import { createGroupToolSet, type GroupToolSet } from "./capabilities/group-tools.ts";
 import { skillTools } from "./capabilities/skills.ts";
 import { createCapabilities } from "./capabilities/capabilities.ts";
 import { type Containers, openContainers, openEngineLater, reviewMounts } from "./containers/containers.ts";
@@ -53,7 +53,7 @@ import { operationNeeds } from "./operations.ts";
 import { attachPlugins } from "./plugins/attach-plugins.ts";
 import { createWork, resume } from "./turns/queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
-import { openRunner } from "./turns/runner.ts";
+import { openTurns } from "./turns/turns.ts";
 import { openProviderSet } from "./turns/models.ts";
 import { openSettings, type Settings } from "./settings/settings.ts";
 import { createProgress, createSigns } from "./turns/signs.ts";
@@ -120,7 +120,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const capable = { ...shares, ...lateParts(() => ({ work, runner })), approvals, providers, tell, workAdded };
   const capabilities = await createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
-  const { runner, ...shown } = await openRunner(context, stack, { ...working, patient });
+  const { runner, ...shown } = await openTurns(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
@@ -172,12 +172,12 @@ function createSources(
     readonly tell: TellOperator;
     readonly providers: ProviderSet;
   },
-): Containers & { readonly mcp: Mcp; readonly mcpDesk: OperationNeeds["mcp"]; readonly hostTools: HostTools } {
+): Containers & { readonly mcp: Mcp; readonly mcpDesk: OperationNeeds["mcp"]; readonly hostTools: GroupToolSet } {
   const approvals = (): Approvals | undefined => served.approvals;
   const descriptions = (): Approvals["descriptions"] | undefined => served.approvals?.descriptions;
   const mcp = createMcp(context, stack, { openStdio: serverOpener(context, containers), descriptions, ...told });
   const mcpDesk = createMcpDesk(context, mcp, { list: () => told.groups.list(), approvals });
-  return { ...containers, mcp, mcpDesk, hostTools: createHostTools(context, [skillTools(containers), mcp.source]) };
+  return { ...containers, mcp, mcpDesk, hostTools: createGroupToolSet(context, [skillTools(containers), mcp.source]) };
 }
 
 /** What capabilities use of parts that are made after them. */

@@ -29,7 +29,7 @@ import { createSkillList } from "./capabilities/skills.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
-import { forgetLearned } from "./turns/learned-models.ts";
+import { forgetLearned } from "../models/knowledge/learned-models.ts";
 import type { Interventions } from "./turns/interventions.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
 import type { quietGroups } from "./erasure/erasure.ts";

@@ -6,6 +6,7 @@ const table = {
   not_found: { http: 404, exit: 1 },
   conflict: { http: 409, exit: 1 },
   expired: { http: 410, exit: 1 },
+  gone: { http: 410, exit: 1 },
   too_large: { http: 413, exit: 1 },
   rate_limited: { http: 429, exit: 1 },
   intake_stopped: { http: 503, exit: 1 },

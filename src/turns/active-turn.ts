@@ -10,13 +10,13 @@ import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type Failure, failureOf } from "./failure-words.ts";
-import { CallGate } from "./tool-calls/call-gate.ts";
-import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
+import { AnswerGate } from "./tool-calls/answer-gate.ts";
+import { HostToolRunner, type HostToolRequest } from "./tool-calls/host-tool-runner.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
 import { steer } from "./steps/steer.ts";
-import { placeOf } from "./turn-options.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
+import type { TurnCollaborators } from "./collaborators.ts";
+import { placeOf, type TurnScope } from "./turn-scope.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
@@ -45,12 +45,12 @@ const progressEveryMs = 1_000;
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
   readonly #scope: TurnScope;
-  readonly #options: TurnOptions;
+  readonly #parts: TurnCollaborators;
   readonly #outcome = Promise.withResolvers<Outcome>();
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
-  readonly #hostTools: HostTools;
-  readonly #gate: CallGate;
+  readonly #hostTools: HostToolRunner;
+  readonly #gate: AnswerGate;
   readonly #steps: TurnSteps;
   readonly #silence: AgentSilence;
   readonly #tools: ToolsWait;
@@ -63,17 +63,17 @@ export class ActiveTurn implements TurnListener {
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   /** `resumed`: another container has worked on the turn before. */
-  constructor(scope: TurnScope, options: TurnOptions, resumed: boolean) {
+  constructor(scope: TurnScope, parts: TurnCollaborators, resumed: boolean) {
     this.#scope = scope;
-    this.#options = options;
+    this.#parts = parts;
     this.#resumed = resumed;
     const { silenceMs: limitMs, holdMs } = scope.settings.turns;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
-    this.#steps = new TurnSteps(options, scope, resumed ? undefined : scope.firstStep);
-    this.#gate = new CallGate(scope, options, this.#steps);
+    this.#steps = new TurnSteps(parts, scope, resumed ? undefined : scope.firstStep);
+    this.#gate = new AnswerGate(scope, parts, this.#steps);
     const ended = this.#modelCall.signal;
-    this.#hostTools = new HostTools(scope, options, { ended, gate: this.#gate, container: () => this.#container });
+    this.#hostTools = new HostToolRunner(scope, parts, { ended, gate: this.#gate, container: () => this.#container });
   }
 
   get turn(): string {
@@ -103,12 +103,12 @@ export class ActiveTurn implements TurnListener {
     try {
       if (!(await this.#claimPlace(signal))) return { kind: "suspended" };
       clock.enter("container");
-      const acquiring = this.#options.pool.acquire(group, session, this);
+      const acquiring = this.#parts.pool.acquire(group, session, this);
       this.#container = await Promise.race([acquiring, this.#suspended.promise]);
       if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
-      const { announced } = await this.#options.toolsOf(this.#scope);
+      const { announced } = await this.#parts.conversation.toolsOf(this.#scope);
       const { jobs } = this.#scope.settings;
       await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced], jobs });
       return await this.#outcome.promise;
@@ -118,15 +118,15 @@ export class ActiveTurn implements TurnListener {
       this.#tools[Symbol.dispose]();
       signal.removeEventListener("abort", suspend);
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
-      this.#options.pool.release(session.id);
+      this.#parts.pool.release(session.id);
     }
   }
 
   /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
   async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
     acquiring.then(
-      () => this.#options.pool.release(this.#scope.session.id),
-      (error: unknown) => this.#options.logger.debug({ error }, "a container was not needed any more"),
+      () => this.#parts.pool.release(this.#scope.session.id),
+      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
     );
     return { kind: "suspended" };
   }
@@ -171,15 +171,15 @@ export class ActiveTurn implements TurnListener {
 
   async #tellLimit(hit: LimitHit): Promise<void> {
     const data = { ...hit, unreported: 0 };
-    await this.#options.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
+    await this.#parts.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
   }
 
   /** An agent may say so as often as it likes; it is told at most once a second. */
   async #tellProgress(chars: number): Promise<void> {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     if (now - this.#progressAt < progressEveryMs) return;
     this.#progressAt = now;
-    await this.#options.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
+    await this.#parts.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
   }
 
   /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
@@ -196,7 +196,7 @@ export class ActiveTurn implements TurnListener {
     if (payload.type === "pong") return;
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
-    else if (payload.type === "tool-output") this.#options.printing(this.#scope, payload);
+    else if (payload.type === "tool-output") this.#parts.watchers.printing(this.#scope, payload);
     else if (payload.type === "progress") this.#background(this.#tellProgress(payload.text.length));
     else this.#background(this.#onTurnEnd(payload.outcome, payload.text));
   }
@@ -213,7 +213,7 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    await this.#options.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
+    await this.#parts.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
@@ -232,7 +232,7 @@ export class ActiveTurn implements TurnListener {
 
   async #onModelRequest(append: readonly AgentToolResult[]): Promise<void> {
     if (this.#answering)
-      return this.#options.logger.warn("the agent asked the model twice at once; the second is ignored");
+      return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
     this.#answering = true;
     this.#requests += 1;
     try {
@@ -241,13 +241,13 @@ export class ActiveTurn implements TurnListener {
       clock.enter("queue");
       await place.claim(this.#modelCall.signal);
       clock.enter("context");
-      this.#options.doing(this.#scope, []);
+      this.#parts.watchers.doing(this.#scope, []);
       const answer = await this.#nextAnswer(append);
       if (answer === "asked") return this.#park();
       const { text, toolCalls } = answer;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       if (toolCalls.length > 0) this.#tools.begin();
-      const outputs = this.#options.doing(this.#scope, toolCalls) || undefined;
+      const outputs = this.#parts.watchers.doing(this.#scope, toolCalls) || undefined;
       const request = this.#requests;
       await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls], outputs });
     } catch (error) {
@@ -287,9 +287,9 @@ export class ActiveTurn implements TurnListener {
     if (released === "asked" || (released && released.toolCalls.length > 0)) return released;
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
-      await steer(this.#scope, this.#options, this.#steps);
+      await steer(this.#scope, this.#parts, this.#steps);
       await this.#refuseEndless();
-      const answer = await this.#options.askModel(this.#scope, this.#modelCall.signal);
+      const answer = await this.#parts.conversation.ask(this.#scope, this.#modelCall.signal);
       const allowed = await this.#gate.judge(answer);
       if (allowed === "asked") return "asked";
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
@@ -324,14 +324,18 @@ export class ActiveTurn implements TurnListener {
     const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
     const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return false;
-    const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
-    const taken = await takeResultParts(results, { group: this.#scope.group, container, keepImage, shownBy });
+    const taken = await takeResultParts(results, {
+      group: this.#scope.group,
+      container,
+      pictures: this.#parts.tools,
+      shownBy,
+    });
     const stored = await this.#withLimits(taken);
-    await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
+    await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
     // While they ran, others may have written what they read.
-    const tools = await this.#options.toolsOf(this.#scope);
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const exposure = withOrigins(tools.exposureOf(calls), bySubAgents.origins);
     await this.#steps.addNow({ kind: "tools", results: stored }, { exposure });
     return true;
@@ -347,14 +351,14 @@ export class ActiveTurn implements TurnListener {
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
-    const result = await this.#hostTools.run(request, await this.#options.toolsOf(this.#scope));
+    const result = await this.#hostTools.run(request, await this.#parts.conversation.toolsOf(this.#scope));
     const { turn } = this.#scope;
     await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
   }
 
   #ping(): boolean {
     this.#container?.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
-      this.#options.logger.warn({ error }, "the agent cannot be asked whether it is there");
+      this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
     });
     return this.#container !== undefined;
   }

@@ -1,9 +1,9 @@
 import type { Group } from "../domain/chats/group.ts";
-import type { StepBody, Turn } from "../domain/turns/turn.ts";
+import type { Turn } from "../domain/turns/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
 import { closingStep } from "./closing-step.ts";
-import { answering, draftFor } from "./turn-options.ts";
+import { answering, draftFor } from "./drafts.ts";
 
 export interface CatchUpOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
@@ -13,7 +13,6 @@ export interface CatchUpOptions {
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** So many messages were not answered. */
   readonly gaveUp: (group: Group, messages: number, limitMinutes: number) => Promise<void>;
-  readonly estimateTokens: (step: StepBody) => number;
   readonly clock: Clock;
 }
 
@@ -61,7 +60,7 @@ function wording(
   const turn = old.turns[0]?.turn.id;
   return {
     reason,
-    lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
+    lastStep: closingStep(reason, at),
     outgoing: [draftFor(group, { kind: "notice", text: notice(about.inReplyTo.length, minutes), ...about, turn })],
   };
 }

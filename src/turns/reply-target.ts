@@ -1,6 +1,7 @@
 import type { OutgoingDraft, OutgoingKind, StoredMessage } from "../domain/chats/message.ts";
 import type { NewWork } from "../domain/work/work.ts";
-import { answering, type TurnScope } from "./turn-options.ts";
+import { answering } from "./drafts.ts";
+import type { TurnScope } from "./turn-scope.ts";
 
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
 const maxWorkChars = 16_000;

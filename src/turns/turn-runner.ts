@@ -12,24 +12,24 @@ import {
   overlaps,
   type Session,
 } from "../domain/turns/session.ts";
-import { isSilent } from "../domain/chats/silence.ts";
 import type { Turn } from "../domain/turns/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { backoffMs } from "../lib/time/backoff.ts";
-import { plainSentence } from "../lib/text/plain-words.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import type { Place } from "../domain/sandbox/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
-import { failureOf, wordsForMembers } from "./failure-words.ts";
+import { failureOf } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
-import { collectIntake, unlessGone, workStep } from "./steps/turn-intake.ts";
+import { unlessGone, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/contract/store.ts";
-import { draftFor, placeOf } from "./turn-options.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
+import type { TurnCollaborators } from "./collaborators.ts";
+import { draftFor } from "./drafts.ts";
+import { type TurnEnd, wordsAtEnd } from "./end-words.ts";
+import { placeOf, type TurnScope } from "./turn-scope.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
@@ -48,7 +48,7 @@ type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
-  readonly #options: TurnOptions;
+  readonly #parts: TurnCollaborators;
   /** By session. */
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
@@ -59,8 +59,8 @@ export class TurnRunner {
    */
   readonly #hearing = new Map<string, Map<string, Addressee>>();
 
-  constructor(options: TurnOptions) {
-    this.#options = options;
+  constructor(parts: TurnCollaborators) {
+    this.#parts = parts;
   }
 
   /** Resumes the session's unfinished turn, or starts one if work is due. Returns the work still due. */
@@ -72,21 +72,28 @@ export class TurnRunner {
     const session = await this.#sessionOf(group, key);
     if (!session) return undefined;
     using hearing = this.#hear(group, session);
-    const held = await this.#options.leases.hold(session.id);
+    const held = await this.#parts.leases.hold(session.id);
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
-    using models = this.#options.holdModels();
+    using models = this.#parts.models.hold();
     const { hears } = hearing;
     const { lease: fence } = lease;
-    const where = { ...(await this.#options.groupFor(group, session)), session, place, lease: fence, models, hears };
+    const where = {
+      ...(await this.#parts.groups.forSession(group, session)),
+      session,
+      place,
+      lease: fence,
+      models,
+      hears,
+    };
     const untilLost = AbortSignal.any([signal, lease.lost]);
-    const unfinished = await this.#options.store.turns.runningIn(session.id);
+    const unfinished = await this.#parts.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waits(unfinished, where))) return undefined;
     if (unfinished) {
       using still = new DisposableStack();
       still.use(this.#noteWork(unfinished.id));
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
-      const messages = await this.#options.store.messages.ofTurn(unfinished.id);
+      const messages = await this.#parts.store.messages.ofTurn(unfinished.id);
       if ((await this.#workToTheEnd(scope, messages, untilLost)) === "parked") return undefined;
     } else if ((await this.#begin(where, untilLost)) !== "left") return undefined;
     return await this.#more(where);
@@ -110,7 +117,7 @@ export class TurnRunner {
 
   /** Who speaks meanwhile is told so, once. */
   async #waits(turn: Turn, { group, hears }: Where): Promise<boolean> {
-    const { store, clock, deliver } = this.#options;
+    const { store, clock, answers } = this.#parts;
     const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
     const awaited = open.length > 0 ? [] : await store.subAgents.awaitedBy(turn.id);
     if (open.length + awaited.length === 0) return false;
@@ -122,7 +129,7 @@ export class TurnRunner {
     const text = `I go on when ${until}, and look at what you wrote then. /stop ends it.`;
     const notice = draftFor(group, { kind: "notice", text, inReplyTo: [], turn: turn.id });
     const asked = open.length > 0 ? store.approvals : store.subAgents;
-    if (await asked.tellWaiting(turn.id, [notice], clock.now())) deliver();
+    if (await asked.tellWaiting(turn.id, [notice], clock.now())) answers.deliver();
     return true;
   }
 
@@ -130,16 +137,16 @@ export class TurnRunner {
    * The main session of each of a group's agents is made when it is first needed; the others exist when they have work.
    */
   async #sessionOf(group: Group, key: string): Promise<Session | undefined> {
-    const { sessions } = this.#options.store;
+    const { sessions } = this.#parts.store;
     if (mainSessionKeys(group).includes(key)) return sessions.open(key, group.name);
     const session = await sessions.find(key);
     return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
   }
 
   async #more({ group, session: { id }, hears }: Where): Promise<More> {
-    const { messages, work } = this.#options.store;
+    const { messages, work } = this.#parts.store;
     if (hears && (await messages.waitingCount(group, hears)) > 0) return "messages";
-    return (await work.due(id, this.#options.clock.now())) && "work";
+    return (await work.due(id, this.#parts.clock.now())) && "work";
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
@@ -158,7 +165,7 @@ export class TurnRunner {
   }
 
   async #begin(where: Where, signal: AbortSignal): Promise<Left | "nothing"> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#parts;
     const { group, session } = where;
     const due = await this.#due(where);
     if (!due) return "nothing";
@@ -180,9 +187,8 @@ export class TurnRunner {
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
   async #due({ group, session, settings, hears }: Where): Promise<DueWork | undefined> {
-    const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
-    const intake =
-      hears && (await collectIntake(this.#options, settings, { group, hears, openSession: () => session }));
+    const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
+    const intake = await this.#parts.conversation.collect({ group, settings, hears }, () => session);
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };
@@ -193,13 +199,13 @@ export class TurnRunner {
       cause,
       replyTo,
       since: dueAt,
-      step: workStep(this.#options, work, settings.writersOfShared),
+      step: workStep(work, this.#parts.clock.now(), settings.writersOfShared),
       messages: [],
     };
   }
 
   #newClock(): TurnClock {
-    return new TurnClock(() => this.#options.clock.monotonic());
+    return new TurnClock(() => this.#parts.clock.monotonic());
   }
 
   /** By a command, in the store, while it was worked on. */
@@ -215,9 +221,9 @@ export class TurnRunner {
 
   async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
     const resumed = scope.firstStep === undefined;
-    this.#options.began(scope, messages);
+    this.#parts.watchers.began(scope, messages);
     const told = { messages: messages.map(({ id }) => id), senders: messages.map(({ sender }) => sender.id) };
-    await this.#options.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
+    await this.#parts.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
     const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
       if (isPassing(error)) throw error;
       const failed = toError(error);
@@ -226,7 +232,7 @@ export class TurnRunner {
     if (outcome.kind === "suspended" || outcome.kind === "troubled") return "left";
     // It may have been ended in the store while it was being parked.
     if (outcome.kind === "parked" && !this.#wasEnded(scope.turn)) {
-      this.#options.parked(scope);
+      this.#parts.watchers.parked(scope);
       return "parked";
     }
     await this.#finish(scope, endOf(outcome));
@@ -238,7 +244,7 @@ export class TurnRunner {
    * disk, is nobody's fault: the turn is kept, and another container goes on with it when it is over.
    */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { pool, logger } = this.#options;
+    const { pool, logger } = this.#parts;
     const { turn, session, fault } = scope;
     if (fault !== undefined) return { kind: "ended", state: "failed", text: fault };
     let outcome: Outcome = { kind: "suspended" };
@@ -250,7 +256,7 @@ export class TurnRunner {
       logger.warn({ turn: turn.id, reason: outcome.reason }, "a container could not continue a turn");
       if (outcome.kind === "lost") lost += 1;
       else await pool.stop(session.id, outcome.reason);
-      await this.#options.untilWritable(signal);
+      await this.#parts.machine.untilWritable(signal);
     }
     return outcome;
   }
@@ -258,7 +264,7 @@ export class TurnRunner {
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { turn, session } = scope;
     if (this.#wasEnded(turn)) return endedMeanwhile;
-    const attempts = isResumed ? await this.#options.store.turns.addAttempt(turn.id, scope.lease) : 1;
+    const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times and never finished.`);
     if (this.#wasEnded(turn)) return endedMeanwhile;
@@ -272,7 +278,7 @@ export class TurnRunner {
   /** An engine that is away is waited for: the turn is kept, not failed. */
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     for (let failures = 1; ; failures += 1) {
-      const active = new ActiveTurn(scope, this.#options, resumed);
+      const active = new ActiveTurn(scope, this.#parts, resumed);
       this.#active.set(scope.session.id, active);
       try {
         return await active.work(signal);
@@ -282,7 +288,7 @@ export class TurnRunner {
         if (isPassing(error)) return { kind: "troubled", reason: toError(error).message };
         if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
         const delayMs = backoffMs(engineBackoff, failures);
-        this.#options.logger.warn(
+        this.#parts.logger.warn(
           { reason: error.message, retryInMs: delayMs },
           "the container engine is unavailable; the turn waits",
         );
@@ -294,17 +300,16 @@ export class TurnRunner {
   }
 
   async #finish(scope: TurnScope, end: TurnEnd): Promise<void> {
-    const { store, clock, publish } = this.#options;
+    const { store, clock, publish, answers } = this.#parts;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
     // The clock may have been set back.
     const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
-    const { kind, text, silent } = this.#wording(end, scope);
+    const { kind, text, silent } = wordsAtEnd(answers, end, scope);
     const answer = answerTo(scope, { kind, text, messages, elapsedMs, at });
     const reason = end.state === "done" ? undefined : end.text;
-    const { estimateTokens } = this.#options;
-    const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];
+    const steps = end.state === "done" ? [] : [closingStep(end.text, at)];
     scope.clock.enter(undefined);
     const times = scope.clock.times();
     const rows = await store.turns.finish(
@@ -312,44 +317,17 @@ export class TurnRunner {
       { state: end.state, reason, times, at, steps, ...answer },
       scope.lease,
     );
-    if (rows) this.#options.deliver();
-    if (rows && answer.work.length > 0) this.#options.workAdded();
+    if (rows) answers.deliver();
+    if (rows && answer.work.length > 0) answers.workAdded();
     // A command may have ended it in the store while its container still worked: that end counts.
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
-      this.#options.ended(scope);
+      this.#parts.watchers.ended(scope);
       const data = { state: ended.state, reason: ended.reason, elapsedMs, times, ...(silent && { silent }) };
       await publish({ type: "turn.ended", ...placeOf(scope), actor: "host", data });
     }
   }
-
-  #wording(end: TurnEnd, scope: TurnScope): { kind: "reply" | "notice"; text: string; silent?: true } {
-    if (end.state === "cancelled") return { kind: "notice", text: end.text };
-    // A task is tried again, and its group is told when that does not help.
-    if (end.state === "failed" && scope.turn.cause === "schedule") return { kind: "notice", text: "" };
-    if (end.state === "failed")
-      return { kind: "notice", text: `I could not finish this: ${this.#failureWords(end, scope)}` };
-    if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
-    // Another session is told whatever the answer is: it may wait for it.
-    const silent = scope.turn.replyTo.kind === "chat" && isSilent(end.text);
-    if (silent) return { kind: "reply", text: "", silent };
-    return { kind: "reply", text: this.#options.formatReply(end.text, scope) };
-  }
-
-  /** A main group gets the detail, others what concerns them; then the operator is told. */
-  #failureWords({ text, failure }: TurnEnd, scope: TurnScope): string {
-    const { group, turn } = scope;
-    const detail = plainSentence(this.#options.formatNotice(text, scope));
-    const words = group.main ? undefined : wordsForMembers(failure);
-    if (!words) return detail;
-    if (!words.forOperator || failure === undefined) return `${words.said}.`;
-    const isTold = this.#options.tellFailure({ group, turn: turn.id, failure, detail });
-    return `${words.said}. ${isTold ? "The operator has been told." : "Please tell the operator."}`;
-  }
 }
-
-/** How a turn ended, and what is on record of it. */
-type TurnEnd = Omit<Extract<Outcome, { kind: "ended" }>, "kind">;
 
 /** What a turn is begun with. */
 interface DueWork {

@@ -57,7 +57,7 @@ export function testTurns(open: OpenStore): void {
     for (const other of [context, foreign, 999])
       await expect(
         store.turns.addStep("t", step("more", { messages: [late, other], cursor: late })),
-      ).rejects.toMatchObject({ code: "conflict" });
+      ).rejects.toMatchObject({ code: "gone" });
     expect(await store.turns.steps("t")).toHaveLength(1);
     await store.turns.addStep("t", step("more", { messages: [late], cursor: late }));
     await store.turns.addStep("t", step("again", { messages: [], cursor: message }));
@@ -83,7 +83,7 @@ export function testTurns(open: OpenStore): void {
 
     const begun = store.turns.begin(turn, step("hello", { messages: [message], cursor: message }));
 
-    await expect(begun).rejects.toMatchObject({ code: "conflict" });
+    await expect(begun).rejects.toMatchObject({ code: "gone" });
     expect(await store.turns.get("t")).toBeUndefined();
     expect(await store.turns.history(session, 1, 0)).toEqual([]);
   });

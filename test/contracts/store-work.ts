@@ -118,7 +118,7 @@ export function testWork(open: OpenStore): void {
     await take(home.store, "t", home.main, seq);
     const second = take(home.store, "u", home.main, seq);
 
-    await expect(second).rejects.toMatchObject({ code: "conflict" });
+    await expect(second).rejects.toMatchObject({ code: "gone" });
     expect(await home.store.turns.get("u")).toBeUndefined();
     expect(await home.store.work.get("a")).toMatchObject({ state: "taken", turn: "t" });
     expect(await home.store.work.due(home.main, 500)).toBeUndefined();

@@ -18,17 +18,23 @@ import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
 import type { Approvals } from "../people/approvals.ts";
 import { createToolPorts } from "./tool-ports.ts";
-import type { createTurns } from "../turns/turns.ts";
+import type { Answers, HostTools } from "../../turns/collaborators.ts";
+import type { CompactionsOptions } from "../../turns/compaction/compactions.ts";
+import type { LiveWatchersOptions } from "../../turns/live-watchers.ts";
+import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
 
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
   readonly memories: LazyMemories;
   readonly subAgents: SubAgents;
-  readonly forTurns: Pick<
-    Parameters<typeof createTurns>[2],
-    "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall" | "extract"
-  >;
+  readonly forTurns: Pick<HostTools, "portsOf"> &
+    Pick<Answers, "workAdded"> &
+    LiveWatchersOptions["sessions"] & {
+      readonly recall: RecallFunction;
+      /** Draws facts from what was said in a group, before a summary stands for it. */
+      readonly extract: CompactionsOptions["before"];
+    };
   readonly skillSync: SkillSync;
   readonly abilities: RunningAbilities["services"];
   readonly turnEnded: RunningAbilities["turnEnded"];
@@ -83,7 +89,6 @@ export async function createCapabilities(
         portOf: abilities.portOf,
         speech: createSpeech(context, options),
       }),
-      agents: subAgents,
       extract: memories.extract,
       recall: withNamedSkills(context, options.skills, memories.recall),
     },

@@ -3,7 +3,7 @@ import { GroupTools, type ToolSource } from "../../tools/group-tools.ts";
 import { ToolRegistry } from "../../tools/registry.ts";
 import type { AppContext } from "../context.ts";
 
-export interface HostTools {
+export interface GroupToolSet {
   /** Those that every group has, as far as it may. */
   readonly registry: ToolRegistry;
   /** With those of sources. */
@@ -15,7 +15,10 @@ export interface HostTools {
 }
 
 /** The host's tools, and what `sources` have for some groups. */
-export function createHostTools({ adapters }: Pick<AppContext, "adapters">, sources: readonly ToolSource[]): HostTools {
+export function createGroupToolSet(
+  { adapters }: Pick<AppContext, "adapters">,
+  sources: readonly ToolSource[],
+): GroupToolSet {
   const registry = new ToolRegistry(adapters.tools);
   const groupTools = new GroupTools(registry, sources);
   return {

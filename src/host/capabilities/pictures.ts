@@ -8,14 +8,14 @@ import { type BlobPart, originalTypes, type Part } from "../../domain/chats/part
 import { seesImages } from "../../models/knowledge/capabilities.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
-import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { TurnPictures } from "../../turns/collaborators.ts";
 import { roomForBlobs } from "../containers/files.ts";
 import type { AppContext } from "../context.ts";
 import { createConfiguredModels } from "../turns/models.ts";
 
 /** How pictures get to models: as such, in the words of a model that can see, or as a note that there is one. */
 export interface Pictures {
-  readonly forTurns: Pick<TurnOptions, "imagesOf" | "keepImage">;
+  readonly forTurns: TurnPictures;
   /** Whether it is of use to this group's agent to look at pictures. */
   readonly areOfUse: (group: Group) => boolean;
   readonly captions: ShownPicturesOptions["captions"];

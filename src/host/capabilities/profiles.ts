@@ -6,7 +6,7 @@ import { namedByAll } from "../../domain/sandbox/skill.ts";
 import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { ResolvedGroup } from "../../domain/settings/resolved-group.ts";
-import type { SessionGroup } from "../../turns/turn-options.ts";
+import type { SessionGroup } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 
 const namedProfiles = 20;

@@ -18,7 +18,8 @@ import { listMatched, listSkills, showSkillFile } from "../../abilities/skills/s
 import { readSkillMapping, skillsForTask, skillsNamedIn } from "../../abilities/skills/skill-mapping.ts";
 import { SkillToolSource } from "../../tools/skills/skill-tool-source.ts";
 import type { SkillPort } from "../../tools/skills/skill-port.ts";
-import type { TurnOptions, TurnScope } from "../../turns/turn-options.ts";
+import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
+import type { TurnScope } from "../../turns/turn-scope.ts";
 import { type AppContext, hostUid } from "../context.ts";
 import { skillNamesIn } from "./skill-narrowing.ts";
 
@@ -97,8 +98,8 @@ function find(skills: readonly Skill[], name: string): Skill {
 export function withNamedSkills(
   context: Pick<AppContext, "home" | "live" | "adapters" | "publish" | "logger" | "store">,
   skills: GroupSkills,
-  recall: NonNullable<TurnOptions["recall"]>,
-): NonNullable<TurnOptions["recall"]> {
+  recall: RecallFunction,
+): RecallFunction {
   const { publish, logger } = context;
   return async (place, messages, at) => {
     const recalled = await recall(place, messages, at);

@@ -4,7 +4,7 @@ import { Speaking } from "../../abilities/media/speech/speaking.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { EventStore } from "../../stores/contract/event-store.ts";
 import type { SpeechPort } from "../../tools/chat/speech-port.ts";
-import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
+import { placeOf, type TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import { createContainerSpeech } from "./container-speech.ts";
 import { createSoundCalls, payFor, withBudget } from "./sound-calls.ts";

@@ -12,7 +12,7 @@ import { SubAgentDesk } from "../../abilities/sub-agents/sub-agent-desk.ts";
 import { subAgentPort } from "../../abilities/sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../../work/queue/session-queue.ts";
 import { spawnInput } from "../../tools/sub-agents/spawn-agent.ts";
-import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { CallGate } from "../../turns/collaborators.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import { type Containers, scratchFolderOf } from "../containers/containers.ts";
 import { folderOfSession } from "../as-agent.ts";
@@ -22,8 +22,8 @@ import { roomInGroupFolder } from "../containers/files.ts";
 import { usableProfile } from "./profiles.ts";
 import { refusalOfSkills } from "./skill-narrowing.ts";
 import { principalOf } from "../../rights/people/principal.ts";
-import { createTurnEnded } from "../turns/turn-ended.ts";
-import type { TurnEndedOptions } from "../turns/turn-ended.ts";
+import { createTurnEnded } from "../../turns/turn-ended.ts";
+import type { TurnEndedOptions } from "../../turns/turn-ended.ts";
 
 export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
   readonly workAdded: () => void;
@@ -39,7 +39,7 @@ export interface SubAgents {
   readonly desk: SubAgentDesk;
   readonly spawning: Spawning;
   readonly portFor: (scope: Parameters<typeof subAgentPort>[1]) => ReturnType<typeof subAgentPort>;
-  readonly forTurns: TurnOptions["subAgents"];
+  readonly forTurns: Pick<CallGate, "prepareSpawns" | "spawned">;
 }
 
 export function createSubAgents(
@@ -73,8 +73,8 @@ export function createSubAgents(
     spawning,
     portFor: (scope) => subAgentPort({ store, desk, principalOf: principal, workAdded, clock }, scope),
     forTurns: {
-      prepare: (scope, calls) => prepare(spawning, scope, calls),
-      begun: () => {
+      prepareSpawns: (scope, calls) => prepare(spawning, scope, calls),
+      spawned: () => {
         workAdded();
         desk.changed();
       },
@@ -84,9 +84,9 @@ export function createSubAgents(
 
 const prepare = async (
   spawning: Spawning,
-  scope: Parameters<TurnOptions["subAgents"]["prepare"]>[0],
-  calls: Parameters<TurnOptions["subAgents"]["prepare"]>[1],
-): ReturnType<TurnOptions["subAgents"]["prepare"]> => {
+  scope: Parameters<CallGate["prepareSpawns"]>[0],
+  calls: Parameters<CallGate["prepareSpawns"]>[1],
+): ReturnType<CallGate["prepareSpawns"]> => {
   const spawns = [];
   const denied = [];
   for (const { judged, position } of calls) {

@@ -1,7 +1,7 @@
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { earlierResults } from "../../turns/conversation/earlier-results.ts";
-import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { HostTools } from "../../turns/collaborators.ts";
 import type { AppContext } from "../context.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { Memories } from "../memory/memory.ts";
@@ -25,7 +25,7 @@ export interface ToolPortOptions {
 export function createToolPorts(
   context: AppContext,
   { subAgents, memories, skills, approvals, portOf, speech }: ToolPortOptions,
-): TurnOptions["portsOf"] {
+): HostTools["portsOf"] {
   return (scope, signal) => ({
     subAgents: subAgents.portFor(scope),
     memory: memories.port(scope),

@@ -20,7 +20,7 @@ import { memoize } from "../../lib/memoize.ts";
 import { HostMailbox } from "../../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../../sandbox/pool/pool.ts";
-import { draftFor } from "../../turns/turn-options.ts";
+import { draftFor } from "../../turns/drafts.ts";
 import { WorkspaceWatch } from "../../sandbox/workspace/workspace-watch.ts";
 import { hostUid } from "../context.ts";
 import type { AppContext } from "../context.ts";

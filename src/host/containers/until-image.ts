@@ -1,6 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { Place } from "../../domain/sandbox/place.ts";
-import { draftFor } from "../../turns/turn-options.ts";
+import { draftFor } from "../../turns/drafts.ts";
 import type { AppContext } from "../context.ts";
 import type { Images } from "./images.ts";
 

@@ -10,7 +10,7 @@ import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
-import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
+import { placeOf, type TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
 

@@ -2,7 +2,7 @@ import { toError } from "../../lib/app-error.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort } from "../../tools/memory/memory-port.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
-import type { TurnScope } from "../../turns/turn-options.ts";
+import type { TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import type { Memories, MemoriesOptions } from "./memory.ts";
 

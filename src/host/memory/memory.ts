@@ -15,7 +15,8 @@ import type { Group } from "../../domain/chats/group.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { MemoryPort } from "../../tools/memory/memory-port.ts";
-import type { TurnOptions, TurnScope } from "../../turns/turn-options.ts";
+import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
+import type { TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import { createPort } from "./memory-port.ts";
 import { createUpkeep } from "./memory-upkeep.ts";
@@ -26,7 +27,7 @@ export interface Memories {
   readonly memoryOf: (folder: string) => MemoryAt | undefined;
   /** The same, whether groups remember things or not; undefined where there is no memory yet. */
   readonly existing: (folder: string) => MemoryAt | undefined;
-  readonly recall: NonNullable<TurnOptions["recall"]>;
+  readonly recall: RecallFunction;
   /** A turn will ask for what fits this text: its vector is made meanwhile. */
   readonly foresee: (folder: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;

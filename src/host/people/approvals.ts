@@ -20,11 +20,11 @@ import type { QueuedSession } from "../../work/queue/session-queue.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
 import type { Instructions } from "../../sandbox/workspace/instructions.ts";
 import { type ProposedSkill, SkillProposals } from "../../abilities/skills/skill-proposals.ts";
-import type { HostTools } from "../capabilities/group-tools.ts";
+import type { GroupToolSet } from "../capabilities/group-tools.ts";
 import type { Mcp } from "../capabilities/mcp.ts";
 import { proposeInstructions } from "../../tools/chat/propose-instructions.ts";
 import { proposeSkill } from "../../tools/skills/propose-skill.ts";
-import type { TurnOptions } from "../../turns/turn-options.ts";
+import type { CallGate } from "../../turns/collaborators.ts";
 import { folderOfSession } from "../as-agent.ts";
 import { type AppContext, hostUid } from "../context.ts";
 import { skillPlaces } from "../../abilities/skills/places.ts";
@@ -36,7 +36,7 @@ export interface Approvals {
   readonly desk: ApprovalDesk;
   readonly descriptions: ChangedDescriptions;
   readonly forms: Forms;
-  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome" | "futility">;
+  readonly forTurns: Pick<CallGate, "ask" | "asked" | "changeOutcome" | "futility">;
   readonly answerByReaction: AnswerByReaction;
 }
 
@@ -45,7 +45,7 @@ interface ApprovalsOptions {
   readonly deliver: () => void;
   readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
   readonly instructions: Pick<Instructions, "current" | "replace">;
-  readonly hostTools: HostTools;
+  readonly hostTools: GroupToolSet;
   readonly mcp: Pick<Mcp, "allow">;
   readonly settings: ConstructorParameters<typeof PackageRequests>[1];
 }
@@ -90,7 +90,7 @@ export function createApprovals(
     descriptions,
     forms,
     answerByReaction,
-    forTurns: { askPeople, futility: (...call) => futilityOf(proposable, ...call), asked, changeOutcome },
+    forTurns: { ask: askPeople, futility: (...call) => futilityOf(proposable, ...call), asked, changeOutcome },
   };
 }
 

@@ -1,6 +1,5 @@
 import type { AbilityServices } from "../../abilities/catalog.ts";
 import { CodeTries } from "../../rights/people/code-tries.ts";
-import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { agentNameOf } from "../../config/agents.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { memberActor } from "../../domain/people/actor.ts";
@@ -36,7 +35,7 @@ import type { LazyMemories } from "../memory/memory-when-enabled.ts";
 import { createContextView, type FirstPrompt } from "../capabilities/context-view.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { isSessionOf } from "../../domain/turns/session.ts";
-import { createTurnEnded, type TurnEndedOptions } from "./turn-ended.ts";
+import { createTurnEnded, type TurnEndedOptions } from "../../turns/turn-ended.ts";
 import { describeRest } from "../../intake/limits/resting-notice.ts";
 import { describeForChat } from "../../surfaces/chat/describe-for-chat.ts";
 
@@ -106,7 +105,6 @@ export function createInterventions(context: AppContext, options: InterventionOp
     },
     compactions: options.compactions,
     services: commandServices(context, options),
-    estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
     clock,
   });
@@ -156,7 +154,6 @@ function openCatchUp(
       const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
       return publish({ type: "limit.reached", group: group.name, actor: "host", data });
     },
-    estimateTokens: estimateStepTokens,
     clock,
   });
 }

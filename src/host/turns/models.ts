@@ -5,7 +5,7 @@ import { estimatePromptTokens } from "../../turns/context/tokens.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { AppContext } from "../context.ts";
-import { keepLearned } from "./learned-models.ts";
+import { keepLearned } from "../../models/knowledge/learned-models.ts";
 
 /** The providers of the configuration, which follow its changes. */
 export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {

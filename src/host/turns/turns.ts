@@ -1,296 +1,254 @@
-import { promptTexts } from "../../config/prompts/prompt-files.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
+import { forkOf } from "../../abilities/sub-agents/spawning.ts";
+import { hasTrait } from "../../config/adapters.ts";
 import { agentNameOf } from "../../config/agents.ts";
-import { type Group, workFolder } from "../../domain/chats/group.ts";
-import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
-import type { TurnDeltasOptions } from "../../records/events/deltas/turn-deltas.ts";
-import { estimateStepTokens } from "../../turns/context/tokens.ts";
-import { createMessageIds } from "../../turns/context/message-ids.ts";
-import { localClock } from "../../lib/time/zone-clock.ts";
-import { renderMessages } from "../../turns/context/render-messages.ts";
-import type { ProviderSet } from "../../models/routes/provider-set.ts";
-import { plainSentence } from "../../lib/text/plain-words.ts";
-import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
-import type { TurnPace } from "../../intake/limits/turn-pace.ts";
+import { secretsOf } from "../../config/loading/secrets.ts";
+import { promptTexts } from "../../config/prompts/prompt-files.ts";
+import { createFailureNotices } from "../../delivery/failure-notices.ts";
+import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { Progress } from "../../delivery/progress.ts";
-import type { ReplyFormats } from "../../delivery/reply-redaction.ts";
-import { describeActivity } from "../../tools/activity.ts";
-import { rightsOf } from "../../tools/sessions/session-rights.ts";
-import { ConversationTools, type TurnTools } from "../../tools/conversation-tools.ts";
-import type { ConversationToolsOptions } from "../../tools/conversation-tools.ts";
-import { createSessionDesk } from "../../turns/sessions/session-desk.ts";
-import { ConversationPrompts, type PromptSources } from "../../turns/conversation/conversation-prompts.ts";
-import { readAgentNotes } from "../../sandbox/workspace/agent-notes.ts";
-import { SessionLeases } from "../../turns/session-leases.ts";
-import { TurnRunner } from "../../turns/turn-runner.ts";
-import type { ConversationScope, TurnOptions } from "../../turns/turn-options.ts";
-import type { Containers } from "../containers/containers.ts";
-import { groupForSession } from "../as-agent.ts";
-import type { FirstPrompt } from "../capabilities/context-view.ts";
-import type { AppContext } from "../context.ts";
-import type { Compactions } from "../../turns/compaction/compactions.ts";
-import { createConversations } from "./compaction.ts";
-import { provenanceOf } from "../../rights/people/principal.ts";
-import { summariesOf } from "../capabilities/skills.ts";
-import { createPictures } from "../capabilities/pictures.ts";
-import { watchAnswer } from "./answer-watches.ts";
-import { createConfiguredModels } from "./models.ts";
-import type { Turn } from "../../domain/turns/turn.ts";
-import { isSessionOf, type Session } from "../../domain/turns/session.ts";
-import type { HostTools } from "../capabilities/group-tools.ts";
-import type { SubAgents } from "../capabilities/sub-agents.ts";
+import { createReplyFormats, type ReplyFormats } from "../../delivery/reply-redaction.ts";
+import { workFolder } from "../../domain/chats/group.ts";
+import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
+import type { IntakeGuard } from "../../intake/limits/intake-guard.ts";
+import type { TurnPace } from "../../intake/limits/turn-pace.ts";
+import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import { containerPaths } from "../../protocol/paths.ts";
+import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
+import { readAgentNotes } from "../../sandbox/workspace/agent-notes.ts";
+import { ConversationTools } from "../../tools/conversation-tools.ts";
+import type { Answers, CallGate, HostTools, SessionGroups } from "../../turns/collaborators.ts";
+import { Compactions } from "../../turns/compaction/compactions.ts";
+import { Compactor } from "../../turns/compaction/compactor.ts";
+import { createFit } from "../../turns/compaction/fit-conversation.ts";
+import { ShownConversations } from "../../turns/compaction/shown-conversation.ts";
+import { estimateStepTokens } from "../../turns/context/tokens.ts";
+import { CacheWatch } from "../../turns/conversation/cache-watch.ts";
+import { Clearing } from "../../turns/conversation/clearing.ts";
+import { ConversationPrompts, type PromptSources } from "../../turns/conversation/conversation-prompts.ts";
+import { firstCallOf } from "../../turns/conversation/first-prompt.ts";
+import { ShownPictures } from "../../turns/conversation/shown-pictures.ts";
+import { StoredConversation } from "../../turns/conversation/stored-conversation.ts";
+import { LiveWatchers } from "../../turns/live-watchers.ts";
+import { SessionLeases } from "../../turns/session-leases.ts";
+import { createSessionDesk } from "../../turns/sessions/session-desk.ts";
+import { OfferedTools } from "../../turns/tool-calls/offered-tools.ts";
+import { TurnRunner } from "../../turns/turn-runner.ts";
+import { groupForSession } from "../as-agent.ts";
+import type { Capabilities } from "../capabilities/capabilities.ts";
+import type { FirstPrompt } from "../capabilities/context-view.ts";
+import type { GroupToolSet } from "../capabilities/group-tools.ts";
+import { createPictures, type Pictures } from "../capabilities/pictures.ts";
+import { summariesOf } from "../capabilities/skills.ts";
+import type { Containers } from "../containers/containers.ts";
+import { openOutgoingFiles } from "../containers/files.ts";
+import type { AppContext } from "../context.ts";
+import type { Approvals } from "../people/approvals.ts";
+import { createConfiguredModels } from "./models.ts";
 
-/** What turns are worked on with besides what is the same for all parts of the host. */
-type TurnWork = Pick<
-  TurnOptions,
-  | "askPeople"
-  | "futility"
-  | "asked"
-  | "changeOutcome"
-  | "deliver"
-  | "workAdded"
-  | "untilWritable"
-  | "keepFile"
-  | "keepVoice"
-  | "portsOf"
-  | "recall"
-  | "formatReply"
-  | "formatNotice"
-  | "tellFailure"
-> & {
-  readonly piecesOf: TurnDeltasOptions["piecesOf"];
-  readonly beginningOf: ReplyFormats["beginningOf"];
+/** Parts of the host that turns work with. */
+interface TurnSurroundings extends Containers {
+  /** Context whose store and events wait for trouble of the machine to pass. */
+  readonly patient: AppContext;
+  readonly approvals: Approvals;
+  readonly capabilities: Capabilities;
+  readonly groups: GroupRegistry;
+  readonly guard: IntakeGuard;
+  readonly hostTools: GroupToolSet;
   readonly pace: TurnPace;
   readonly progress: Progress;
-  readonly tools: HostTools & Pick<ConversationToolsOptions, "channelCan">;
   readonly providers: ProviderSet;
-  readonly agents: SubAgents;
-  /** A turn of this session has ended. */
-  readonly turnEndedIn: (session: Session, turn: Pick<Turn, "id" | "cause">) => void;
-  readonly groups: Pick<GroupRegistry, "list">;
-  /** Facts are drawn from what was said in this group, before a summary stands for it. */
-  readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
-};
+  readonly tell: TellOperator;
+  readonly deliver: () => void;
+}
 
-export function createTurns(
+/** Parts that work on turns and conversations. */
+export interface Turns {
+  readonly runner: TurnRunner;
+  readonly compactions: Compactions;
+  readonly firstPrompt: FirstPrompt;
+}
+
+/** Builds what works on turns. */
+export async function openTurns(
   context: AppContext,
-  { launcher, images, pool, mounts, instructions, jobs, skills }: Containers,
-  { pace, progress, tools, providers, groups, turnEndedIn, agents, piecesOf, beginningOf, extract, ...work }: TurnWork,
-): { readonly runner: TurnRunner; readonly compactions: Compactions; readonly firstPrompt: FirstPrompt } {
-  const { store, clock, logger } = context;
-  const pictures = createPictures(context, providers);
-  const { roleOf } = context.roles;
-  const { toolsOf, toolsIfBegun } = createToolsOf(context, { tools, agents, pictures });
-  const prompts = createPrompts(context, { launcher, images, instructions, skills, toolsOf });
-  const sessionDesk = createSessionDesks(context, { groups, workAdded: work.workAdded });
-  const deltas = new TurnDeltas({ bus: context.deltas, piecesOf, clock });
+  stack: AsyncDisposableStack,
+  options: TurnSurroundings,
+): Promise<Turns> {
+  const { store, clock, logger, publish, fingerprint } = options.patient;
+  const { pool, groups, providers, guard } = options;
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
-  const models = createConfiguredModels(context, providers);
-  const holdModels: TurnOptions["holdModels"] = () => models.hold();
-  const groupFor: TurnOptions["groupFor"] = (group, session) => groupForSession(context, group, session);
-  const { askModel, compactions } = createConversations(context, {
-    prompts,
-    toolsOf,
-    leases,
-    holdModels,
-    groupFor,
-    groups,
-    extract,
-    deliver: work.deliver,
-    captions: pictures.captions,
-    watchAnswer: (scope) => watchAnswer(scope, { deltas, progress, beginningOf }),
-  });
+  const models = createConfiguredModels(options.patient, providers);
+  const sessionGroups: SessionGroups = {
+    forSession: (group, session) => groupForSession(options.patient, group, session),
+  };
+  const pictures = createPictures(options.patient, providers);
+  const offered = createOfferedTools(context, options, pictures);
+  const prompts = createPrompts(options.patient, options, offered);
+  const formats = createFormats(context, options.tell);
+  const watchers = createWatchers(options.patient, options, formats);
+  const parts = { leases, models, sessionGroups, pictures, offered, prompts, watchers };
+  const { conversation, compactions } = createConversations(options, parts);
+  stack.use(compactions);
   const runner = new TurnRunner({
     store,
     leases,
+    groups: sessionGroups,
+    models,
     pool,
-    askModel,
-    subAgents: agents.forTurns,
-    changeSince: (scope) => prompts.changeSince(scope),
-    roleOf,
-    render: (messages, { settings: { agent, timeZone: zone }, ...more }) => {
-      const told = { agentName: agent.name, timeZone: localClock(zone), idOf: createMessageIds(context.fingerprint) };
-      return renderMessages({ messages, ...more, ...told });
-    },
-    ...pictures.forTurns,
-    estimateTokens: estimateStepTokens,
-    toolsOf,
-    takeJobNews: (session, id) => jobs.takeNews(session, id),
-    holdModels,
-    groupFor,
-    sessionDesk,
-    ...work,
-    publish: context.publish,
-    fingerprint: context.fingerprint,
-    ...createObservers({ mounts, pace, progress, deltas, turnEndedIn, agents, formatReply: work.formatReply, tools }),
+    machine: guard,
+    conversation,
+    calls: createCallGate(options),
+    tools: await createHostTools(context, stack, { ...options, pictures }),
+    answers: createAnswers(context, options, formats),
+    watchers,
+    publish,
+    fingerprint,
     clock,
     logger,
   });
-  return {
-    runner,
-    compactions,
-    firstPrompt: createFirstPrompt({ groups, holdModels, groupFor, prompts, toolsIfBegun }),
-  };
+  const first = { registered: groups, groups: sessionGroups, models, offered, prompts };
+  return { runner, compactions, firstPrompt: (session) => firstCallOf(first, session) };
 }
 
-/** What a turn may call, by what its conversation was offered. */
-function createToolsOf(
-  { store, roles: { roleOf } }: AppContext,
-  {
-    tools,
-    agents,
-    pictures,
-  }: Pick<TurnWork, "tools" | "agents"> & { readonly pictures: ReturnType<typeof createPictures> },
-): {
-  readonly toolsOf: (scope: ConversationScope) => Promise<TurnTools>;
-  readonly toolsIfBegun: (scope: ConversationScope) => ReturnType<ConversationTools["ifBegun"]>;
-} {
-  const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
-  const traitsOf = async ({ group, session, settings, models }: ConversationScope) => ({
-    rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
-    can: { callTools: models.callsTools(group.model), seeImages: pictures.areOfUse(group) },
-    settings,
+/** Conversations as models are shown them, and what makes those shorter that outgrow them. */
+function createConversations(
+  { patient, groups, jobs, deliver, capabilities }: TurnSurroundings,
+  parts: {
+    readonly leases: SessionLeases;
+    readonly models: ReturnType<typeof createConfiguredModels>;
+    readonly sessionGroups: SessionGroups;
+    readonly pictures: Pictures;
+    readonly offered: OfferedTools;
+    readonly prompts: ConversationPrompts;
+    readonly watchers: LiveWatchers;
+  },
+): { readonly conversation: StoredConversation; readonly compactions: Compactions } {
+  const { store, publish, clock, logger, roles, fingerprint } = patient;
+  const { leases, models, sessionGroups, pictures, offered, prompts, watchers } = parts;
+  const { sessions, messages } = store;
+  const { recall, extract } = capabilities.forTurns;
+  const clearing = new Clearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
+  const shownPictures = new ShownPictures({ sessions, captions: pictures.captions });
+  const before = (session: Parameters<typeof forkOf>[1]) => forkOf(store, session);
+  const shown = new ShownConversations({ store, offered, prompts, before, clearing, pictures: shownPictures });
+  const compactor = new Compactor({ store, shown, publish, clock });
+  const groupOf = (name: string) => groups.byName(name);
+  const working = { leases, shown, compactor, sessionGroups, models, groupOf, deliver };
+  const compactions = new Compactions({ ...working, store, before: extract, clock, logger });
+  const { roleOf } = roles;
+  const conversation = new StoredConversation({
+    fit: createFit({ shown, compactor, clearing, logger }),
+    answered: (scope, size) => compactions.answered(scope, size),
+    clearing,
+    watchers,
+    prompts,
+    offered,
+    intake: { messages, pictures: pictures.forTurns, recall, roleOf, fingerprint, clock },
+    jobs,
   });
-  return {
-    toolsOf: async (scope) => {
-      const { group, turn } = scope;
-      return conversationTools.of(group, turn, {
-        ...(await traitsOf(scope)),
-        provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
-      });
-    },
-    toolsIfBegun: async (scope) => conversationTools.ifBegun(scope.group, await traitsOf(scope)),
-  };
+  return { conversation, compactions };
 }
 
-/** What the first call of a session's conversation would have, if it began now. */
-function createFirstPrompt({
-  groups,
-  holdModels,
-  groupFor,
-  prompts,
-  toolsIfBegun,
-}: Pick<ReturnType<typeof createToolsOf>, "toolsIfBegun"> &
-  Pick<TurnOptions, "holdModels" | "groupFor"> & {
-    readonly groups: Pick<GroupRegistry, "list">;
-    readonly prompts: Pick<ConversationPrompts, "ifBegun">;
-  }): FirstPrompt {
-  return async (session) => {
-    const known = groups.list().find((one) => isSessionOf(session, one));
-    if (!known) return undefined;
-    const { group, settings } = await groupFor(known, session);
-    using models = holdModels();
-    const { id, conversation } = session;
-    const turn = { id: "", session: id, group: group.name, conversation } as Turn;
-    const scope = { turn, group, session, settings, models };
-    const tools = await toolsIfBegun(scope);
-    return { ...(await prompts.ifBegun(scope, tools)), tools: tools.definitions };
-  };
-}
-
-function createSessionDesks(
+function createOfferedTools(
   context: AppContext,
-  { groups, workAdded }: Pick<TurnWork, "groups" | "workAdded">,
-): TurnOptions["sessionDesk"] {
-  const { live, roles } = context;
-  const options = {
-    ...context,
-    roleOf: roles.roleOf,
-    agentNameOf: (agent: string) => agentNameOf(live.current, agent),
-    groups: () => groups.list(),
-    workAdded,
-  };
-  return (scope, call) => createSessionDesk(options, scope, call);
+  { patient, hostTools, capabilities }: TurnSurroundings,
+  { areOfUse }: Pictures,
+): OfferedTools {
+  const { registryOf, whyMissing } = hostTools;
+  const { sessions, origins } = patient.store;
+  const channelCan = (channel: string, ability: "reactions" | "voice"): boolean => hasTrait(context, channel, ability);
+  const tools = new ConversationTools({ registryOf, whyMissing, sessions, channelCan });
+  const { spawning } = capabilities.subAgents;
+  return new OfferedTools({ tools, spawning, pictures: { areOfUse }, origins, roleOf: context.roles.roleOf });
 }
 
-/** Who is told how a turn goes. */
-function createObservers({
-  mounts,
-  pace,
-  progress,
-  deltas,
-  turnEndedIn,
-  agents,
-  formatReply,
-  tools: { registry, warm },
-}: Pick<Containers, "mounts"> &
-  Pick<TurnOptions, "formatReply"> &
-  Pick<TurnWork, "tools"> &
-  Pick<TurnWork, "pace" | "progress" | "turnEndedIn" | "agents"> & { readonly deltas: TurnDeltas }): Pick<
-  TurnOptions,
-  "began" | "doing" | "ended" | "parked" | "printing" | "saying"
-> {
+function createWatchers(
+  { deltas: bus, clock }: AppContext,
+  { mounts, pace, progress, hostTools: tools, capabilities }: TurnSurroundings,
+  formats: ReplyFormats,
+): LiveWatchers {
+  const deltas = new TurnDeltas({ bus, piecesOf: formats.piecesOf, clock });
+  const { subAgents, forTurns: sessions } = capabilities;
+  return new LiveWatchers({ mounts, pace, progress, deltas, tools, formats, subAgents: subAgents.desk, sessions });
+}
+
+function createCallGate({ approvals, capabilities }: TurnSurroundings): CallGate {
+  const { ask, asked, futility, changeOutcome } = approvals.forTurns;
+  const { prepareSpawns, spawned } = capabilities.subAgents.forTurns;
+  return { ask, asked, futility, changeOutcome, prepareSpawns, spawned };
+}
+
+async function createHostTools(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  { patient, groups, capabilities, pictures }: TurnSurroundings & { readonly pictures: Pictures },
+): Promise<HostTools> {
+  const files = stack.use(await openOutgoingFiles(context));
+  const { portsOf, workAdded } = capabilities.forTurns;
+  const { store, publish, clock, live, roles } = patient;
+  const { roleOf } = roles;
+  const agentName = (agent: string): string => agentNameOf(live.current, agent);
+  const desk = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
   return {
-    began: ({ group, session, turn }, messages) => {
-      mounts.turnBegins(session.id, turn.id);
-      pace.began(turn, messages);
-      warm(group);
-      // Nobody waits in the chat for what was begun in another way.
-      if (turn.cause === "message") progress.began(group, turn);
-    },
-    doing: (scope, calls) => {
-      const words = (): string => describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) });
-      progress.doing(scope.turn.id, words);
-      return calls.length > 0 && deltas.calls(scope, calls, words);
-    },
-    printing: (scope, piece) => deltas.output(scope, piece),
-    saying: (scope, text) => {
-      const words = (): string => plainSentence(formatReply(text, scope));
-      progress.doing(scope.turn.id, words);
-      deltas.doing(scope, words);
-    },
-    parked: (scope) => {
-      const { turn } = scope;
-      deltas.over(scope);
-      const count = agents.desk.awaitedBy(turn.id).length;
-      // Where people are asked, the line ends: it is their turn.
-      if (count === 0) progress.ended(turn.id);
-      else progress.doing(turn.id, () => (count === 1 ? "a sub-agent is at work" : `${count} sub-agents are at work`));
-    },
-    ended: (scope) => {
-      const { turn, session } = scope;
-      deltas.over(scope);
-      pace.ended(turn);
-      progress.ended(turn.id);
-      turnEndedIn(session, turn);
-    },
+    portsOf,
+    sessionsFor: (scope, call) => createSessionDesk(desk, scope, call),
+    keepFile: (folder, path) => files.keep(folder, path),
+    keepVoice: (group, said) => files.keepVoice(group, said),
+    keepImage: (image) => pictures.forTurns.keepImage(image),
   };
+}
+
+function createAnswers(
+  { clock }: AppContext,
+  { tell, groups, deliver, capabilities }: TurnSurroundings,
+  { formatReply, formatNotice }: ReplyFormats,
+): Answers {
+  const tellFailure = createFailureNotices({ tell, groups, clock });
+  return { formatReply, formatNotice, tellFailure, deliver, workAdded: capabilities.forTurns.workAdded };
+}
+
+function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {
+  return createReplyFormats({
+    secrets: () => secretsOf(live.current, adapters),
+    onChange: (changed) => live.onChange(changed),
+    homeFolder: home.paths.root,
+    tell,
+    publish,
+    clock,
+    logger,
+  });
 }
 
 function createPrompts(
-  context: AppContext,
-  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "images" | "instructions" | "skills">,
+  { store, clock, home, environment, logger }: AppContext,
+  { instructions, launcher, images, skills }: TurnSurroundings,
+  offered: OfferedTools,
 ): ConversationPrompts {
-  const { store, clock, home, environment, logger } = context;
-  const { instructions } = options;
-  return new ConversationPrompts({
-    sessions: store.sessions,
-    sources: {
-      textsOf: () =>
-        promptTexts(environment.checkout, home.paths.prompts, ({ file, faults }) =>
-          logger.warn({ file, reason: faults.join("; ") }, "a section of the prompt cannot be used"),
-        ),
-      toolsOf: options.toolsOf,
-      notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
-      instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
-      skillsOf: ({ group, settings }) => summariesOf(options.skills.known(group.name), settings),
-      foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
-      refusedFoldersOf: ({ name }) => {
-        const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);
-        return refused.map(({ target }) => `${containerPaths.extra}/${target}`);
-      },
-      packagesOf: ({ group, session }) => {
-        const packages = options.launcher.packagesOf(session.id);
-        const lacksPackages = options.images.hasFailed(group.name);
-        return { ...(packages !== undefined && { packages }), ...(lacksPackages && { lacksPackages }) };
-      },
-      chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
+  const sources: PromptSources = {
+    textsOf: () =>
+      promptTexts(environment.checkout, home.paths.prompts, ({ file, faults }) =>
+        logger.warn({ file, reason: faults.join("; ") }, "a section of the prompt cannot be used"),
+      ),
+    toolsOf: (scope) => offered.of(scope),
+    notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
+    instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
+    skillsOf: ({ group, settings }) => summariesOf(skills.known(group.name), settings),
+    foldersOf: (group, kind) => launcher.foldersOf(group.name, kind),
+    refusedFoldersOf: ({ name }) => {
+      const refused = launcher.refusedMounts().filter(({ group }) => group === name);
+      return refused.map(({ target }) => `${containerPaths.extra}/${target}`);
     },
-    estimateTokens: estimateStepTokens,
-    now: () => clock.now(),
-    rewrites: () => store.erasure.rewrites(),
-  });
+    packagesOf: ({ group, session }) => {
+      const packages = launcher.packagesOf(session.id);
+      const lacksPackages = images.hasFailed(group.name);
+      return { ...(packages !== undefined && { packages }), ...(lacksPackages && { lacksPackages }) };
+    },
+    chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
+  };
+  const rewrites = (): number => store.erasure.rewrites();
+  const options = { sources, estimateTokens: estimateStepTokens, now: () => clock.now(), rewrites };
+  return new ConversationPrompts({ ...options, sessions: store.sessions });
 }

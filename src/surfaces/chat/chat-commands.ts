@@ -1,12 +1,12 @@
 import type { AnswerWay, Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
-import type { StepBody, Turn } from "../../domain/turns/turn.ts";
+import type { Turn } from "../../domain/turns/turn.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
 import { closingStep } from "../../turns/closing-step.ts";
-import { answering, draftFor } from "../../turns/turn-options.ts";
+import { answering, draftFor } from "../../turns/drafts.ts";
 import { commandsOf } from "./catalog.ts";
 import type { CommandOutcome, CommandServices, GivenAnswer } from "./command.ts";
 import { stoppedBy } from "./set-aside.ts";
@@ -32,7 +32,6 @@ export interface ChatCommandOptions {
     /** Those of this group end. */
     readonly stopped: (group: string) => Promise<void>;
   };
-  readonly estimateTokens: (step: StepBody) => number;
   readonly deliver: () => void;
   readonly clock: Clock;
 }
@@ -67,7 +66,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
           const notices = said === undefined ? [] : [noticeFor(group, pending, { found: ended, at, text: said })];
           return {
             reason,
-            lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
+            lastStep: closingStep(reason, at),
             outgoing: [...notices, ...outgoing],
           };
         },

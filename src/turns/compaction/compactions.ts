@@ -13,7 +13,9 @@ import { Timers } from "../../lib/time/timers.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { SessionLeases } from "../session-leases.ts";
-import { answering, type ConversationScope, draftFor, type SessionGroup } from "../turn-options.ts";
+import { answering, draftFor } from "../drafts.ts";
+import type { SessionGroups, TurnModels } from "../collaborators.ts";
+import type { ConversationScope, SessionGroup } from "../turn-scope.ts";
 import { type CompactionCause, type CompactionOutcome, type Compactor, limitsFor, limitsOf } from "./compactor.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 import { type ShownConversations, shownTokens } from "./shown-conversation.ts";
@@ -29,8 +31,8 @@ export interface CompactionsOptions {
   readonly shown: Pick<ShownConversations, "of" | "lastStep">;
   readonly compactor: Pick<Compactor, "compact">;
   readonly groupOf: (name: string) => Group | undefined;
-  readonly groupFor: (group: Group, session: Session) => Promise<SessionGroup>;
-  readonly holdModels: () => ModelCalls & Disposable;
+  readonly sessionGroups: SessionGroups;
+  readonly models: TurnModels;
   /** What has to be done with what was said before a summary stands for it. Never rejects. */
   readonly before: (group: Group, signal: AbortSignal) => Promise<void>;
   readonly deliver: () => void;
@@ -196,7 +198,7 @@ export class Compactions implements AsyncDisposable {
     const session = await this.#options.store.sessions.get(id);
     const group = this.#options.groupOf(name);
     if (!group || !session || session.archivedAt !== undefined || !isSessionOf(session, group)) return undefined;
-    return { session, ...(await this.#options.groupFor(group, session)) };
+    return { session, ...(await this.#options.sessionGroups.forSession(group, session)) };
   }
 
   /** What came of it, for whoever has asked; undefined: nothing was said yet. */
@@ -206,7 +208,7 @@ export class Compactions implements AsyncDisposable {
   ): Promise<string | undefined> {
     await this.#options.before(place.group, how.signal);
     how.signal.throwIfAborted();
-    using models = this.#options.holdModels();
+    using models = this.#options.models.hold();
     const scope = await this.#scopeOf(place, models);
     return scope && (await this.#compactShown({ ...scope, lease: how.lease }, how.why, how.signal));
   }

@@ -18,7 +18,7 @@ import { AppError, isPassing } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { askUntilItFits } from "../conversation/ask-until-it-fits.ts";
-import type { ConversationScope } from "../turn-options.ts";
+import type { ConversationScope } from "../turn-scope.ts";
 import {
   type ShownConversation,
   type ShownConversations,

@@ -12,7 +12,7 @@ import type { Clearing } from "../conversation/clearing.ts";
 import type { ConversationPrompts } from "../conversation/conversation-prompts.ts";
 import type { ShownPictures } from "../conversation/shown-pictures.ts";
 import { StepMemory } from "../conversation/step-memory.ts";
-import type { ConversationScope } from "../turn-options.ts";
+import type { ConversationScope } from "../turn-scope.ts";
 
 /**
  * What a model is shown of a conversation: the prompt's system, the tools, what covers the beginning, and all that
@@ -40,7 +40,7 @@ export interface ShownConversationsOptions {
     readonly summaries: Pick<Store["summaries"], "cover">;
     readonly erasure: Pick<Store["erasure"], "rewrites">;
   };
-  readonly toolsOf: (scope: ConversationScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
+  readonly offered: { of(scope: ConversationScope): Promise<{ readonly definitions: readonly ToolDefinition[] }> };
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
   /** What goes before the steps of a sub-agent's session. */
   readonly before: (
@@ -78,7 +78,7 @@ export class ShownConversations {
     const { session, turn } = scope;
     const windowStart = this.#windowStarts.get(session) ?? session.windowStart;
     const [{ definitions: tools }, own] = await Promise.all([
-      this.#options.toolsOf(scope),
+      this.#options.offered.of(scope),
       this.#memory.history(session.id, turn.conversation, windowStart),
     ]);
     const fork = session.kind === "agent" ? await this.#forkOf(session) : undefined;

@@ -3,7 +3,8 @@ import { limitImages } from "../context/image-limit.ts";
 import { toModelMessages } from "../context/model-messages.ts";
 import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { FittedConversation } from "../compaction/fit-conversation.ts";
-import type { TurnScope } from "../turn-options.ts";
+import type { LiveWatchers } from "../live-watchers.ts";
+import type { TurnScope } from "../turn-scope.ts";
 import { askUntilItFits } from "./ask-until-it-fits.ts";
 import type { Clearing } from "./clearing.ts";
 
@@ -13,27 +14,20 @@ export interface AskModelOptions {
   /** A model has answered a prompt of this size. */
   readonly answered: (scope: TurnScope, size: PromptSize) => void;
   readonly clearing: Pick<Clearing, "answered">;
-  /** Who is told of the answer while it comes; undefined: nobody. */
-  readonly watchAnswer: (
-    scope: TurnScope,
-  ) => { readonly onTry: () => (text: string) => void; readonly end: () => void } | undefined;
+  readonly watchers: Pick<LiveWatchers, "watchAnswer">;
 }
 
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
-export function createAskModel(
-  options: AskModelOptions,
-): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
-  return (scope, signal) => {
-    const { group, models } = scope;
-    return askUntilItFits(
-      () => models.promptTokens(group.model),
-      () => askOnce(options, scope, signal),
-    );
-  };
+export function askModel(options: AskModelOptions, scope: TurnScope, signal: AbortSignal): Promise<ModelAnswer> {
+  const { group, models } = scope;
+  return askUntilItFits(
+    () => models.promptTokens(group.model),
+    () => askOnce(options, scope, signal),
+  );
 }
 
 async function askOnce(
-  { fit, answered, clearing, watchAnswer }: AskModelOptions,
+  { fit, answered, clearing, watchers }: AskModelOptions,
   scope: TurnScope,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
@@ -43,7 +37,7 @@ async function askOnce(
   const steps = [...(shown.first ? [shown.first] : []), ...limitImages(shown.steps)];
   const inputTokens = steps.reduce((sum, step) => sum + step.tokens, shown.fixedTokens);
   clock.enter("model");
-  const watch = watchAnswer(scope);
+  const watch = watchers.watchAnswer(scope);
   const answer = await scope.models.complete({
     group: group.name,
     turn: turn.id,

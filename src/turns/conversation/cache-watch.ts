@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 
 import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import type { TurnScope } from "../turn-options.ts";
+import type { TurnScope } from "../turn-scope.ts";
 
 /** Turns that are looked at together. */
 const turnsSeen = 20;

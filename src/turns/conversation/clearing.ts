@@ -3,7 +3,7 @@ import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import type { SessionStore } from "../../stores/contract/session-store.ts";
-import type { ConversationScope, TurnScope } from "../turn-options.ts";
+import type { ConversationScope, TurnScope } from "../turn-scope.ts";
 import type { CacheWatch } from "./cache-watch.ts";
 
 export interface ClearingOptions {

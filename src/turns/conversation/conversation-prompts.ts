@@ -18,7 +18,7 @@ import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { SessionStore } from "../../stores/contract/session-store.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
-import type { ConversationScope, TurnScope } from "../turn-options.ts";
+import type { ConversationScope, TurnScope } from "../turn-scope.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {

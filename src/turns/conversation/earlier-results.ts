@@ -3,7 +3,7 @@ import { describeParts, partsOf } from "../../domain/chats/part.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { TurnStore } from "../../stores/contract/store.ts";
 import type { ResultPort } from "../../tools/results/result-port.ts";
-import type { TurnScope } from "../turn-options.ts";
+import type { TurnScope } from "../turn-scope.ts";
 
 /** Turns whose ids begin like this: nearly always there is one. */
 const likeTurns = 8;

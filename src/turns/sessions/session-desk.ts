@@ -19,7 +19,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/sessions/session-desk.ts";
-import { placeOf, type TurnScope } from "../turn-options.ts";
+import { placeOf, type TurnScope } from "../turn-scope.ts";
 import { visibleSessions } from "./visible-sessions.ts";
 
 /** Sends of one turn. */

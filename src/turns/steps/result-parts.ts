@@ -4,7 +4,8 @@ import { blobsPerStep, describePart, isBlob } from "../../domain/chats/part.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
-import type { TurnOptions } from "../turn-options.ts";
+import type { Group } from "../../domain/chats/group.ts";
+import type { TurnPictures } from "../collaborators.ts";
 
 /**
  * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from
@@ -13,9 +14,9 @@ import type { TurnOptions } from "../turn-options.ts";
 export async function takeResultParts(
   results: readonly AgentToolResult[],
   from: {
-    readonly group: Parameters<TurnOptions["keepImage"]>[0]["group"];
+    readonly group: Group;
     readonly container: Pick<HotContainer, "takeFile"> | undefined;
-    readonly keepImage: TurnOptions["keepImage"];
+    readonly pictures: Pick<TurnPictures, "keepImage">;
     /** What a tool of the host shows behind its result. */
     readonly shownBy: (callId: string) => readonly Part[];
   },
@@ -39,10 +40,10 @@ export async function takeResultParts(
 }
 
 async function take(
-  { group, container, keepImage }: Parameters<typeof takeResultParts>[1],
+  { group, container, pictures }: Parameters<typeof takeResultParts>[1],
   file: string,
   name: string,
 ): Promise<Part | string> {
   if (!container) return "its container is gone";
-  return keepImage({ group, name, copy: (target) => container.takeFile(file, target, limits.imageBytes) });
+  return pictures.keepImage({ group, name, copy: (target) => container.takeFile(file, target, limits.imageBytes) });
 }

@@ -1,27 +1,29 @@
 import type { Lease } from "../../domain/turns/lease.ts";
 import type { Step, StepBody } from "../../domain/turns/turn.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
-import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { TurnCollaborators } from "../collaborators.ts";
+import { estimateStepTokens } from "../context/tokens.ts";
+import type { TurnScope } from "../turn-scope.ts";
 import { TurnProgress } from "../turn-progress.ts";
+
+type StepParts = Pick<TurnCollaborators, "clock"> & {
+  readonly store: { readonly turns: Pick<TurnCollaborators["store"]["turns"], "lastStep" | "addStep" | "steps"> };
+};
 
 /**
  * The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not
  * known.
  */
 export class TurnSteps {
-  readonly #options: Pick<TurnOptions, "store" | "estimateTokens" | "clock">;
+  readonly #parts: StepParts;
   readonly #turn: string;
   readonly #lease: Lease;
   #last: Step | undefined;
   #progress: TurnProgress | undefined;
 
   /** `last`: of a turn that has just begun, its only step. */
-  constructor(
-    options: Pick<TurnOptions, "store" | "estimateTokens" | "clock">,
-    { turn, lease }: Pick<TurnScope, "turn" | "lease">,
-    last: Step | undefined,
-  ) {
-    this.#options = options;
+  constructor(parts: StepParts, { turn, lease }: Pick<TurnScope, "turn" | "lease">, last: Step | undefined) {
+    this.#parts = parts;
     this.#turn = turn.id;
     this.#lease = lease;
     this.#last = last;
@@ -29,19 +31,19 @@ export class TurnSteps {
   }
 
   async last(): Promise<Step | undefined> {
-    this.#last ??= await this.#options.store.turns.lastStep(this.#turn);
+    this.#last ??= await this.#parts.store.turns.lastStep(this.#turn);
     return this.#last;
   }
 
   async add(step: NewStep): Promise<void> {
-    this.#last = await this.#options.store.turns.addStep(this.#turn, step, this.#lease);
+    this.#last = await this.#parts.store.turns.addStep(this.#turn, step, this.#lease);
     this.#progress?.add(step.body);
   }
 
   /** Where the turn has got to, with the steps of earlier containers and of earlier lives of the host. */
   async progress(): Promise<TurnProgress> {
     if (this.#progress) return this.#progress;
-    const progress = progressOver(await this.#options.store.turns.steps(this.#turn));
+    const progress = progressOver(await this.#parts.store.turns.steps(this.#turn));
     this.#progress = progress;
     return progress;
   }
@@ -51,8 +53,8 @@ export class TurnSteps {
    * what people are asked with it; `spawns`: what begins with it.
    */
   addNow(body: StepBody, { exposure, asks, spawns }: Pick<NewStep, "exposure" | "asks" | "spawns">): Promise<void> {
-    const tokens = this.#options.estimateTokens(body);
-    return this.add({ body, tokens, at: this.#options.clock.now(), exposure, asks, spawns });
+    const tokens = estimateStepTokens(body);
+    return this.add({ body, tokens, at: this.#parts.clock.now(), exposure, asks, spawns });
   }
 }
 

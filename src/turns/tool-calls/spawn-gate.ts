@@ -5,8 +5,13 @@ import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/work/su
 import type { Step } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { spawnAgent } from "../../tools/sub-agents/spawn-agent.ts";
-import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { TurnCollaborators } from "../collaborators.ts";
+import type { TurnScope } from "../turn-scope.ts";
 import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
+
+type SpawnParts = Pick<TurnCollaborators, "calls" | "clock"> & {
+  readonly store: Pick<TurnCollaborators["store"], "subAgents">;
+};
 
 const none: PreparedSpawns = { spawns: [], denied: [] };
 
@@ -20,11 +25,11 @@ export function isSpawn({ name }: Pick<ToolCall, "name">): boolean {
  */
 export class SpawnGate {
   readonly #scope: TurnScope;
-  readonly #options: Pick<TurnOptions, "store" | "subAgents" | "clock">;
+  readonly #parts: SpawnParts;
 
-  constructor(scope: TurnScope, options: Pick<TurnOptions, "store" | "subAgents" | "clock">) {
+  constructor(scope: TurnScope, parts: SpawnParts) {
     this.#scope = scope;
-    this.#options = options;
+    this.#parts = parts;
   }
 
   /** Nothing is asked of anybody when none of the calls makes one. */
@@ -32,29 +37,29 @@ export class SpawnGate {
     const wanted = allowed.filter(({ call }) => isSpawn(call));
     if (wanted.length === 0) return none;
     const placed = wanted.map((judged) => ({ judged, position: calls.indexOf(judged.call) }));
-    return this.#options.subAgents.prepare(this.#scope, placed);
+    return this.#parts.calls.prepareSpawns(this.#scope, placed);
   }
 
   /** The same for calls of a step that was stored before. */
   async begin(step: number, { spawns }: PreparedSpawns): Promise<void> {
-    if (spawns.length > 0) await this.#options.store.subAgents.begin(step, spawns, this.#scope.lease);
+    if (spawns.length > 0) await this.#parts.store.subAgents.begin(step, spawns, this.#scope.lease);
     this.begun(spawns);
   }
 
   /** They are there, and may begin. */
   begun(spawns: readonly NewSubAgent[]): void {
-    if (spawns.length > 0) this.#options.subAgents.begun();
+    if (spawns.length > 0) this.#parts.calls.spawned();
   }
 
   /** Those of a step that calls for some. */
   async ofStep({ seq, body }: Step): Promise<readonly SubAgent[]> {
     const calls = body.kind === "model" && body.answer.toolCalls.some(isSpawn);
-    return calls ? this.#options.store.subAgents.ofStep(seq) : [];
+    return calls ? this.#parts.store.subAgents.ofStep(seq) : [];
   }
 
   /** Notes that the other calls of the step are given out. False when they were before. */
   release(step: number): Promise<boolean> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#parts;
     return store.subAgents.release(step, clock.now(), this.#scope.lease);
   }
 

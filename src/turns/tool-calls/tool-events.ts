@@ -3,16 +3,16 @@ import { createHash } from "node:crypto";
 import type { ToolCall, ToolResult } from "../../domain/turns/model.ts";
 import type { Part } from "../../domain/chats/part.ts";
 import { partsOf } from "../../domain/chats/part.ts";
-import { placeOf } from "../turn-options.ts";
-import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { TurnCollaborators } from "../collaborators.ts";
+import { placeOf, type TurnScope } from "../turn-scope.ts";
 import type { JudgedCall, JudgedCalls } from "./judge-calls.ts";
 
-type Parts = Pick<TurnOptions, "publish" | "fingerprint">;
+type EventParts = Pick<TurnCollaborators, "publish" | "fingerprint">;
 
 /** Tells which tools the model calls, before the agent gets them. */
 export async function publishToolCalls(
   scope: TurnScope,
-  { publish, fingerprint }: Parts,
+  { publish, fingerprint }: EventParts,
   { allowed, denied, origins }: JudgedCalls,
 ): Promise<void> {
   const about = { ...placeOf(scope), actor: "model" } as const;
@@ -31,7 +31,7 @@ export async function publishToolCalls(
  */
 export async function publishToolResults(
   scope: TurnScope,
-  { publish }: Pick<Parts, "publish">,
+  { publish }: Pick<EventParts, "publish">,
   { calls, results }: { readonly calls: readonly ToolCall[]; readonly results: readonly ToolResult[] },
 ): Promise<void> {
   const names = new Map(calls.map(({ id, name }) => [id, name]));

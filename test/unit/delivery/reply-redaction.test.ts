@@ -8,7 +8,7 @@ import { secretsOf } from "../../../src/config/loading/secrets.ts";
 import { createReplyFormats } from "../../../src/delivery/reply-redaction.ts";
 import { checkConfig } from "../../../src/config/loading/load.ts";
 import { prepareHome } from "../../../src/config/home/home.ts";
-import type { TurnScope } from "../../../src/turns/turn-options.ts";
+import type { TurnScope } from "../../../src/turns/turn-scope.ts";
 import { newHome } from "../../support/crabpot.ts";
 import { someGroup } from "../../support/some-group.ts";
 

@@ -113,9 +113,14 @@ async function beginTurn(
   const turn = { id, session, group: place, conversation: 1, ...byMessage, at: 1 };
   const begun = store.turns.begin(turn, step("x", takes));
   if (model.turns.has(id) || !wait(model, place, takes))
-    return expect(begun).rejects.toMatchObject({ code: "conflict" });
+    return expect(begun).rejects.toMatchObject({ code: model.turns.has(id) ? "conflict" : "gone" });
   model.turns.set(id, { group: place, state: "running", steps: [(await begun).step.seq] });
   take(model, id, takes);
+}
+
+function refusalOf(state: string | undefined): string {
+  if (state === undefined) return "not_found";
+  return state === "running" ? "gone" : "conflict";
 }
 
 async function addStep(
@@ -126,7 +131,7 @@ async function addStep(
   const turn = model.turns.get(id);
   const added = store.turns.addStep(id, step("y", takes));
   if (turn?.state !== "running" || !wait(model, turn.group, takes)) {
-    return expect(added).rejects.toMatchObject({ code: turn ? "conflict" : "not_found" });
+    return expect(added).rejects.toMatchObject({ code: refusalOf(turn?.state) });
   }
   turn.steps.push((await added).seq);
   take(model, id, takes);

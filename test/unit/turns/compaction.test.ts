@@ -15,7 +15,7 @@ import type { Store } from "../../../src/stores/contract/store.ts";
 import { type CompactingScope, type CompactionOutcome, Compactor } from "../../../src/turns/compaction/compactor.ts";
 import { createFit } from "../../../src/turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../../../src/turns/compaction/shown-conversation.ts";
-import { createAskModel } from "../../../src/turns/conversation/ask-model.ts";
+import { askModel } from "../../../src/turns/conversation/ask-model.ts";
 import { CacheWatch } from "../../../src/turns/conversation/cache-watch.ts";
 import { Clearing } from "../../../src/turns/conversation/clearing.ts";
 import { ShownPictures } from "../../../src/turns/conversation/shown-pictures.ts";
@@ -96,7 +96,7 @@ class Conversation {
       clearing,
       pictures,
       store,
-      toolsOf: async () => ({ definitions: [] }),
+      offered: { of: async () => ({ definitions: [] }) },
       prompts: { systemOf: async () => ["You are crab."], renew: async () => ["You are crab."] },
       before: async () => undefined,
     });
@@ -177,21 +177,21 @@ class Conversation {
     const { turns } = this.#store;
     const turn = (await turns.get(id)) as Turn;
     const scope = { ...(await this.#scopeOf(turn)), clock: { enter: () => undefined } } as never;
-    const ask = createAskModel({
+    const options = {
       fit: this.#life.fit,
       answered: () => undefined,
       clearing: this.#life.clearing,
-      watchAnswer: () => undefined,
-    });
+      watchers: { watchAnswer: () => undefined },
+    };
     const { signal } = new AbortController();
     for (const [index, output] of outputs.entries()) {
-      await ask(scope, signal);
+      await askModel(options, scope, signal);
       const call = { id: `${id}-${index}`, name: "shell", input: { command: "ls" } };
       await turns.addStep(id, newStep({ kind: "model", answer: { ...answer(""), toolCalls: [call] }, denied: [] }));
       const results = [{ callId: call.id, output, isError: false }];
       await turns.addStep(id, newStep({ kind: "tools", results }));
     }
-    const last = await ask(scope, signal);
+    const last = await askModel(options, scope, signal);
     await turns.addStep(id, newStep({ kind: "model", answer: last, denied: [] }));
     await turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [] });
   }

@@ -9,7 +9,7 @@ import type { Store } from "../../../src/stores/contract/store.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { readResult } from "../../../src/tools/results/read-result.ts";
 import { earlierResults } from "../../../src/turns/conversation/earlier-results.ts";
-import type { TurnScope } from "../../../src/turns/turn-options.ts";
+import type { TurnScope } from "../../../src/turns/turn-scope.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -31,8 +31,10 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
         group: someGroup("family"),
         container: box.mailbox,
         shownBy: () => [],
-        keepImage: (image) =>
-          keepImage({ ...media, blobs, hasRoom: async () => hasRoom }, { ...image, group: image.group.name }),
+        pictures: {
+          keepImage: (image) =>
+            keepImage({ ...media, blobs, hasRoom: async () => hasRoom }, { ...image, group: image.group.name }),
+        },
       }),
     left: () => readdir(join(box.toHost, "files")),
     kept: () => readdir(home.path),

@@ -249,7 +249,7 @@ async function begin(
   const [session] = await selectSession(transaction, { id: turn.session });
   if (!session) throw new AppError("not_found", `Turn ${turn.id} cannot begin: there is no session ${turn.session}.`);
   if (session.archived_at !== null)
-    throw new AppError("conflict", `Turn ${turn.id} cannot begin: session ${turn.session} was archived.`);
+    throw new AppError("gone", `Turn ${turn.id} cannot begin: session ${turn.session} was archived.`);
   refuseFenced(lease, session.lease_generation);
   const [row] = await insertTurn(transaction, {
     id: turn.id,
@@ -334,7 +334,7 @@ async function take(
   const listed = JSON.stringify([...seqs]);
   const taken = await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs: listed });
   if (taken.length < seqs.size)
-    throw new AppError("conflict", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait any more.`);
+    throw new AppError("gone", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait any more.`);
   await moveCursor(transaction, { session: turn.session, cursor: takes.cursor });
 }
 

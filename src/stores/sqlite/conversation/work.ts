@@ -246,7 +246,7 @@ export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turn
     .where(isDue)
     .returning("seq")
     .executeTakeFirst();
-  if (!row) throw new AppError("conflict", `Work ${seq} is not due in session ${turn.session} any more.`);
+  if (!row) throw new AppError("gone", `Work ${seq} is not due in session ${turn.session} any more.`);
 }
 
 export async function settleWork(transaction: Transaction<Tables>, turn: string): Promise<void> {

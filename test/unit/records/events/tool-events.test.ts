@@ -11,7 +11,7 @@ import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { writeEventLines } from "../../../../src/records/session-logs/event-lines.ts";
 import { SessionLogs } from "../../../../src/records/session-logs/session-log.ts";
 import { publishToolCalls, publishToolResults } from "../../../../src/turns/tool-calls/tool-events.ts";
-import type { TurnScope } from "../../../../src/turns/turn-options.ts";
+import type { TurnScope } from "../../../../src/turns/turn-scope.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

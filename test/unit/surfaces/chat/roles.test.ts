@@ -74,7 +74,6 @@ async function openRig({ main = false } = {}) {
     compactions: { resume: async () => undefined, stopped: async () => undefined },
     conversationEnded: async () => undefined,
     answered: () => undefined,
-    estimateTokens: () => 1,
     deliver: () => undefined,
     clock: systemClock,
   });

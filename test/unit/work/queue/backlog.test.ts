@@ -29,19 +29,15 @@ const noImages = new Map<StoredAttachment, BlobPart>();
 /** A turn as the store sees it, without a container and a model. */
 async function answer(store: Store, group: string): Promise<boolean> {
   const session = await store.sessions.open(`main:fake:${group}`, group);
-  const parts = {
-    store,
-    render: () => [],
-    imagesOf: async () => noImages,
+  const sources = {
+    messages: store.messages,
+    pictures: { imagesOf: async () => noImages },
     roleOf: () => "member" as const,
-    estimateTokens: () => 1,
+    fingerprint: () => ({ length: 0, sha256: "0".repeat(64) }) as never,
     clock: systemClock,
   };
-  const intake = await collectIntake(parts, resolvedGroup(), {
-    group: someGroup(group, chatOf(group)),
-    hears: { except: [] },
-    openSession: () => session,
-  });
+  const place = { group: someGroup(group, chatOf(group)), settings: resolvedGroup(), hears: { except: [] } };
+  const intake = await collectIntake(sources, place, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

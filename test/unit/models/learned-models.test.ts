@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { TokenCalibration } from "../../../src/models/costs/calibration.ts";
 import type { Store } from "../../../src/stores/contract/store.ts";
-import { forgetLearned, keepLearned } from "../../../src/host/turns/learned-models.ts";
+import { forgetLearned, keepLearned } from "../../../src/models/knowledge/learned-models.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

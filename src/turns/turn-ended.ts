@@ -1,19 +1,19 @@
-import type { Turn } from "../../domain/turns/turn.ts";
-import type { SideSessions } from "../../work/sessions/side-sessions.ts";
-import type { TurnRunner } from "../../turns/turn-runner.ts";
-import type { AppContext } from "../context.ts";
+import type { Turn } from "../domain/turns/turn.ts";
+import type { PublishTurn } from "./collaborators.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { TurnRunner } from "./turn-runner.ts";
 
-/** Who has to know that the store has ended a turn. */
+/** Parts that are told when the store has ended a turn. */
 export interface TurnEndedOptions {
   readonly runner: Pick<TurnRunner, "cancel">;
-  readonly sideSessions: Pick<SideSessions, "settled">;
+  readonly sideSessions: { settled(session: { readonly id: string; readonly ephemeral: true }): void };
   readonly subAgents: { turnsEnded(): void };
   readonly turnEnded: (turn: Pick<Turn, "id" | "cause">) => void;
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
 export function createTurnEnded(
-  { clock, publish }: AppContext,
+  { clock, publish }: { readonly clock: Pick<Clock, "now">; readonly publish: PublishTurn },
   { runner, sideSessions, subAgents, turnEnded }: TurnEndedOptions,
 ): (turn: Turn, reason: string) => Promise<void> {
   return async (turn, reason) => {

@@ -8,11 +8,16 @@ import type { AgentToolResult } from "../../protocol/messages.ts";
 import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
 import { shellTool } from "../../tools/skills/command-tool.ts";
-import { placeOf } from "../turn-options.ts";
-import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { TurnCollaborators } from "../collaborators.ts";
+import { placeOf, type TurnScope } from "../turn-scope.ts";
 import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
 import { areAwaited, isSpawn, SpawnGate } from "./spawn-gate.ts";
 import { publishToolCalls } from "./tool-events.ts";
+
+/** What it takes to decide about the calls of answers. */
+type GateParts = Pick<TurnCollaborators, "conversation" | "calls" | "answers" | "publish" | "fingerprint" | "clock"> & {
+  readonly store: Pick<TurnCollaborators["store"], "approvals" | "subAgents">;
+};
 
 /** An answer with the calls of it that the agent is given. */
 type Given = Pick<ModelAnswer, "text" | "toolCalls">;
@@ -21,9 +26,9 @@ type Given = Pick<ModelAnswer, "text" | "toolCalls">;
  * Decides which calls of the model's answers reach the agent. Where people have to be asked, none of the answer does
  * before all of them are decided, and then once: that they are given out is noted before they are.
  */
-export class CallGate {
+export class AnswerGate {
   readonly #scope: TurnScope;
-  readonly #options: TurnOptions;
+  readonly #parts: GateParts;
   readonly #steps: TurnSteps;
   readonly #spawns: SpawnGate;
   /** What the agent was given of the last answer, and its step. */
@@ -34,11 +39,11 @@ export class CallGate {
   /** What was not given of it, as people have decided. */
   #denied: readonly DeniedCall[] = [];
 
-  constructor(scope: TurnScope, options: TurnOptions, steps: TurnSteps) {
+  constructor(scope: TurnScope, parts: GateParts, steps: TurnSteps) {
     this.#scope = scope;
-    this.#options = options;
+    this.#parts = parts;
     this.#steps = steps;
-    this.#spawns = new SpawnGate(scope, options);
+    this.#spawns = new SpawnGate(scope, parts);
   }
 
   /** Was the call of this step given to the agent that works now? */
@@ -51,10 +56,10 @@ export class CallGate {
    * asked, or sub-agents have to be done first.
    */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
-    const tools = await this.#options.toolsOf(this.#scope);
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, {
       isGranted: (one) => this.#isGranted(one),
-      futility: (call) => this.#options.futility(this.#scope.group, call),
+      futility: (call) => this.#parts.calls.futility(this.#scope.group, call),
     });
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
   }
@@ -62,24 +67,24 @@ export class CallGate {
   async #ask(answer: ModelAnswer, judged: JudgedCalls): Promise<"asked"> {
     const { allowed, asked } = judged;
     const asks = await this.#prepareAsks(judged);
-    const tools = await this.#options.toolsOf(this.#scope);
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
     await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
-    await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
-    this.#options.deliver();
-    this.#options.asked();
+    await publishToolCalls(this.#scope, this.#parts, { ...judged, allowed: [] });
+    this.#parts.answers.deliver();
+    this.#parts.calls.asked();
     return "asked";
   }
 
   async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly ToolCall[] | "asked"> {
-    const tools = await this.#options.toolsOf(this.#scope);
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const { spawns, denied } = await this.#spawns.prepare(given.allowed, answer.toolCalls);
     const judged = withDenied(given, denied);
     const exposure = tools.exposureOf(judged.allowed.map(({ call }) => call));
     // They begin with the step.
-    if (spawns.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
+    if (spawns.length > 0) await publishToolCalls(this.#scope, this.#parts, judged);
     await this.#steps.addNow(answerStep(answer, judged), spawns.length > 0 ? { exposure, spawns } : { exposure });
-    if (answer.toolCalls.length > 0 && spawns.length === 0) await publishToolCalls(this.#scope, this.#options, judged);
+    if (answer.toolCalls.length > 0 && spawns.length === 0) await publishToolCalls(this.#scope, this.#parts, judged);
     this.#spawns.begun(spawns);
     if (spawns.some(({ background }) => !background)) {
       const last = await this.#steps.last();
@@ -97,7 +102,7 @@ export class CallGate {
   async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
     if (last?.body.kind !== "model") return undefined;
     if (last.body.asked === undefined) return this.#releaseOthers(last, last.body);
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#parts;
     const before = await store.approvals.ofStep(last.seq);
     if (before.some(({ state }) => state === "open")) return "asked";
     if (before.every(({ releasedAt }) => releasedAt !== undefined)) return undefined;
@@ -106,7 +111,7 @@ export class CallGate {
     const judged = await this.#beginDecided(last, answer, decided);
     if (judged === "asked") return "asked";
     for (const approval of before) await this.#publishUse(judged.allowed, approval);
-    await publishToolCalls(this.#scope, this.#options, judged);
+    await publishToolCalls(this.#scope, this.#parts, judged);
     // From here on the calls have begun: after a crash nobody knows what became of them.
     const released = await store.approvals.release(last.seq, clock.now(), this.#scope.lease);
     if (!released) return undefined;
@@ -150,7 +155,7 @@ export class CallGate {
   /** Results of the calls of this step that people did not allow. */
   async denials(last: Step): Promise<readonly AgentToolResult[]> {
     if (last.body.kind !== "model" || last.body.asked === undefined) return [];
-    const approvals = await this.#options.store.approvals.ofStep(last.seq);
+    const approvals = await this.#parts.store.approvals.ofStep(last.seq);
     const byPeople = deniedIn(last.body.answer, approvals);
     const results = [...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const);
     return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
@@ -158,7 +163,7 @@ export class CallGate {
 
   /** Have people allowed all calls like this before? Puts on record that it is used. */
   async #isGranted({ call, verdict }: JudgedCall): Promise<boolean> {
-    const { store, clock, publish } = this.#options;
+    const { store, clock, publish } = this.#parts;
     const { group, session, turn } = this.#scope;
     const { sha256 } = digestInput(askedInput(call, verdict));
     const about = { group: group.name, session: session.id, conversation: turn.conversation, tool: call.name, sha256 };
@@ -174,10 +179,10 @@ export class CallGate {
     const { group, turn } = this.#scope;
     const asks = [];
     for (const one of asked) {
-      const ask = await this.#options.askPeople(group, turn.id, { ...one, origins });
+      const ask = await this.#parts.calls.ask(group, turn.id, { ...one, origins });
       const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
       const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
-      await this.#options.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });
+      await this.#parts.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });
       asks.push(ask);
     }
     return asks;
@@ -191,7 +196,7 @@ export class CallGate {
     { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
     approvals: readonly Approval[],
   ): Promise<JudgedCalls> {
-    const tools = await this.#options.toolsOf(this.#scope);
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const refused = new Set(denied.map(({ callId }) => callId));
     const byCall = new Map(approvals.map((approval) => [approval.call, approval]));
     const byPeople = new Map(deniedIn(answer, approvals).map(({ call, reason }) => [call.id, reason]));
@@ -210,7 +215,7 @@ export class CallGate {
     const { code, call, tool, sha256, scope = "once", decider } = approval;
     if (!allowed.some((one) => one.call.id === call)) return;
     const data = { code, call, tool, sha256, scope, grant: undefined, by: decider?.actor ?? "host" };
-    await this.#options.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
+    await this.#parts.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
   }
 
   /** The host's own are not the agent's. */

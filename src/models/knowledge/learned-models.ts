@@ -1,18 +1,21 @@
+import type { Logger } from "pino";
+
 import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
-import type { TokenCalibration } from "../../models/costs/calibration.ts";
-import { type DescribedModels, describeModel, stillHolds } from "../../models/knowledge/learned.ts";
-import type { AppContext } from "../context.ts";
+import type { TokenCalibration } from "../costs/calibration.ts";
+import { type DescribedModels, describeModel, stillHolds } from "./learned.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Store } from "../../stores/contract/store.ts";
 
 interface LearningContext {
   readonly live: {
     readonly current: { readonly models: DescribedModels };
     onChange(listener: () => void): void;
   };
-  readonly store: { readonly usage: AppContext["store"]["usage"] };
-  readonly clock: Pick<AppContext["clock"], "now">;
-  readonly logger: Pick<AppContext["logger"], "warn">;
+  readonly store: Pick<Store, "usage">;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Pick<Logger, "warn">;
 }
 
 /** What is learned of models is kept over restarts, until the configuration says something else of them. */
@@ -62,7 +65,7 @@ export function keepLearned(
 
 /** As if nothing was learned of these models. */
 export async function forgetLearned(
-  { usage }: Pick<AppContext["store"], "usage">,
+  { usage }: Pick<Store, "usage">,
   { calibration }: { readonly calibration: TokenCalibration },
   models: readonly string[],
 ): Promise<void> {

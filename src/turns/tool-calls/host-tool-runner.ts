@@ -21,9 +21,10 @@ import type { TurnTools } from "../../tools/conversation-tools.ts";
 import { innerCall } from "../../tools/finding/finding-tools.ts";
 import type { GivenFile, HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
-import type { CallGate } from "./call-gate.ts";
-import { answering, draftFor, placeOf } from "../turn-options.ts";
-import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { AnswerGate } from "./answer-gate.ts";
+import type { TurnCollaborators } from "../collaborators.ts";
+import { answering, draftFor } from "../drafts.ts";
+import { placeOf, type TurnScope } from "../turn-scope.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
 const sendsPerTurn = 20;
@@ -43,11 +44,19 @@ interface HostToolAnswer extends ToolOutput {
   readonly page?: GivenPage | undefined;
 }
 
+/** What it takes to run the host's tools. */
+type ToolParts = Pick<
+  TurnCollaborators,
+  "tools" | "calls" | "answers" | "watchers" | "publish" | "clock" | "logger"
+> & {
+  readonly store: Pick<TurnCollaborators["store"], "turns" | "messages" | "outbox">;
+};
+
 interface HostToolSurroundings {
   /** The turn is over, or the container's work on it. */
   readonly ended: AbortSignal;
   /** Knows which calls the agent was given. */
-  readonly gate: Pick<CallGate, "wasGiven">;
+  readonly gate: Pick<AnswerGate, "wasGiven">;
   /** The one that works on the turn. */
   readonly container: () => Pick<HotContainer, "giveFile"> | undefined;
 }
@@ -65,9 +74,9 @@ interface OpenCall extends ToolCall {
  * agent only says which call it is at, and where a path leads that the model named. Each call is done once, however
  * often it asks.
  */
-export class HostTools {
+export class HostToolRunner {
   readonly #scope: TurnScope;
-  readonly #options: TurnOptions;
+  readonly #parts: ToolParts;
   readonly #ended: AbortSignal;
   readonly #gate: HostToolSurroundings["gate"];
   readonly #container: HostToolSurroundings["container"];
@@ -77,9 +86,9 @@ export class HostTools {
   #sends = 0;
   #oversteps = 0;
 
-  constructor(scope: TurnScope, options: TurnOptions, { ended, gate, container }: HostToolSurroundings) {
+  constructor(scope: TurnScope, parts: ToolParts, { ended, gate, container }: HostToolSurroundings) {
     this.#scope = scope;
-    this.#options = options;
+    this.#parts = parts;
     this.#ended = ended;
     this.#gate = gate;
     this.#container = container;
@@ -112,11 +121,11 @@ export class HostTools {
     this.#oversteps += 1;
     if (this.#oversteps > limits.violations) return;
     const about = placeOf(this.#scope);
-    await this.#options.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
+    await this.#parts.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
   }
 
   async #openCall(request: HostToolRequest): Promise<OpenCall> {
-    const last = await this.#options.store.turns.lastStep(this.#scope.turn.id);
+    const last = await this.#parts.store.turns.lastStep(this.#scope.turn.id);
     const body = last?.body;
     const isDenied = body?.kind === "model" && body.denied.some((result) => result.callId === request.callId);
     if (body?.kind === "model" && !isDenied && this.#gate.wasGiven(last?.seq, request.callId)) {
@@ -161,32 +170,32 @@ export class HostTools {
     if (error instanceof ToolError) return error.message;
     if (this.#ended.aborted) return `${name} was cancelled.`;
     const about = { group: this.#scope.group.name, turn: this.#scope.turn.id, tool: name };
-    this.#options.logger.error({ err: error, ...about }, "a tool of the host failed");
+    this.#parts.logger.error({ err: error, ...about }, "a tool of the host failed");
     return `${name} failed.`;
   }
 
   #ports(call: OpenCall, tools: TurnTools, signal: AbortSignal): ToolPorts {
-    const { store, formatReply, keepFile, keepVoice, sessionDesk } = this.#options;
+    const { store, answers, tools: host, calls, watchers } = this.#parts;
     const scope = this.#scope;
     const { group, turn } = scope;
     return {
-      ...this.#options.portsOf(this.#scope, signal),
-      redact: (text) => formatReply(text, this.#scope),
+      ...host.portsOf(scope, signal),
+      redact: (text) => answers.formatReply(text, scope),
       send: (said) => this.#send(said, signal),
-      keepFile: (path) => inWordsForModel(keepFile(workFolder(group), path)),
-      keepVoice: (said) => inWordsForModel(keepVoice(group.name, said)),
+      keepFile: (path) => inWordsForModel(host.keepFile(workFolder(group), path)),
+      keepVoice: (said) => inWordsForModel(host.keepVoice(group.name, said)),
       keepImage: (content, name) => this.#keepImage(content, name),
       giveFile: (content, extension) => this.#giveFile(content, extension),
-      sessions: sessionDesk(scope, call.key),
+      sessions: host.sessionsFor(scope, call.key),
       otherTools: { find: (query) => tools.find(query) },
-      tellProgress: (text) => this.#options.saying(scope, text),
+      tellProgress: (text) => watchers.saying(scope, text),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
-      changeOutcome: async () => describeChange(call.name, await this.#options.changeOutcome(turn.id, call.id)),
+      changeOutcome: async () => describeChange(call.name, await calls.changeOutcome(turn.id, call.id)),
     };
   }
 
   async #keepImage(content: Uint8Array, name: string): Promise<Part> {
-    const image = await this.#options.keepImage({
+    const image = await this.#parts.tools.keepImage({
       group: this.#scope.group,
       name,
       copy: (target) => writeImage(target, content),
@@ -206,12 +215,12 @@ export class HostTools {
     // What was told as timed out must not be sent afterwards.
     signal.throwIfAborted();
     const { group, turn } = this.#scope;
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#parts;
     // It answers nothing yet, but is said where the answer will be.
     const { thread } = answering(await store.messages.ofTurn(turn.id));
     const about = { inReplyTo: [], thread, turn: turn.id };
     await store.outbox.add({ ...draftFor(group, { kind: "reply", ...about, text: said.text }), ...said }, clock.now());
-    this.#options.deliver();
+    this.#parts.answers.deliver();
   }
 }
 

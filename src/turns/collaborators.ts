@@ -1,0 +1,199 @@
+import type { Logger } from "pino";
+
+import type { Group } from "../domain/chats/group.ts";
+import type { OutgoingFile, StoredAttachment, StoredMessage } from "../domain/chats/message.ts";
+import type { Part } from "../domain/chats/part.ts";
+import type { Publish } from "../domain/events/event.ts";
+import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { ChangeOutcome } from "../domain/rights/approval.ts";
+import type { VoiceMessage } from "../domain/settings/speech.ts";
+import type { ModelAnswer, ToolCall } from "../domain/turns/model.ts";
+import type { Session } from "../domain/turns/session.ts";
+import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { ModelCalls } from "../models/model-calls.ts";
+import type { Ask } from "../rights/approvals/asking.ts";
+import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import type { SessionStore } from "../stores/contract/session-store.ts";
+import type { MessageStore, NewStep, OutboxStore, Store, TurnStore } from "../stores/contract/store.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
+import type { CapabilityPorts } from "../tools/define-tool.ts";
+import type { SessionDesk } from "../tools/sessions/session-desk.ts";
+import type { Failure } from "./failure-words.ts";
+import type { SessionLeases } from "./session-leases.ts";
+import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
+import type { SessionGroup, TurnScope } from "./turn-scope.ts";
+
+/** Shows the model what the store holds of a conversation, and collects what is new for it. */
+export interface Conversation {
+  /** Asks the model with as much of the conversation as it has room for. The history is in the store. */
+  ask(scope: TurnScope, signal: AbortSignal): Promise<ModelAnswer>;
+  /** Returns the tools that the conversation was offered and that the turn may use now. */
+  toolsOf(scope: TurnScope): Promise<TurnTools>;
+  /** Returns what the model has to be told because it changed since the last step. */
+  changeSince(scope: TurnScope): Promise<NewStep | undefined>;
+  /** Collects the messages that wait for the session; undefined when none do. */
+  collect(
+    place: Pick<TurnScope, "group" | "settings" | "hears">,
+    openSession: OpenSession,
+  ): Promise<Intake | undefined>;
+  /** Takes the ids of work that says how jobs ended which this turn has started; each once. */
+  takeJobNews(session: string, turn: string): readonly string[];
+}
+
+/** What is new for the agent: a step to store, and the messages it answers to. */
+export interface Intake {
+  readonly step: NewStep;
+  readonly waiting: readonly StoredMessage[];
+}
+
+/** Opens the session that messages wait for, as soon as some do. */
+export type OpenSession = () => Promise<Session> | Session;
+
+/** Keeps pictures for the steps that refer to them; a string says why one cannot be shown. */
+export interface TurnPictures {
+  /** Keeps the images of messages that the group's models can be shown, or their captions. */
+  imagesOf(group: Group, messages: readonly StoredMessage[]): Promise<ReadonlyMap<StoredAttachment, Part | string>>;
+  /** Keeps an image that a tool shows. */
+  keepImage(image: {
+    readonly group: Group;
+    readonly name: string;
+    readonly copy: (target: string) => Promise<HostileCopy>;
+  }): Promise<Part | string>;
+}
+
+/** Calls models as they are configured. */
+export interface TurnModels {
+  /** Returns calls by the configuration of now, which stays the same for them until they are disposed. */
+  hold(): ModelCalls & Disposable;
+}
+
+/** Decides with people about tool calls, and prepares those that make sub-agents. */
+export interface CallGate {
+  /** Makes the question and its card of a call that people have to allow. */
+  readonly ask: Ask;
+  /** Told when people were asked. */
+  asked(): void;
+  /** Returns why a call that people would be asked about has no effect; undefined: it may have one. */
+  futility(group: Group, call: ToolCall): Promise<string | undefined>;
+  /** Returns the outcome of the change that this call of the turn proposed. */
+  changeOutcome(turn: string, callId: string): Promise<ChangeOutcome>;
+  /** Makes sub-agents of calls, to begin with the calls' step, and records that. */
+  prepareSpawns(
+    scope: TurnScope,
+    calls: readonly { readonly judged: JudgedCall; readonly position: number }[],
+  ): Promise<PreparedSpawns>;
+  /** Told when sub-agents have begun. */
+  spawned(): void;
+}
+
+/** Gives the host's tools what they need for a call of the turn. */
+export interface HostTools extends Pick<TurnPictures, "keepImage"> {
+  /** Returns the abilities' ports, good until the signal. */
+  portsOf(scope: TurnScope, signal: AbortSignal): CapabilityPorts;
+  /** Returns the sessions that the turn may see; `call` tells the call from all others of the turn. */
+  sessionsFor(scope: TurnScope, call: string): SessionDesk;
+  /** Copies a file of the group, given by its path in the container, for sending. Throws words for the model. */
+  keepFile(folder: string, path: string): Promise<OutgoingFile>;
+  /** Keeps what was said aloud, for sending. Throws words for the model. */
+  keepVoice(group: string, said: VoiceMessage): Promise<OutgoingFile>;
+}
+
+/** Words answers, and sets those that are stored on their way. */
+export interface Answers {
+  /** Returns an answer as it goes to the chat; empty when there is nothing to send. */
+  formatReply(text: string, scope: TurnScope): string;
+  /** Returns words of the host's own, such as why a turn failed, as they go to the chat. */
+  formatNotice(text: string, scope: TurnScope): string;
+  /** Tells the operator why a turn failed, where members are not told. False: there is no way to. */
+  tellFailure(failed: {
+    readonly group: Group;
+    readonly turn: string;
+    readonly failure: Failure;
+    readonly detail: string;
+  }): boolean;
+  /** Told when there are new rows in the outbox. */
+  deliver(): void;
+  /** Told when a turn has left work for another session. */
+  workAdded(): void;
+}
+
+/** Watches turns. Nothing here may throw, and none is awaited. */
+export interface TurnWatchers {
+  /** The turn begins or resumes. Told before it is published. */
+  began(scope: TurnScope, messages: readonly StoredMessage[]): void;
+  /** The turn asks the model (no calls), or has its tools run these. Returns whether what they print is wanted. */
+  doing(scope: TurnScope, calls: readonly ToolCall[]): boolean;
+  /** A tool prints a piece, as the agent claims. */
+  printing(scope: TurnScope, piece: { readonly callId: string; readonly text: string }): void;
+  /** A tool says how far it is. */
+  saying(scope: TurnScope, text: string): void;
+  /** The turn waits for people or sub-agents, without a container and without a place. */
+  parked(scope: TurnScope): void;
+  /** The end of the turn is stored. */
+  ended(scope: TurnScope): void;
+}
+
+/** Hot containers of sessions. */
+export interface TurnPool {
+  acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer>;
+  release(session: string): void;
+  stop(session: string, reason: string): Promise<boolean>;
+}
+
+/** Resolves a group for one of its sessions. */
+export interface SessionGroups {
+  forSession(group: Group, session: Session): Promise<SessionGroup>;
+}
+
+/** The machine that turns run on. */
+export interface Machine {
+  /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
+  untilWritable(signal: AbortSignal): Promise<void>;
+}
+
+/** Rows that turns read and write. */
+export interface TurnRows {
+  readonly messages: MessageStore;
+  readonly sessions: SessionStore;
+  readonly turns: TurnStore;
+  readonly work: Pick<Store["work"], "due" | "get">;
+  readonly outbox: OutboxStore;
+  readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
+  readonly subAgents: Pick<Store["subAgents"], "awaitedBy" | "begin" | "ofStep" | "release" | "tellWaiting">;
+}
+
+/** Events of turns. */
+export type PublishTurn = Publish<
+  | "turn.started"
+  | "turn.ended"
+  | "tool.called"
+  | "tool.denied"
+  | "tool.returned"
+  | "approval.asked"
+  | "approval.used"
+  | "agent.progressed"
+  | "agent.failed"
+  | "agent.overstepped"
+  | "limit.reached"
+>;
+
+/** Everything that a turn works with, each by one object. */
+export interface TurnCollaborators {
+  readonly store: TurnRows;
+  readonly leases: Pick<SessionLeases, "hold">;
+  readonly groups: SessionGroups;
+  readonly models: TurnModels;
+  readonly pool: TurnPool;
+  readonly machine: Machine;
+  readonly conversation: Conversation;
+  readonly calls: CallGate;
+  readonly tools: HostTools;
+  readonly answers: Answers;
+  readonly watchers: TurnWatchers;
+  readonly publish: PublishTurn;
+  /** Returns length and keyed hash of a text: proof of what was said without saying it. */
+  readonly fingerprint: (text: string) => Fingerprint;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}

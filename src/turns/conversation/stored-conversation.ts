@@ -1,0 +1,49 @@
+import type { ModelAnswer } from "../../domain/turns/model.ts";
+import type { NewStep } from "../../stores/contract/store.ts";
+import type { TurnTools } from "../../tools/conversation-tools.ts";
+import type { Conversation, Intake, OpenSession } from "../collaborators.ts";
+import { collectIntake, type IntakeSources } from "../steps/turn-intake.ts";
+import type { OfferedTools } from "../tool-calls/offered-tools.ts";
+import type { TurnScope } from "../turn-scope.ts";
+import { type AskModelOptions, askModel } from "./ask-model.ts";
+import type { ConversationPrompts } from "./conversation-prompts.ts";
+
+/** Parts of conversations as the store has them. */
+export interface StoredConversationOptions extends AskModelOptions {
+  readonly prompts: Pick<ConversationPrompts, "changeSince">;
+  readonly offered: Pick<OfferedTools, "of">;
+  readonly intake: IntakeSources;
+  readonly jobs: { takeNews(session: string, turn: string): readonly string[] };
+}
+
+/** Conversations of sessions, as the store has them. */
+export class StoredConversation implements Conversation {
+  readonly #options: StoredConversationOptions;
+
+  constructor(options: StoredConversationOptions) {
+    this.#options = options;
+  }
+
+  ask(scope: TurnScope, signal: AbortSignal): Promise<ModelAnswer> {
+    return askModel(this.#options, scope, signal);
+  }
+
+  toolsOf(scope: TurnScope): Promise<TurnTools> {
+    return this.#options.offered.of(scope);
+  }
+
+  changeSince(scope: TurnScope): Promise<NewStep | undefined> {
+    return this.#options.prompts.changeSince(scope);
+  }
+
+  collect(
+    place: Pick<TurnScope, "group" | "settings" | "hears">,
+    openSession: OpenSession,
+  ): Promise<Intake | undefined> {
+    return collectIntake(this.#options.intake, place, openSession);
+  }
+
+  takeJobNews(session: string, turn: string): readonly string[] {
+    return this.#options.jobs.takeNews(session, turn);
+  }
+}
