@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 
+import { crabpotProcess } from "../../test/support/crabpot.ts";
 import type { TestHost } from "../../test/support/host.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { Client } from "../harness/client.ts";
@@ -65,7 +66,7 @@ export async function commands({ quick, modelUrl }: BenchContext): Promise<Figur
     const floors: number[] = [];
     for (let run = -1; run < (quick ? 3 : 9); run += 1) {
       const floor = await cpuOfStart(() => promisify(execFile)(process.execPath, ["-e", "0"]));
-      const value = await cpuOfStart(() => host.cli(...words));
+      const value = await cpuOfStart(() => crabpotProcess({ home: host.home }, ...words));
       // Before it is compiled for the first time it is another program.
       if (run < 0) continue;
       floors.push(floor);

@@ -65,9 +65,37 @@ interface BundleOptions {
   readonly last: string;
 }
 
+/**
+ * Plugins may use all of zod, with its words in fifty languages: built together with these, every other program would
+ * load all of it.
+ */
+const ofPlugins: ReadonlySet<string> = new Set<keyof typeof workers>(["plugin-main", "plugin-api"]);
+
 /** Makes few files of many. Resolves with their names. */
 export async function bundle({ programs, folder, last }: BundleOptions): Promise<readonly string[]> {
   const begun = new Date();
+  const groups = Object.groupBy(Object.entries(programs), ([name]) => (ofPlugins.has(name) ? "plugins" : "host"));
+  const built = await Promise.all(Object.values(groups).map((group) => filesOf(Object.fromEntries(group), folder)));
+  await mkdir(folder, { recursive: true });
+  const isLast = (path: string): number => (basename(path) === `${last}.mjs` ? 1 : 0);
+  for (const { path, text } of built.flat().toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
+    // Tests build as well, and nobody keeps two runs of them apart.
+    const fresh = `${path}.${process.pid}.new`;
+    await writeFile(fresh, text);
+    // What was changed while this was built counts as newer.
+    await utimes(fresh, begun, begun);
+    await rename(fresh, path);
+  }
+  return built.flat().map(({ path }) => basename(path));
+}
+
+interface BuiltFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The files of programs that share what they have in common. */
+async function filesOf(programs: BundleOptions["programs"], folder: string): Promise<readonly BuiltFile[]> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: checkoutFolder,
     entryPoints: { ...programs },
@@ -85,15 +113,8 @@ export async function bundle({ programs, folder, last }: BundleOptions): Promise
     metafile: true,
     logLevel: "warning",
   });
-  await mkdir(folder, { recursive: true });
-  const isLast = (path: string): number => (basename(path) === `${last}.mjs` ? 1 : 0);
-  for (const { path, text } of outputFiles.toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
-    // Tests build as well, and nobody keeps two runs of them apart.
-    const fresh = `${path}.${process.pid}.new`;
-    await writeFile(fresh, withNamesOfNode(text, metafile.outputs[relative(checkoutFolder, path)]?.imports ?? []));
-    // What was changed while this was built counts as newer.
-    await utimes(fresh, begun, begun);
-    await rename(fresh, path);
-  }
-  return outputFiles.map(({ path }) => basename(path));
+  return outputFiles.map(({ path, text }) => ({
+    path,
+    text: withNamesOfNode(text, metafile.outputs[relative(checkoutFolder, path)]?.imports ?? []),
+  }));
 }

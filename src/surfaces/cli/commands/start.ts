@@ -1,12 +1,21 @@
+import { setFlagsFromString } from "node:v8";
+
 import type { Command } from "commander";
 
 import type { CommandContext } from "../context.ts";
 import { addLeaf, wantsJson } from "../context.ts";
 
+/**
+ * Where there is much memory, V8 lets garbage grow to several times what is alive before it collects it. On the command
+ * line this flag would make Node compile its own modules at every start: 15 ms of processor time.
+ */
+const heapFlag = "--heap-growing-percent=50";
+
 export function addStartCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "start", "run the host until it is told to stop")
     .option("--terminal", "talk to it here as well; without a terminal, one message per line until the input ends")
     .action(async (options: { terminal?: boolean }, command: Command) => {
+      setFlagsFromString(heapFlag);
       const exitCode = await context.hostFunctions.run({
         console: options.terminal === true,
         json: wantsJson(command),
