@@ -4,7 +4,12 @@ import { web } from "./web/ability.ts";
 import type { Ability, AbilityConfig } from "./define-ability.ts";
 
 /** Every ability, in the order in which they start. They stop in the opposite one. */
-export const abilities = [web, tasks, heartbeat] as const;
+export const abilities = [
+  web,
+  tasks,
+  heartbeat,
+  // The next one goes here.
+] as const;
 
 type Listed = (typeof abilities)[number];
 type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (each: infer All) => void

@@ -5,7 +5,6 @@ import type { Group } from "../domain/chats/group.ts";
 import type { Session } from "../domain/turns/session.ts";
 import type { SettingEffect } from "../domain/settings/setting.ts";
 import type { Turn } from "../domain/turns/turn.ts";
-import type { AnyOperation } from "../operations/define-operation.ts";
 import type { AbilityTool, HostTool } from "../tools/define-tool.ts";
 
 /** Schemas by key. */
@@ -57,8 +56,6 @@ export interface Ability<
   readonly name: Name;
   readonly config: AbilityConfig<Top, OfGroup>;
   readonly tools: readonly HostTool[];
-  /** What an operator can do with it. Each gets the service as the need that has the ability's name. */
-  readonly operations: readonly AnyOperation[];
   readonly on?: EventHandlers<Service> | undefined;
   /**
    * Starts the service. Loads its modules by `import()`, so that whoever only reads the definition does not load them.
@@ -80,7 +77,6 @@ interface AbilityDefinition<
   readonly name: Name;
   readonly config?: AbilityConfig<Top, OfGroup>;
   readonly tools?: readonly AbilityTool<Port>[];
-  readonly operations?: readonly AnyOperation[];
   readonly start: (needs: Needs, settings: () => ValuesOf<Top>) => Promise<Service>;
   /** Stands below `start`, from which its types come; so does `on`. */
   readonly portFor?: (service: Service, scope: CallingTurn, signal: AbortSignal) => Port | Promise<Port>;
@@ -99,13 +95,11 @@ export function defineAbility<Needs>() {
     OfGroup extends Schemas = (typeof noSettings)["ofGroup"],
   >({
     tools = [],
-    operations = [],
     config = noSettings as AbilityConfig as AbilityConfig<Top, OfGroup>,
     ...rest
   }: AbilityDefinition<Name, Needs, Top, OfGroup, Service, Port>): Ability<Name, Needs, Top, OfGroup, Service> => ({
     ...rest,
     config,
-    operations,
     tools: tools.map((tool) => tool.of(rest.name)),
   });
 }

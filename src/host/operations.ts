@@ -67,6 +67,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
   const { config, store, clock } = context;
   const { containers, entrances, queue } = options;
   return {
+    ...options.abilities,
     host: hostFacts(context),
     store,
     groups: groupOperations(context, options),

@@ -2,7 +2,9 @@ import type { TableDatabase } from "./define-table.ts";
 import { executionPoints } from "./tables/execution-points.ts";
 
 /** Tables that no other store joins with, by their member of `Store`. */
-const tables = { executionPoints };
+const tables = {
+  executionPoints,
+};
 
 /** The members of `Store` that come from the catalog. */
 export type TableStores = { readonly [Name in keyof typeof tables]: ReturnType<(typeof tables)[Name]["open"]> };
