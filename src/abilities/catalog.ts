@@ -1,5 +1,6 @@
 import { heartbeat } from "./heartbeat/ability.ts";
 import { tasks } from "./tasks/ability.ts";
+import { webhooks } from "./webhooks/ability.ts";
 import { web } from "./web/ability.ts";
 import type { Ability, AbilityConfig } from "./define-ability.ts";
 
@@ -8,6 +9,7 @@ export const abilities = [
   web,
   tasks,
   heartbeat,
+  webhooks,
   // The next one goes here.
 ] as const;
 

@@ -10,7 +10,7 @@ import { createEventNotices } from "../delivery/event-notices.ts";
 import { createAlert, createTellOperator, type TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
-import type { WebhookIntake } from "../abilities/webhooks/webhook-intake.ts";
+import type { AbilityServices } from "../abilities/catalog.ts";
 import type { Readiness } from "../surfaces/http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
@@ -45,7 +45,6 @@ import { openGroups } from "./groups.ts";
 import { createMcpDesk } from "./capabilities/mcp-desk.ts";
 import { createMcp, type Mcp } from "./capabilities/mcp.ts";
 import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
-import { createWebhooks } from "./capabilities/hooks.ts";
 import { createIntake } from "./entrances/intake.ts";
 import { createInterventions } from "./turns/interventions.ts";
 import { createAnswers } from "./people/onboarding.ts";
@@ -117,7 +116,16 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const parts = { queue: () => work.queue, settings: () => served.settings };
   const approvals = createApprovals(context, stack, { ...shares, ...parts });
   served.approvals = approvals;
-  const capable = { ...shares, ...lateParts(() => ({ work, runner })), approvals, providers, tell, workAdded };
+  const capable = {
+    ...shares,
+    ...lateParts(() => ({ work, runner })),
+    approvals,
+    providers,
+    tell,
+    workAdded,
+    guard,
+    entrances,
+  };
   const capabilities = await createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openTurns(context, stack, { ...working, patient });
@@ -133,7 +141,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
-  served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
+  served.webhooks = capabilities.abilities.webhooks;
   const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, providers };
   const { reloader, settings } = openSettings(context, stack, options, changing);
@@ -200,7 +208,7 @@ interface Served {
   groups?: GroupRegistry | undefined;
   approvals?: Approvals | undefined;
   settings?: Settings | undefined;
-  webhooks?: WebhookIntake | undefined;
+  webhooks?: AbilityServices["webhooks"] | undefined;
   operations?: OperationNeeds | undefined;
   /**
    * Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked

@@ -2,7 +2,6 @@ import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { AbilityServices } from "../abilities/catalog.ts";
-import { signatureOf } from "../abilities/webhooks/signature.ts";
 import { referencesOf } from "../models/routes/routes.ts";
 import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
 import type { ProviderSet } from "../models/routes/provider-set.ts";
@@ -24,7 +23,6 @@ import type { Containers } from "./containers/containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances/entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
-import { webhooksOf } from "./capabilities/hooks.ts";
 import { createSkillList } from "./capabilities/skills.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
@@ -88,7 +86,6 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     admissions: options.admissions,
     taskDesk: options.abilities.tasks.book,
     approvalDesk: options.approvals.desk,
-    webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     jobs: containers.jobs,
     subAgentDesk: options.subAgents.desk,
     channels: entrances.channels,

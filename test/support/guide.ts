@@ -65,7 +65,7 @@ export async function copyTree(): Promise<TreeCopy> {
         include: ["src"],
       };
       await writeFile(join(folder.path, "tsconfig.copy.json"), JSON.stringify(config));
-      const tsc = join(folder.path, "node_modules/.bin/tsc");
+      const tsc = join(folder.path, "node_modules/typescript/bin/tsc");
       await run(process.execPath, [tsc, "--noEmit", "-p", "tsconfig.copy.json"], { cwd: folder.path }).catch(
         (error: { readonly stdout?: string }) => {
           throw new Error(error.stdout, { cause: error });

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { addressActor } from "../../domain/people/actor.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { mainSessionKey } from "../../domain/turns/session.ts";
-import type { Webhook } from "../../domain/work/webhook.ts";
+import type { Webhook, WebhookAnswer, WebhookCall, WebhookRefusal } from "../../domain/work/webhook.ts";
 import type { NewWork } from "../../domain/work/work.ts";
 import type { IntakeState } from "../../channels/channel.ts";
 import type { Publish } from "../../domain/events/event.ts";
@@ -13,21 +13,6 @@ import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { readPayload } from "./payload.ts";
 import { isSigned } from "./signature.ts";
-
-/** A call of a webhook as it came. */
-export interface WebhookCall {
-  readonly hook: string;
-  readonly body: Uint8Array;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly address: string;
-}
-
-/** `id` is of the work that the call has caused, the first time that it came. */
-export type WebhookAnswer =
-  | { readonly outcome: "stored"; readonly id: string; readonly duplicate: boolean }
-  | { readonly outcome: "refused"; readonly reason: Refusal; readonly error: AppError; readonly retryAfterS?: number };
-
-type Refusal = "signature" | "rate" | "waiting" | "intake" | "group" | "delivery" | "payload";
 
 export interface WebhookIntakeOptions {
   /** What is configured under this name now. */
@@ -141,7 +126,7 @@ export class WebhookIntake {
     return rate.limiter.take(this.#options.clock.monotonic()).waitMs;
   }
 
-  #tellRefusal({ name, group }: Webhook, { address }: WebhookCall, reason: Refusal): void {
+  #tellRefusal({ name, group }: Webhook, { address }: WebhookCall, reason: WebhookRefusal): void {
     const { publish, clock, onFault } = this.#options;
     const { waitMs, refused: untold } = this.#told.take(clock.monotonic(), `${reason} ${name}`);
     if (waitMs > 0) return;
@@ -181,7 +166,7 @@ function deliveryOf(headers: WebhookCall["headers"]): string | undefined {
   return typeof given === "string" && /^[\x21-\x7e]{1,200}$/.test(given) ? given : "unusable";
 }
 
-function refused(reason: Refusal, error: AppError): Extract<WebhookAnswer, { outcome: "refused" }> {
+function refused(reason: WebhookRefusal, error: AppError): Extract<WebhookAnswer, { outcome: "refused" }> {
   return { outcome: "refused", reason, error };
 }
 

@@ -27,7 +27,6 @@ export const changeEffects = {
   people: "now",
   members: "now",
   access: "now",
-  hooks: "now",
   gateway: "restart",
   sandbox: {
     // The engine is asked at the start whether it has the runtime.

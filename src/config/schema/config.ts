@@ -4,7 +4,6 @@ import { groupSettingsOfAbilities, settingsOfAbilities } from "../../abilities/c
 import { protectedByDefault } from "../../domain/chats/group.ts";
 import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
-import { hooksSchema } from "./hooks.ts";
 import { agentName, agents, groupAgents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
@@ -293,7 +292,6 @@ export function configSchema(adapters: Adapters) {
     people,
     members,
     access,
-    hooks: hooksSchema(name),
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

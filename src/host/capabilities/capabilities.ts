@@ -7,7 +7,7 @@ import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { AppContext } from "../context.ts";
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
-import { startHostAbilities } from "../abilities.ts";
+import { type HostAbilityOptions, startHostAbilities } from "../abilities.ts";
 import { noteInstalled } from "../installed.ts";
 import { createSkillSync } from "./skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
@@ -44,7 +44,8 @@ export interface Capabilities {
   readonly start: () => void;
 }
 
-export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "turnEnded"> {
+export interface CapabilityOptions
+  extends Omit<SubAgentsOptions, "sideSessions" | "turnEnded">, Pick<HostAbilityOptions, "guard" | "entrances"> {
   readonly groups: GroupRegistry;
   readonly providers: ProviderSet;
   readonly tell: TellOperator;

@@ -2,8 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 
 import { addressActor } from "../../domain/people/actor.ts";
-import type { WebhookIntake } from "../../abilities/webhooks/webhook-intake.ts";
-import { addWebhookRoutes, webhookRoute } from "../../abilities/webhooks/webhook-routes.ts";
+import { addWebhookRoutes, webhookRoute, type WebhookReceiver } from "../../surfaces/http/webhook-routes.ts";
 import type { Readiness } from "../../surfaces/http/health.ts";
 import type { HttpRefusal } from "../../surfaces/http/refusals.ts";
 import { createGatewayServer, type GatewayServer } from "../../surfaces/http/server.ts";
@@ -14,7 +13,7 @@ export interface HttpEntranceOptions {
   readonly registry: Registry;
   readonly ready: () => Promise<Readiness>;
   /** Undefined while the host is starting. */
-  readonly webhooks: () => WebhookIntake | undefined;
+  readonly webhooks: () => WebhookReceiver | undefined;
 }
 
 /** The way in over HTTP. */

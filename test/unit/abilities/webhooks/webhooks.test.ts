@@ -12,7 +12,7 @@ import type { Webhook } from "../../../../src/domain/work/webhook.ts";
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { signatureOf } from "../../../../src/abilities/webhooks/signature.ts";
 import { WebhookIntake } from "../../../../src/abilities/webhooks/webhook-intake.ts";
-import { addWebhookRoutes, webhookRoute } from "../../../../src/abilities/webhooks/webhook-routes.ts";
+import { addWebhookRoutes, webhookRoute } from "../../../../src/surfaces/http/webhook-routes.ts";
 import { createGatewayServer } from "../../../../src/surfaces/http/server.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";

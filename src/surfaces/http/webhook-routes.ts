@@ -1,8 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { AppError } from "../../lib/app-error.ts";
-import { webhookPath } from "../../domain/work/webhook.ts";
-import type { WebhookAnswer, WebhookIntake } from "./webhook-intake.ts";
+import { type WebhookAnswer, type WebhookCall, webhookPath } from "../../domain/work/webhook.ts";
+
+/** Judges calls of webhooks, and makes work of them. */
+export interface WebhookReceiver {
+  receive(call: WebhookCall): Promise<WebhookAnswer>;
+}
 
 /** The route of all webhooks: it asks for a signature, and for no token. */
 export const webhookRoute = webhookPath(":name");
@@ -16,7 +20,7 @@ const mostAtOnce = 64;
 const busyRetryS = 1;
 
 /** Takes calls of webhooks. `intake`: undefined while the host is starting. */
-export function addWebhookRoutes(routes: FastifyInstance, intake: () => WebhookIntake | undefined): void {
+export function addWebhookRoutes(routes: FastifyInstance, intake: () => WebhookReceiver | undefined): void {
   routes.register(async (scope) => {
     let atOnce = 0;
     /** Those whose bodies are not all here, the oldest first. */
@@ -51,7 +55,7 @@ export function addWebhookRoutes(routes: FastifyInstance, intake: () => WebhookI
 }
 
 async function answerCall(
-  intake: WebhookIntake | undefined,
+  intake: WebhookReceiver | undefined,
   request: FastifyRequest<{ Params: { name: string } }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
