@@ -226,6 +226,54 @@ test("the WhatsApp library, and with it the GPL, is loaded by the worker of its 
   expect([...users, ...reachWorker].filter(({ from }) => !isWorker(from))).toEqual([]);
 });
 
+/** `src/abilities/web/tools/x.ts` → `web`; undefined outside of abilities. */
+function abilityOf(file: string): string | undefined {
+  return /^src\/abilities\/([^/]+)\//.exec(file)?.[1];
+}
+
+/**
+ * Folders whose files still import from inside of abilities that are not closed up yet, with their number of such
+ * files. It may only get smaller.
+ */
+const notClosedUp: Readonly<Record<string, number>> = {
+  "src/host": 31,
+  "src/surfaces": 24,
+};
+
+test("abilities do not import each other, and nothing but the catalog and the surfaces' operations knows their files", () => {
+  const foreign = files.filter(({ from, to }) => {
+    const ability = abilityOf(to);
+    if (ability === undefined || ability === abilityOf(from)) return false;
+    if (from === "src/abilities/catalog.ts" && to === `src/abilities/${ability}/ability.ts`) return false;
+    return !(folderOf(from) === "src/surfaces" && to === `src/abilities/${ability}/operations.ts`);
+  });
+  const importers = [...new Set(foreign.map(({ from }) => from))];
+  const counts = Object.groupBy(importers, folderOf);
+
+  expect(foreign.filter(({ from }) => abilityOf(from) !== undefined)).toEqual([]);
+  expect(Object.keys(counts).filter((folder) => notClosedUp[folder] === undefined)).toEqual([]);
+  for (const [folder, most] of Object.entries(notClosedUp)) {
+    expect(counts[folder]?.length ?? 0, `files of ${folder} that import from inside of abilities`).toBeLessThanOrEqual(
+      most,
+    );
+  }
+});
+
+/** Size of `src/host`, which only builds. Each number may only get smaller: 15 files, 2,500 lines and no faults are the aim. */
+const hostLimits = { files: 76, lines: 7_478, throws: 49, publishes: 42 };
+
+test("src/host only builds: it is as small as it was, throws no more errors, and publishes no more events", () => {
+  const texts = globSync("src/host/**/*.ts", { cwd: checkout }).map((file) =>
+    readFileSync(join(checkout, file), "utf8"),
+  );
+  const count = (pattern: RegExp): number => texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
+
+  expect(texts.length).toBeLessThanOrEqual(hostLimits.files);
+  expect(count(/\n/g)).toBeLessThanOrEqual(hostLimits.lines);
+  expect(count(/\bthrow /g)).toBeLessThanOrEqual(hostLimits.throws);
+  expect(count(/\bpublish\(/g)).toBeLessThanOrEqual(hostLimits.publishes);
+});
+
 test("no file imports itself over others", () => {
   const graph = Map.groupBy(files, ({ from }) => from);
   const done = new Set<string>();

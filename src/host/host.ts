@@ -10,7 +10,6 @@ import { createEventNotices } from "../delivery/event-notices.ts";
 import { createAlert, createTellOperator, type TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
-import type { AbilityServices } from "../abilities/catalog.ts";
 import type { Readiness } from "../surfaces/http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
@@ -31,7 +30,7 @@ import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { createGroupToolSet, type GroupToolSet } from "./capabilities/group-tools.ts";
 import { skillTools } from "./capabilities/skills.ts";
-import { createCapabilities } from "./capabilities/capabilities.ts";
+import { type Capabilities, createCapabilities } from "./capabilities/capabilities.ts";
 import { type Containers, openContainers, openEngineLater, reviewMounts } from "./containers/containers.ts";
 import type { ChannelResources } from "./entrances/channels.ts";
 import type { AppContext } from "./context.ts";
@@ -116,17 +115,9 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const parts = { queue: () => work.queue, settings: () => served.settings };
   const approvals = createApprovals(context, stack, { ...shares, ...parts });
   served.approvals = approvals;
-  const capable = {
-    ...shares,
-    ...lateParts(() => ({ work, runner })),
-    approvals,
-    providers,
-    tell,
-    workAdded,
-    guard,
-    entrances,
-  };
-  const capabilities = await createCapabilities(patient, stack, capable);
+  const built = { guard, entrances, providers, tell, workAdded, approvals };
+  const capable = { ...shares, ...built, ...lateParts(() => ({ work, runner })) };
+  const capabilities = (served.capabilities = await createCapabilities(patient, stack, capable));
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openTurns(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
@@ -141,7 +132,6 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
-  served.webhooks = capabilities.abilities.webhooks;
   const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, providers };
   const { reloader, settings } = openSettings(context, stack, options, changing);
@@ -208,7 +198,7 @@ interface Served {
   groups?: GroupRegistry | undefined;
   approvals?: Approvals | undefined;
   settings?: Settings | undefined;
-  webhooks?: AbilityServices["webhooks"] | undefined;
+  capabilities?: Capabilities | undefined;
   operations?: OperationNeeds | undefined;
   /**
    * Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked
@@ -230,7 +220,7 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const late = { webhooks: () => served.webhooks, operations: () => served.operations };
+  const late = { webhooks: () => served.capabilities?.abilities.webhooks, operations: () => served.operations };
   const asked = { groups, registry, ready, ...late };
   const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };

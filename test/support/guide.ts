@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
+import { errorCode, toError } from "../../src/lib/app-error.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
@@ -76,6 +77,6 @@ export async function copyTree(): Promise<TreeCopy> {
   };
 }
 
-function ignoreMissing(error: { readonly code?: string }): void {
-  if (error.code !== "ENOENT") throw error;
+function ignoreMissing(error: unknown): void {
+  if (errorCode(error) !== "ENOENT") throw toError(error);
 }

@@ -32,14 +32,14 @@ const programs: Readonly<Record<string, Program>> = {
   },
   "crabpot status": {
     entries: ["src/main.ts", "src/surfaces/cli/commands/status.ts"],
-    rooms: [...commandLine.rooms, "src/channels", "src/domain"],
-    packages: [...commandLine.packages, "zod"],
+    rooms: commandLine.rooms,
+    packages: commandLine.packages,
   },
   "crabpot start": {
     entries: ["src/main.ts", "src/surfaces/cli/commands/start.ts", "src/host/run-host.ts"],
     rooms: [
       ...commandLine.rooms,
-      ..."channels delivery domain intake models plugins protocol records rights sandbox stores tools turns work"
+      ..."abilities channels delivery domain intake models plugins protocol records rights sandbox stores tools turns work"
         .split(" ")
         .map((room) => `src/${room}`),
       ..."heartbeat jobs mcp media skills sub-agents tasks web webhooks"
