@@ -1,5 +1,5 @@
-import { mkdir, rename, utimes, writeFile } from "node:fs/promises";
-import { basename, relative, resolve } from "node:path";
+import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
 
 import { build, type Plugin } from "esbuild";
 
@@ -56,6 +56,9 @@ const withoutTraces: Plugin = {
   },
 };
 
+/** Files that programs read from beside themselves. */
+const plainFiles = ["src/abilities/memory/index/vectors/dot-products.wasm"];
+
 interface BundleOptions {
   /** Names of programs, and the sources of each. */
   readonly programs: Readonly<Record<string, string>>;
@@ -75,7 +78,10 @@ const ofPlugins: ReadonlySet<string> = new Set<keyof typeof workers>(["plugin-ma
 export async function bundle({ programs, folder, last }: BundleOptions): Promise<readonly string[]> {
   const begun = new Date();
   const groups = Object.groupBy(Object.entries(programs), ([name]) => (ofPlugins.has(name) ? "plugins" : "host"));
-  const built = await Promise.all(Object.values(groups).map((group) => filesOf(Object.fromEntries(group), folder)));
+  const built = await Promise.all([
+    ...Object.values(groups).map((group) => filesOf(Object.fromEntries(group), folder)),
+    readPlain(folder),
+  ]);
   await mkdir(folder, { recursive: true });
   const isLast = (path: string): number => (basename(path) === `${last}.mjs` ? 1 : 0);
   for (const { path, text } of built.flat().toSorted((one, other) => isLast(one.path) - isLast(other.path))) {
@@ -91,7 +97,15 @@ export async function bundle({ programs, folder, last }: BundleOptions): Promise
 
 interface BuiltFile {
   readonly path: string;
-  readonly text: string;
+  readonly text: string | Uint8Array;
+}
+
+async function readPlain(folder: string): Promise<readonly BuiltFile[]> {
+  const read = plainFiles.map(async (file) => ({
+    path: join(folder, basename(file)),
+    text: await readFile(join(checkoutFolder, file)),
+  }));
+  return Promise.all(read);
 }
 
 /** The files of programs that share what they have in common. */
