@@ -16,14 +16,16 @@ export class AgentSilence implements Disposable {
   readonly #pings: NodeJS.Timeout;
   #deadline: NodeJS.Timeout | undefined;
   #unansweredPings = 0;
+  #isDisposed = false;
 
   constructor(options: AgentSilenceOptions) {
     this.#options = options;
     this.#pings = setInterval(() => this.#ping(), options.limitMs / pingsPerSilence);
   }
 
-  /** The agent is told something that it must react to at once. */
+  /** The agent is told something that it must react to at once. Has no effect once the turn has ended. */
   told(): void {
+    if (this.#isDisposed) return;
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(this.#options.fell, this.#options.limitMs);
   }
@@ -35,6 +37,7 @@ export class AgentSilence implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     clearInterval(this.#pings);
     clearTimeout(this.#deadline);
   }

@@ -14,6 +14,7 @@ export class ToolsWait implements Disposable {
   #leave: NodeJS.Timeout | undefined;
   #hold: NodeJS.Timeout | undefined;
   #overdue: Disposable | undefined;
+  #isDisposed = false;
 
   /** `end`: others wait, get no place, and these tools have run for longer than all others'. */
   constructor(options: { readonly place: Place; readonly holdMs: number; readonly end: () => void }) {
@@ -22,7 +23,9 @@ export class ToolsWait implements Disposable {
     this.#end = options.end;
   }
 
+  /** Has no effect once the turn has ended: what it was busy with may still come to an end. */
   begin(): void {
+    if (this.#isDisposed) return;
     this.over();
     this.#leave = setTimeout(() => this.#place.leave(), leaveMs);
     this.#hold = setTimeout(() => (this.#overdue = this.#place.overdue(this.#end)), this.#holdMs);
@@ -36,6 +39,7 @@ export class ToolsWait implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.over();
   }
 }
