@@ -24,7 +24,6 @@ const table = {
   image_missing: { http: 503, exit: 3 },
   attestation_failed: { http: 500, exit: 1 },
   container_lost: { http: 500, exit: 1 },
-  mailbox_violation: { http: 500, exit: 1 },
   model_unavailable: { http: 502, exit: 1 },
   model_refused: { http: 502, exit: 1 },
   budget_exhausted: { http: 429, exit: 1 },

@@ -4,35 +4,12 @@ import type SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../contract/store.ts";
-import { openTables } from "../tables.ts";
-import { SqliteAuditIndex } from "./audit-index.ts";
-import { SqliteBlobs } from "./blobs.ts";
-import { SqliteChannelState } from "./groups/channel-state.ts";
-import { SqliteChats } from "./groups/chats.ts";
 import { Database, storeFailure } from "./database.ts";
 import { SqliteErasure } from "./erasure/erasure.ts";
-import { SqliteGroups } from "./groups/groups.ts";
-import { SqliteIntake } from "./groups/intake.ts";
-import { SqliteInterventions } from "./conversation/interventions.ts";
-import { SqliteJobs } from "./conversation/jobs.ts";
-import { SqliteLeases } from "./leases.ts";
-import { SqliteMessages } from "./conversation/messages.ts";
 import { migrate } from "./schema/migrations.ts";
 import { openPrivate } from "./open-private.ts";
-import { SqliteOrigins } from "./conversation/origins.ts";
-import { SqliteOutbox } from "./conversation/outbox.ts";
 import { SqliteEvents } from "./events.ts";
-import { SqliteRequests } from "./groups/requests.ts";
-import { SqliteRetention } from "./retention.ts";
-import { SqliteSessions } from "./conversation/sessions.ts";
-import { SqliteSettings } from "./settings.ts";
-import { SqliteTasks } from "./tasks/tasks.ts";
-import { SqliteTurns } from "./conversation/turns.ts";
-import { SqliteUsage } from "./usage.ts";
-import { SqliteApprovals } from "./conversation/approvals.ts";
-import { SqliteSummaries } from "./conversation/summaries.ts";
-import { SqliteSubAgents } from "./conversation/sub-agents.ts";
-import { SqliteWork } from "./conversation/work.ts";
+import { openStores } from "./stores.ts";
 
 export interface SqliteOptions {
   readonly path: string;
@@ -53,31 +30,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const events = opening.use(openEvents(eventsPath(options.path)));
   const owned = opening.move();
   return {
-    ...openTables(database),
-    messages: new SqliteMessages(database),
-    intake: new SqliteIntake(database),
-    retention: new SqliteRetention(database),
-    groups: new SqliteGroups(database),
-    chats: new SqliteChats(database),
-    requests: new SqliteRequests(database),
-    sessions: new SqliteSessions(database),
-    leases: new SqliteLeases(database),
-    turns: new SqliteTurns(database),
-    work: new SqliteWork(database),
-    jobs: new SqliteJobs(database),
-    approvals: new SqliteApprovals(database),
-    tasks: new SqliteTasks(database),
-    subAgents: new SqliteSubAgents(database),
-    summaries: new SqliteSummaries(database),
-    origins: new SqliteOrigins(database),
-    interventions: new SqliteInterventions(database),
-    blobs: new SqliteBlobs(database),
-    outbox: new SqliteOutbox(database),
-    channelState: new SqliteChannelState(database),
-    usage: new SqliteUsage(database),
-    audit: new SqliteAuditIndex(database),
+    ...openStores(database),
     events,
-    settings: new SqliteSettings(database),
     erasure: new SqliteErasure(database, events),
     probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

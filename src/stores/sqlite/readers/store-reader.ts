@@ -7,25 +7,9 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { StoreReader } from "../../define-store.ts";
-import { openTables } from "../../tables.ts";
-import { SqliteChannelState } from "../groups/channel-state.ts";
-import { SqliteChats } from "../groups/chats.ts";
 import { Database } from "../database.ts";
-import { SqliteGroups } from "../groups/groups.ts";
-import { SqliteMessages } from "../conversation/messages.ts";
-import { SqliteJobs } from "../conversation/jobs.ts";
+import { openStores } from "../stores.ts";
 import { requireThisVersion } from "../schema/migrations.ts";
-import { SqliteOutbox } from "../conversation/outbox.ts";
-import { SqliteOrigins } from "../conversation/origins.ts";
-import { SqliteSessions } from "../conversation/sessions.ts";
-import { SqliteSettings } from "../settings.ts";
-import { SqliteTasks } from "../tasks/tasks.ts";
-import { SqliteTurns } from "../conversation/turns.ts";
-import { SqliteUsage } from "../usage.ts";
-import { SqliteApprovals } from "../conversation/approvals.ts";
-import { SqliteSummaries } from "../conversation/summaries.ts";
-import { SqliteSubAgents } from "../conversation/sub-agents.ts";
-import { SqliteWork } from "../conversation/work.ts";
 
 /**
  * Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version.
@@ -36,23 +20,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
   await database.read((kysely) => requireThisVersion(kysely, path)).catch((cause: unknown) => refuse(cause, path));
   const owned = opening.move();
   return {
-    ...openTables(database),
-    messages: new SqliteMessages(database),
-    groups: new SqliteGroups(database),
-    chats: new SqliteChats(database),
-    sessions: new SqliteSessions(database),
-    summaries: new SqliteSummaries(database),
-    turns: new SqliteTurns(database),
-    work: new SqliteWork(database),
-    jobs: new SqliteJobs(database),
-    approvals: new SqliteApprovals(database),
-    tasks: new SqliteTasks(database),
-    subAgents: new SqliteSubAgents(database),
-    origins: new SqliteOrigins(database),
-    outbox: new SqliteOutbox(database),
-    usage: new SqliteUsage(database),
-    settings: new SqliteSettings(database),
-    channelState: new SqliteChannelState(database),
+    ...openStores(database),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
