@@ -7,7 +7,7 @@ import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { AgentToolResult } from "../protocol/messages.ts";
 import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
-import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import type { TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type Failure, failureOf } from "./failure-words.ts";
 import { AnswerGate } from "./tool-calls/answer-gate.ts";
@@ -15,7 +15,7 @@ import { HostToolRunner, type HostToolRequest } from "./tool-calls/host-tool-run
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
 import { steer } from "./steps/steer.ts";
-import type { TurnCollaborators } from "./collaborators.ts";
+import type { TurnCollaborators, TurnContainer } from "./collaborators.ts";
 import { placeOf, type TurnScope } from "./turn-scope.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
 
@@ -55,7 +55,7 @@ export class ActiveTurn implements TurnListener {
   readonly #silence: AgentSilence;
   readonly #tools: ToolsWait;
   readonly #resumed: boolean;
-  #container: HotContainer | undefined;
+  #container: TurnContainer | undefined;
   #answering = false;
   #isParking = false;
   #requests = 0;
@@ -123,7 +123,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
-  async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
+  async #leave(acquiring: Promise<TurnContainer>): Promise<Outcome> {
     acquiring.then(
       () => this.#parts.pool.release(this.#scope.session.id),
       (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
@@ -368,7 +368,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
-  async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
+  async #say(payload: Parameters<TurnContainer["send"]>[0]): Promise<void> {
     const container = this.#container;
     if (!container) return;
     this.#silence.told();

@@ -134,9 +134,12 @@ export interface TurnWatchers {
   ended(scope: TurnScope): void;
 }
 
+/** A session's container, as the turn that it works on uses it. */
+export type TurnContainer = Pick<HotContainer, "send" | "close" | "limitHits" | "takeFile" | "giveFile">;
+
 /** Hot containers of sessions. */
 export interface TurnPool {
-  acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer>;
+  acquire(group: Group, session: Session, listener: TurnListener): Promise<TurnContainer>;
   release(session: string): void;
   stop(session: string, reason: string): Promise<boolean>;
 }

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+
+import { defineTool, type HostTool } from "../../../src/tools/define-tool.ts";
+import { modelAnswer, openTurnRig } from "../../support/turn-rig.ts";
+
+function tool(name: string, run: () => Promise<string>): HostTool {
+  const fixed = { runs: "host", risk: "low", description: "", input: z.strictObject({}) } as const;
+  return defineTool({ ...fixed, name, timeoutSeconds: 60, run });
+}
+
+const call = (id: string, name: string) => ({ id, name, input: {} });
+const asking = { policy: { tools: { pay: "ask" as const } } };
+const ann = { actor: "member:ann", person: "terminal:ann", name: "Ann", role: "member" } as const;
+
+async function decide({ store }: Awaited<ReturnType<typeof openTurnRig>>, allow: boolean): Promise<void> {
+  const [approval] = await store.approvals.open();
+  const answer = { code: approval?.code ?? "", allow, scope: "once", by: ann, at: Date.now() } as const;
+  await store.approvals.decide(answer, () => []);
+}
+
+test("where people are asked about one call, no call of the answer runs before they have decided, and then each once", async () => {
+  const ran: string[] = [];
+  await using rig = await openTurnRig({
+    answers: [modelAnswer("", call("1", "look"), call("2", "pay")), modelAnswer("paid")],
+    tools: [tool("look", async () => `${ran.push("look")}`), tool("pay", async () => `${ran.push("pay")}`)],
+    policy: asking,
+  });
+
+  await rig.ask("hello");
+  const before = [...ran];
+  expect(rig.log.at(-1)).toBe("parked");
+  await decide(rig, true);
+  await rig.resume();
+
+  expect(before).toEqual([]);
+  expect(ran).toEqual(["look", "pay"]);
+  expect(rig.events.map(({ type }) => type)).toContain("approval.used");
+  expect((await rig.outbox()).at(-1)).toBe("paid");
+});
+
+test("a call that people deny does not run, and the model reads why; the others do", async () => {
+  const ran: string[] = [];
+  await using rig = await openTurnRig({
+    answers: [modelAnswer("", call("1", "look"), call("2", "pay")), modelAnswer("not paid")],
+    tools: [tool("look", async () => `${ran.push("look")}`), tool("pay", async () => `${ran.push("pay")}`)],
+    policy: asking,
+  });
+
+  await rig.ask("hello");
+  await decide(rig, false);
+  await rig.resume();
+
+  const [turn] = await rig.store.turns.list({ limit: 1 });
+  const results = (await rig.store.turns.steps(turn?.id ?? "")).flatMap(({ body }) =>
+    body.kind === "tools" ? body.results : [],
+  );
+  expect(ran).toEqual(["look"]);
+  expect(results.find(({ callId }) => callId === "2")).toMatchObject({ isError: true });
+  expect((await rig.outbox()).at(-1)).toBe("not paid");
+});
+
+test("while people have not decided, the turn takes no container", async () => {
+  await using rig = await openTurnRig({
+    answers: [modelAnswer("", call("2", "pay"))],
+    tools: [tool("pay", async () => "")],
+    policy: asking,
+  });
+
+  await rig.ask("hello");
+  await rig.resume();
+
+  expect(rig.agents).toHaveLength(1);
+});
