@@ -140,6 +140,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares };
   const needs = { ...changing, ...asked, stop: stopAsked.resolve, intake: () => guard.state() };
   served.operations = operationNeeds(context, needs);
+  for (const group of groups.list()) await interventions.runLeftCommands(group);
   stack.use(await openControl(context, served.operations));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
@@ -189,8 +190,8 @@ function lateParts(
 }
 
 /** What chat commands ask for of parts that are made after them. */
-function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "settings"> {
-  return { settings: () => served.settings };
+function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "operations" | "settings"> {
+  return { operations: () => served.operations, settings: () => served.settings };
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */

@@ -1,6 +1,8 @@
 import type * as z from "zod";
 
 import type { Actor } from "../domain/people/actor.ts";
+import type { Role } from "../domain/people/role.ts";
+import type { AnyChatForm, ChatForm } from "./chat-form.ts";
 import type { AnyCliLeaf, CliLeaf } from "./cli-leaf.ts";
 
 /** What a caller must have: `read` looks at everything, `admin` changes it, too. */
@@ -12,14 +14,40 @@ export type Effect = "none" | "change" | "destroy";
 /** Parameters as they go on record. */
 export type Recordable = Readonly<Record<string, string | number | boolean>>;
 
+/** A member who asks in the chat of their group. */
+export interface AskingMember {
+  readonly group: string;
+  readonly role: Role;
+  /** Keys by which they are known, as `channel:id`; the one that they ask by comes first. */
+  readonly keys: readonly string[];
+}
+
 /** Who asks, and until when the answer is wanted. */
 export interface OperationCall {
   readonly actor: Actor;
+  /** Absent: an operator. */
+  readonly member?: AskingMember | undefined;
+  /** Time of the request, the same when it is carried out again; absent: now. */
+  readonly requestedAt?: number | undefined;
   /** Aborted when the caller has left. */
   readonly signal: AbortSignal;
 }
 
-interface Common<Input extends z.ZodType, Output extends z.ZodType> {
+/** Who may do it, and whose thing it is. Judged by `invoke` alone. */
+export interface May<Needs, Input> {
+  /** Needed by operators and their programs. */
+  readonly scope: Scope;
+  /** The least role of a member who asks in their group's chat; absent: operators only. */
+  readonly role?: Role | undefined;
+  /** Returns the group whose thing it is; absent: the one in the parameter `group`. Rejects with `not_found`. */
+  of?(needs: Needs, input: Input): Promise<string>;
+  /** Resolves with true when it is the member's own, who then needs no role. */
+  own?(needs: Needs, input: Input, member: AskingMember): Promise<boolean>;
+  /** Told to members who lack the role. */
+  readonly refusal?: string | undefined;
+}
+
+interface Common<Needs, Input extends z.ZodType, Output extends z.ZodType> {
   /** `noun.verb`, such as `tasks.pause`; also on record. */
   readonly name: string;
   /** A short sentence without a full stop: for the help of commands, and for programs. */
@@ -27,7 +55,7 @@ interface Common<Input extends z.ZodType, Output extends z.ZodType> {
   /** Strict: an unknown parameter is refused. */
   readonly input: Input;
   readonly output: Output;
-  readonly scope: Scope;
+  readonly may: May<Needs, z.output<Input>>;
   readonly effect: Effect;
   /** The method and the path below `/v1`, with parameters in braces; absent: not over HTTP. */
   readonly rest?: `${"GET" | "POST" | "PUT" | "DELETE"} /${string}` | undefined;
@@ -41,24 +69,26 @@ interface Common<Input extends z.ZodType, Output extends z.ZodType> {
   readonly record?: ((input: z.output<Input>) => Recordable) | undefined;
 }
 
-interface Surfaces<Cli> {
+interface Surfaces<Cli, Chat> {
   /** Its command, or several that each set some of the parameters; absent: the command line has none, or one written by hand. */
   readonly cli?: Cli | readonly Cli[] | undefined;
+  /** Its form in the chat of a group; absent: not in chats. */
+  readonly chat?: Chat | undefined;
 }
 
-interface Runs<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Input, Output> {
+interface Runs<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Needs, Input, Output> {
   readonly run: (needs: Needs, input: z.output<Input>, call: OperationCall) => Promise<z.input<Output>>;
   readonly follow?: undefined;
 }
 
-interface Follows<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Input, Output> {
+interface Follows<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Needs, Input, Output> {
   readonly run?: undefined;
   readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
 }
 
 /** An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the host that it works with. */
 export interface Operation<Needs = never, Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends Runs<Needs, Input, Output>, Surfaces<AnyCliLeaf> {}
+  extends Runs<Needs, Input, Output>, Surfaces<AnyCliLeaf, AnyChatForm> {}
 
 /** The same where the answer comes in pieces, each of which is an output. */
 export interface StreamOperation<
@@ -66,7 +96,7 @@ export interface StreamOperation<
   Input extends z.ZodType = z.ZodType,
   Output extends z.ZodType = z.ZodType,
 >
-  extends Follows<Needs, Input, Output>, Surfaces<AnyCliLeaf> {}
+  extends Follows<Needs, Input, Output>, Surfaces<AnyCliLeaf, AnyChatForm> {}
 
 /** Any operation, whatever it needs. */
 export type AnyOperation = Operation | StreamOperation;
@@ -82,13 +112,13 @@ export type NeedsOf<Defined> =
 /** Defines an operation: `defineOperation<Needs>()({ … })`. */
 export function defineOperation<Needs>() {
   return <Input extends z.ZodType, Output extends z.ZodType>(
-    definition: Runs<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>>,
+    definition: Runs<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>, ChatForm<Input, Output>>,
   ): Operation<Needs, Input, Output> => definition;
 }
 
 /** Defines an operation whose answer comes in pieces. */
 export function defineStream<Needs>() {
   return <Input extends z.ZodType, Output extends z.ZodType>(
-    definition: Follows<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>>,
+    definition: Follows<Needs, Input, Output> & Surfaces<CliLeaf<Input, Output>, ChatForm<Input, Output>>,
   ): StreamOperation<Needs, Input, Output> => definition;
 }

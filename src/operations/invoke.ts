@@ -3,7 +3,17 @@ import type * as z from "zod";
 import type { Actor } from "../domain/people/actor.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { AnyOperation, Operation, OperationCall, Recordable, Scope, StreamOperation } from "./define-operation.ts";
+import { isAtLeast } from "../domain/people/role.ts";
+import type {
+  AnyOperation,
+  AskingMember,
+  May,
+  Operation,
+  OperationCall,
+  Recordable,
+  Scope,
+  StreamOperation,
+} from "./define-operation.ts";
 
 /** A parameter that does not fit; `path` is its place, with dots between names. */
 export class InputError extends AppError {
@@ -33,10 +43,11 @@ export async function invoke(
   given: unknown,
   caller: Caller,
 ): Promise<unknown> {
-  if (!caller.scopes.has(operation.scope))
-    throw new AppError("unauthorized", `${operation.name} needs the scope "${operation.scope}".`);
+  if (!caller.member && !caller.scopes.has(operation.may.scope))
+    throw new AppError("unauthorized", `${operation.name} needs the scope "${operation.may.scope}".`);
   const parsed = operation.input.safeParse(given);
   if (!parsed.success) throw new InputError(parsed.error);
+  if (caller.member) await requireRights(operation, { needs, input: parsed.data, member: caller.member });
   // The host has all that any operation needs: `OperationNeeds`.
   const defined = operation as Operation<unknown> | StreamOperation<unknown>;
   const record = createRecord(operation, parsed.data, caller);
@@ -50,6 +61,20 @@ export async function invoke(
     await record("ended", outcomeOf(error));
     throw error;
   }
+}
+
+/** Judges what a member wants: first the role, as far as it does not depend on whose thing it is. */
+async function requireRights(
+  { name, may }: AnyOperation,
+  { needs, input, member }: { readonly needs: unknown; readonly input: unknown; readonly member: AskingMember },
+): Promise<void> {
+  const rights = may as May<unknown, unknown>;
+  const { role, refusal = `${name} needs the role "${role ?? "operator"}".` } = rights;
+  const hasRole = role !== undefined && isAtLeast(member.role, role);
+  if (!hasRole && !rights.own) throw new AppError("unauthorized", refusal);
+  const group = rights.of ? await rights.of(needs, input) : (input as { readonly group?: string }).group;
+  if (group !== member.group) throw new AppError("not_found", "This group has nothing of that name.");
+  if (!hasRole && !(await rights.own?.(needs, input, member))) throw new AppError("unauthorized", refusal);
 }
 
 type RecordOutcome = (moment: "requested" | "ended", outcome: string) => Promise<void>;

@@ -31,9 +31,14 @@ const programs: Readonly<Record<string, Program>> = {
     packages: commandLine.packages,
   },
   "crabpot status": {
-    entries: ["src/main.ts", "src/surfaces/cli/commands/status.ts"],
-    rooms: commandLine.rooms,
-    packages: commandLine.packages,
+    entries: [
+      "src/main.ts",
+      "src/surfaces/cli/leaves/operation-leaf.ts",
+      "src/operations/host/operations.ts",
+      "src/surfaces/cli/renderings/status.ts",
+    ],
+    rooms: [...commandLine.rooms, "src/channels", "src/domain"],
+    packages: [...commandLine.packages, "zod"],
   },
   "crabpot start": {
     entries: ["src/main.ts", "src/surfaces/cli/commands/start.ts", "src/host/run-host.ts"],

@@ -1,13 +1,9 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../../domain/chats/group.ts";
-import { memberActor } from "../../domain/people/actor.ts";
-import { type MemberId, memberKey } from "../../domain/people/person.ts";
-import type { Role } from "../../domain/people/role.ts";
 import { agentsOf } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
-import type { Task, TaskGroup } from "../../domain/work/task.ts";
-import { AppError } from "../../lib/app-error.ts";
+import type { TaskGroup } from "../../domain/work/task.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
@@ -17,7 +13,7 @@ import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { AbilityService } from "../define-ability.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
-import { TaskBook, type TaskBookOptions, type TaskMaker } from "./task-book.ts";
+import { TaskBook, type TaskBookOptions } from "./task-book.ts";
 
 /** The parts of the host that tasks need. */
 export interface TaskNeeds {
@@ -35,16 +31,6 @@ export interface TaskNeeds {
   readonly publish: SchedulerOptions["publish"] & TaskBookOptions["publish"];
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** An action of a member on a task, in the chat of a group. */
-export interface ChatAction {
-  readonly action: "pause" | "resume" | "remove" | "run";
-  readonly group: Pick<Group, "name">;
-  readonly member: MemberId;
-  readonly role: Role;
-  /** Time of the message: the same one runs a task once. */
-  readonly at: number;
 }
 
 /** Tasks of all groups: what is scheduled, and what people and agents do with it. */
@@ -88,15 +74,6 @@ export class TaskService implements AbilityService {
 
   turnEnded({ id, cause }: Pick<Turn, "id" | "cause">): void {
     if (cause === "schedule") this.#scheduler.runEnded(id);
-  }
-
-  /** Carries out an action of a member on a task of the group. Rejects with AppErrors. */
-  async actInChat(given: string, { action, group, member, role, at }: ChatAction): Promise<Task> {
-    const { id, group: of } = await this.book.find(given);
-    if (of.name !== group.name) throw new AppError("not_found", `There is no task "${given}" in this group.`);
-    const requester = memberKey(member);
-    const by: TaskMaker = { actor: memberActor(member.id), role, origin: role, origins: [], requester };
-    return action === "run" ? this.book.run(id, by, at) : this.book[action](id, by);
   }
 
   /** A time by the clocks of the group, with their zone. */

@@ -4,7 +4,6 @@ import { agentNameOf } from "../../config/agents.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { memberActor } from "../../domain/people/actor.ts";
 import type { BudgetLimits, Group } from "../../domain/chats/group.ts";
-import { memberKey } from "../../domain/people/person.ts";
 import type { Role } from "../../domain/people/role.ts";
 import { addresseeOf, mainSessionKey, mainSessionKeys } from "../../domain/turns/session.ts";
 import { leftOf } from "../../domain/sandbox/skill.ts";
@@ -20,6 +19,7 @@ import type { JobDesk } from "../../abilities/jobs/job-desk.ts";
 import { createCatchUp } from "../../turns/catch-up.ts";
 import { createChatCommands } from "../../surfaces/chat/chat-commands.ts";
 import type { CommandServices } from "../../surfaces/chat/command.ts";
+import type { OperationNeeds } from "../../surfaces/operations.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../../stores/contract/store.ts";
@@ -51,7 +51,7 @@ export interface InterventionOptions {
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
   readonly approvals: Pick<Approvals, "desk" | "forms">;
-  readonly jobs: Pick<JobDesk, "ofGroup" | "stop">;
+  readonly jobs: Pick<JobDesk, "ofGroup">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly skills: Pick<GroupSkills, "look">;
   readonly sideSessions: Pick<SideSessions, "settled">;
@@ -61,6 +61,7 @@ export interface InterventionOptions {
   readonly abilities: Pick<AbilityServices, "heartbeat" | "tasks">;
   readonly turnEnded: TurnEndedOptions["turnEnded"];
   readonly settings: () => GroupSettings | undefined;
+  readonly operations: () => OperationNeeds | undefined;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -180,23 +181,14 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
-    tasksOf: (group) => options.abilities.tasks.book.list(group),
-    actOnTask: ({ group, pending: { message }, asker }, given, action) => {
-      const member = { channel: message.channel, id: message.sender.id };
-      const asked = { action, group, member, role: asker.role, at: message.receivedAt };
-      return options.abilities.tasks.actInChat(given, asked);
-    },
     nextHeartbeatOf: (group) => options.abilities.heartbeat.nextOf(group),
     showTime: (time, { name }) => options.abilities.tasks.showTime(time, name),
+    operations: options.operations,
+    publish: context.publish,
     ...chatSettings(options.settings, options.launcher),
     routesOf: (group) => ({ all: allReferences(config.models.routes), inUse: group.model ?? config.models.default }),
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), context.live.groupOf(group).agent.skills),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
-    askersOf: async (turn) =>
-      (await store.messages.ofTurn(turn)).map(({ channel, sender }) => memberKey({ channel, id: sender.id })),
-    stopJob: async (job) => {
-      await options.jobs.stop(job, "somebody in the chat");
-    },
     answer: (pending) => options.admissions.answer(pending),
     isRequest: async (code) => (await store.requests.get(code)) !== undefined,
     approvalOf: async (code) => {
@@ -204,11 +196,6 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       return store.approvals.get(code);
     },
     forms: options.approvals.forms,
-    subAgents: {
-      running: (group, limit) => store.subAgents.list({ group, running: true, limit }),
-      get: (id) => store.subAgents.get(id),
-      cancel: (id) => options.subAgents.desk.cancel(id, "stopped in the chat"),
-    },
     codeTries: new CodeTries(store.requests, () => context.forwardClock.now()),
   };
 }

@@ -78,7 +78,7 @@ export const listChats = defineOperation<{ readonly store: { readonly chats: { l
   summary: "list chats that were seen",
   input: nothing,
   output: list(chatView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /chats",
   listAs: "chats",
@@ -91,7 +91,7 @@ export const approveRequest = defineOperation<RequestNeeds>()({
   summary: "let a chat in that asked: it becomes a group, of this name or of one like its title",
   input: z.strictObject({ code: name, name: name.optional().describe("name of the group; absent: like its chat") }),
   output: admitted,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["code"], say: describeAdmitted },
   run: async (needs, { code, name: wanted }) => approve(needs, code, wanted),
@@ -106,7 +106,7 @@ export const approvePairing = defineOperation<RequestNeeds>()({
   summary: "let somebody in who wrote directly",
   input: z.strictObject({ code: name, name: name.optional().describe("name of the group; absent: like its chat") }),
   output: admitted,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["code"], say: describeAdmitted },
   run: async (needs, { code, name: wanted }) => {
@@ -125,7 +125,7 @@ export const listPairings = defineOperation<RequestNeeds>()({
   summary: "list people with a valid code, and people who were denied",
   input: nothing,
   output: list(pairingView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   cli: {
     table: [
@@ -155,7 +155,7 @@ export const denyRequest = defineOperation<RequestNeeds>()({
   summary: "deny a request without replying",
   input: z.strictObject({ code: name }),
   output: z.strictObject({ denied: z.string() }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: [
     {
@@ -181,7 +181,7 @@ export const forgetRequest = defineOperation<RequestNeeds>()({
   summary: "forget a chat's request and its answer: it may ask again",
   input: z.strictObject({ code: name }),
   output: z.strictObject({ forgotten: z.string() }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["code"], say: ({ forgotten }) => `Request ${forgotten} is forgotten.` },
   run: async ({ store }, { code }) => {

@@ -59,7 +59,7 @@ export const showContext = defineOperation<ContextNeeds>()({
     raw: flag.describe("list all entries"),
   }),
   output: contextView,
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /context/{group}",
   offline: true,

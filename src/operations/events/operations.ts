@@ -39,7 +39,7 @@ export const tailEvents = defineStream<EventNeeds>()({
     })
     .refine(({ follow, deltas }) => follow || !deltas, "deltas: goes with follow only"),
   output: told,
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   isLong: true,
   follow: ({ store, nextEvent, watchDeltas }, { follow, deltas, ...query }, { signal }) => {

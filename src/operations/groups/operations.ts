@@ -110,7 +110,7 @@ export const listGroups = defineOperation<GroupReadingNeeds>()({
   summary: "list groups",
   input: nothing,
   output: list(groupView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /groups",
   listAs: "groups",
@@ -163,7 +163,7 @@ export const addGroup = defineOperation<GroupNeeds>()({
       .describe("it gets the folder of its name even if that is, or may be, another chat's"),
   }),
   output: group as unknown as z.ZodType<Group>,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   run: async (needs, { name: wanted, channel, chat, trigger, main, model, adopt }) => {
     if (!needs.isConfigured(channel)) findChannel(needs.channels, channel);
@@ -181,7 +181,7 @@ export const removeGroup = defineOperation<GroupNeeds>()({
   summary: "remove a group that was added; its folder stays",
   input: z.strictObject({ name }),
   output: z.strictObject({ removed: z.string() }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "destroy",
   cli: { args: ["name"], say: ({ removed }) => `Removed group ${removed}. Its folder is kept in the home.` },
   run: async ({ groups, store, pool }, { name: removed }) => {
@@ -198,7 +198,7 @@ export const listFolderOrigins = defineOperation<GroupReadingNeeds>()({
   summary: "list origins that a group's folder carries from what its agents have read",
   input: z.strictObject({ name }),
   output: list(folderOrigin),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   offline: true,
   run: async ({ groups, store }, input) => store.origins.ofFolder(requireGroup(groups.list(), input.name).name),
@@ -210,7 +210,7 @@ export const clearFolderOrigins = defineOperation<GroupNeeds>()({
   summary: "clear an origin that a group's folder carries, or all",
   input: z.strictObject({ name, origin: name.optional() }),
   output: z.strictObject({ group: z.string(), cleared: list(z.enum(origins)) }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   run: async ({ groups, store, publish }, { name: wanted, origin: given }) => {
     const origin = origins.find((known) => known === given);

@@ -112,7 +112,7 @@ export const readStatus = defineOperation<StatusNeeds>()({
   summary: "show how the running host is doing",
   input: nothing,
   output: hostStatus,
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /status",
   cli: {},
@@ -128,7 +128,7 @@ export const stop = defineOperation<StopNeeds>()({
     pid: z.number().describe("The process that is going to end"),
     runningTurns: z.number().describe("Turns that are to end before"),
   }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   run: async (needs, _input, { signal }) => {
     const { length: runningTurns } = await needs.store.turns.running();

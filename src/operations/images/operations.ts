@@ -57,7 +57,7 @@ export const listImages = defineOperation<ImageNeeds>()({
   summary: "list images with packages",
   input: nothing,
   output: list(imageView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /images",
   listAs: "images",
@@ -69,7 +69,7 @@ export const buildImages = defineOperation<ImageNeeds>()({
   summary: "build missing images, of one group or of all",
   input: z.strictObject({ group: name.optional() }),
   output: list(imageBuildView),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   isLong: true,
   run: async ({ groups, images }, { group }) => {
@@ -89,7 +89,7 @@ export const pruneImages = defineOperation<ImageNeeds>()({
   summary: "remove images that no group asks for",
   input: nothing,
   output: list(z.string()).describe("Names of the removed images"),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   run: ({ images }) => images.prune(),
 });

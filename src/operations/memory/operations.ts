@@ -48,7 +48,7 @@ export const listMemories = defineOperation<MemoryNeeds>()({
       path: ["category"],
     }),
   output: list(memory),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /memory/{group}",
   listAs: "memories",
@@ -65,7 +65,7 @@ export const showMemory = defineOperation<MemoryNeeds>()({
   summary: "show a memory with its sources",
   input: whose.extend({ id: name }),
   output: memory,
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /memory/{group}/{id}",
   run: async (needs, { group, agent, id }) => {
@@ -80,7 +80,7 @@ export const forgetMemory = defineOperation<MemoryNeeds>()({
   summary: "forget a memory for good",
   input: whose.extend({ id: name }),
   output: z.strictObject({ forgotten: z.string() }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "destroy",
   rest: "DELETE /memory/{group}/{id}",
   run: async (needs, { group, agent, id }, { actor }) => {

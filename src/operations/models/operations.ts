@@ -50,7 +50,7 @@ export const listModels = defineOperation<ModelReadingNeeds>()({
   summary: "list models of routes, then others of which something was learned",
   input: nothing,
   output: list(modelView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /models",
   listAs: "models",
@@ -74,7 +74,7 @@ export const forgetModels = defineOperation<ModelNeeds>()({
   summary: "forget what was learned of a model, or of all",
   input: z.strictObject({ name: name.optional() }),
   output: z.strictObject({ forgotten: list(z.string()) }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: {
     args: ["name"],

@@ -69,7 +69,7 @@ export const listOutbox = defineOperation<{ readonly store: { readonly outbox: P
     limit: limit(20),
   }),
   output: list(outboxView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /outbox",
   listAs: "messages",
@@ -99,7 +99,7 @@ export const send = defineOperation<OutboxNeeds>()({
     text: z.string().max(16_000).regex(/\S/, "there is nothing to say in it"),
   }),
   output: outboxView.extend({ id: z.number().describe("The same as `seq`") }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["group", "text"], say: ({ seq, group }) => `Message ${seq} is in the outbox for group ${group}.` },
   run: async ({ store, outbox, groups, clock }, { group: wanted, text }) => {
@@ -130,7 +130,7 @@ export const retryOutbox = defineOperation<OutboxNeeds>()({
     })
     .refine(({ seq, allDead }) => allDead === (seq === undefined), "Give the number of a message, or --all-dead"),
   output: z.strictObject({ retried: list(z.number()) }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: {
     args: ["seq"],

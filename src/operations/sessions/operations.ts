@@ -39,7 +39,7 @@ export const listSessions = defineOperation<SessionReadingNeeds>()({
   summary: "list sessions and their containers",
   input: nothing,
   output: list(sessionView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /sessions",
   listAs: "sessions",
@@ -86,7 +86,7 @@ export const stopSession = defineOperation<SessionNeeds>()({
   summary: "end the containers of a session or group; a running turn goes on in a new one",
   input: z.strictObject({ target: name.describe("id of a session or its beginning, its key, or a group's name") }),
   output: z.strictObject({ stopped: list(z.string()).describe("Names of the containers") }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: {
     args: ["target"],

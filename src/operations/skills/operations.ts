@@ -18,7 +18,7 @@ export const listSkills = defineOperation<SkillNeeds>()({
   summary: "list skills of all groups, or those that one group could have",
   input: z.strictObject({ group: name.optional() }),
   output: list(skill),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /skills",
   listAs: "skills",

@@ -4,6 +4,7 @@ import { roles } from "../../domain/people/role.ts";
 import { type SubAgent, subAgentStates } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
@@ -21,6 +22,8 @@ export interface SubAgentNeeds extends SubAgentReadingNeeds {
 
 const listed = 1_000;
 const shownChars = 400;
+/** Sub-agents that a chat is shown at once. */
+const chatLines = 20;
 
 /** A sub-agent: `parent` is the session that it works for, `session` its own. */
 const subAgentView = z.strictObject({
@@ -51,7 +54,7 @@ export const listSubAgents = defineOperation<SubAgentReadingNeeds>()({
   summary: "list sub-agents, newest first",
   input: z.strictObject({ group: onlyGroup, all: flag.describe("also sub-agents that have ended") }),
   output: list(subAgentView),
-  scope: "read",
+  may: { scope: "read", role: "guest" },
   effect: "none",
   rest: "GET /agents",
   listAs: "agents",
@@ -68,6 +71,14 @@ export const listSubAgents = defineOperation<SubAgentReadingNeeds>()({
     ],
     none: ({ all }) => (all ? "There are no sub-agents." : "No sub-agent is running."),
   },
+  chat: {
+    form: "/agents",
+    say: (agents, { now }) =>
+      agents
+        .slice(0, chatLines)
+        .map((agent) => describeAgent(agent, now))
+        .join("\n") || "No sub-agents are running here.",
+  },
   run: async ({ store }, { group, all }) => {
     const agents = await store.subAgents.list({ group, running: !all, limit: listed });
     return agents.map((agent) => ({ ...view(agent), task: shorten(agent.task, shownChars) }));
@@ -79,7 +90,7 @@ export const showSubAgent = defineOperation<SubAgentReadingNeeds>()({
   summary: "show a sub-agent with all of its task and its result",
   input: z.strictObject({ id: name }),
   output: subAgentView,
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /agents/{id}",
   offline: true,
@@ -93,12 +104,19 @@ export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
   summary: "cancel a sub-agent and those that work for it",
   input: z.strictObject({ id: name }),
   output: subAgentView,
-  scope: "admin",
+  may: {
+    scope: "admin",
+    role: "admin",
+    of: async ({ store }, { id }) => (await found(store.subAgents, id)).group,
+    own: async ({ store }, { id }, { keys }) => keys.includes((await found(store.subAgents, id)).requester ?? ""),
+    refusal: "A sub-agent can be stopped by whoever it works for, or an admin.",
+  },
   effect: "change",
   cli: { args: ["id"], say: ({ id, group }) => `${id} of group ${group} is cancelled.` },
-  run: async ({ store, subAgentDesk }, input) => {
+  chat: { form: "/agents stop ID", say: ({ id }) => `${id} is stopped.` },
+  run: async ({ store, subAgentDesk }, input, { member }) => {
     const { id } = await found(store.subAgents, input.id);
-    const isEnded = await subAgentDesk.cancel(id, "the operator has cancelled it");
+    const isEnded = await subAgentDesk.cancel(id, member ? "stopped in the chat" : "the operator has cancelled it");
     const agent = await found(store.subAgents, id);
     if (isEnded) return view(agent);
     throw new AppError("conflict", `${id} has ended: it is ${agent.state}.`);
@@ -116,6 +134,13 @@ function view(agent: SubAgent): SubAgentView {
   const { text, files, createdAt, expiresAt, endedAt } = agent;
   const about = { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role };
   return { ...about, result: text, files, createdAt, expiresAt, endedAt };
+}
+
+function describeAgent({ id, task, createdAt, background }: SubAgentView, now: number): string {
+  const minutes = Math.max(0, Math.floor((now - createdAt) / 60_000));
+  const since = minutes < 1 ? "less than a minute" : `${minutes} min`;
+  // The words are a model's: in quotation marks nobody takes them for the host's.
+  return `${id}, for ${since}${background ? ", in the background" : ""}: ${quotedName(task, "a task")}`;
 }
 
 /** Operations on sub-agents. */

@@ -1,9 +1,11 @@
 import * as z from "zod";
 
 import type { Actor } from "../../domain/people/actor.ts";
+import type { Role } from "../../domain/people/role.ts";
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { missedRules, type Task, taskModes } from "../../domain/work/task.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation, type OperationCall } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
@@ -26,22 +28,32 @@ const newTask = z.strictObject({
   missed: z.enum(missedRules).optional().describe("what becomes of times that passed while the host was off"),
 });
 
-/** The operator's rights: nobody has more. */
-const byOperator = {
-  actor: "operator" as Actor,
-  role: "owner",
-  origin: "owner",
-  origins: [],
-  requester: undefined,
-} as const;
+/** Who makes or changes tasks, and with whose rights. */
+export interface TaskAuthor {
+  readonly actor: Actor;
+  readonly role: Role;
+  readonly origin: Role;
+  readonly origins: readonly [];
+  /** As `channel:id` of a member, where it is one. */
+  readonly requester: string | undefined;
+}
+
+/** The operator has the rights of an owner. */
+function authorOf({ actor, member }: OperationCall): TaskAuthor {
+  const role = member?.role ?? "owner";
+  return { actor, role, origin: role, origins: [], requester: member?.keys[0] };
+}
 
 /** Makes and changes tasks in a host that runs; its methods throw AppErrors. */
 export interface TaskDesk {
-  make(group: GroupChat, wanted: Omit<z.output<typeof newTask>, "group">, by: typeof byOperator): Promise<Task>;
-  pause(id: string, by: typeof byOperator): Promise<Task>;
-  resume(id: string, by: typeof byOperator): Promise<Task>;
-  remove(id: string, by: typeof byOperator): Promise<Task>;
-  run(id: string, by: typeof byOperator): Promise<Task>;
+  make(group: GroupChat, wanted: Omit<z.output<typeof newTask>, "group">, by: TaskAuthor): Promise<Task>;
+  pause(id: string, by: TaskAuthor): Promise<Task>;
+  resume(id: string, by: TaskAuthor): Promise<Task>;
+  remove(id: string, by: TaskAuthor): Promise<Task>;
+  /** Repeated with the same time, it is run once. */
+  run(id: string, by: TaskAuthor, requestedAt?: number): Promise<Task>;
+  /** Rejects with `not_found`. */
+  find(id: string): Promise<Task>;
 }
 
 /** The parts that look at tasks. */
@@ -61,7 +73,7 @@ export const listTasks = defineOperation<TaskReadingNeeds>()({
   summary: "list tasks in the order of making",
   input: z.strictObject({ group: onlyGroup }),
   output: list(taskView),
-  scope: "read",
+  may: { scope: "read", role: "member" },
   effect: "none",
   rest: "GET /tasks",
   listAs: "tasks",
@@ -80,6 +92,16 @@ export const listTasks = defineOperation<TaskReadingNeeds>()({
     ],
     none: () => "There are no tasks.",
   },
+  chat: {
+    form: "/tasks",
+    say: (tasks, { showTime }) => {
+      const live = tasks.filter(({ state }) => state !== "done").slice(0, chatLines);
+      const lines = live.map(
+        (task) => `${task.id} ${quotedName(task.name, "unnamed")}: ${describeState(task, showTime)}`,
+      );
+      return lines.length === 0 ? "There are no tasks." : lines.join("\n");
+    },
+  },
   run: async ({ store, groups }, { group }) => {
     if (group !== undefined) requireGroup(groups.list(), group);
     return (await store.tasks.list({ group })).map(viewTask);
@@ -91,7 +113,7 @@ export const taskHistory = defineOperation<TaskReadingNeeds>()({
   summary: "list the times at which a task was due, newest first",
   input: z.strictObject({ id: name.describe("id of the task, or its beginning"), limit: limit(20) }),
   output: list(taskRunView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /tasks/{id}/history",
   listAs: "runs",
@@ -117,17 +139,19 @@ export const addTask = defineOperation<TaskNeeds>()({
   summary: "give the agent of a group something to do at certain times",
   input: newTask,
   output: taskView,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   rest: "POST /tasks",
   // The prompt stays in the store.
   record: ({ group, mode, missed }) => ({ group, ...(mode && { mode }), ...(missed && { missed }) }),
   cli: { say: ({ id, group, next }) => `Task ${id} of group ${group}: next at ${next ?? "no time"}.` },
-  run: async ({ taskDesk, groups }, { group, ...wanted }, { actor }) =>
-    viewTask(await taskDesk.make(requireGroup(groups.list(), group), wanted, { ...byOperator, actor })),
+  run: async ({ taskDesk, groups }, { group, ...wanted }, call) =>
+    viewTask(await taskDesk.make(requireGroup(groups.list(), group), wanted, authorOf(call))),
 });
 
-const done = { pause: "is paused", resume: "goes on", remove: "is removed", run: "runs" } as const;
+const done = { pause: "is paused", resume: "goes on", remove: "is removed", run: "runs now" } as const;
+/** Tasks that a chat is shown at once. */
+const chatLines = 50;
 
 export const pauseTask = actOnTask("pause", "let a task rest until it is resumed");
 export const resumeTask = actOnTask("resume", "resume a paused task; runs that were missed are not repeated");
@@ -140,18 +164,33 @@ function actOnTask(action: "pause" | "resume" | "remove" | "run", summary: strin
     summary,
     input: z.strictObject({ id: name.describe("id of the task, or its beginning") }),
     output: taskView,
-    scope: "admin",
+    may: {
+      scope: "admin",
+      role: "admin",
+      of: async ({ taskDesk }, { id }) => (await taskDesk.find(id)).group.name,
+      refusal: `/tasks ${action} needs an admin.`,
+    },
     effect: action === "remove" ? "destroy" : "change",
     rest: `POST /tasks/{id}/${action}`,
     cli: { args: ["id"], say: ({ id, group }) => `Task ${id} of group ${group} ${done[action]}.` },
-    run: async ({ taskDesk }, { id }, { actor }: OperationCall) =>
-      viewTask(await taskDesk[action](id, { ...byOperator, actor })),
+    chat: {
+      form: `/tasks ${action} ID`,
+      say: ({ id, name: called }) => `The task ${id} ${quotedName(called, "")} ${done[action]}.`,
+    },
+    run: async ({ taskDesk }, { id }, call: OperationCall) =>
+      viewTask(await taskDesk[action](id, authorOf(call), call.requestedAt)),
   });
 }
 
 function describeTiming({ at, every, cron, timezone }: TaskView): string {
   if (at !== undefined) return `at ${at}`;
   return every === undefined ? `${cron ?? ""} (${timezone})` : `every ${every}`;
+}
+
+function describeState({ state, reason, next, lastRun }: TaskView, showTime: (time: number) => string): string {
+  const last = lastRun === null ? "" : `, last run ${lastRun.state}`;
+  if (state === "paused") return `paused${reason === undefined ? "" : ` (${plainSentence(reason)})`}${last}`;
+  return `next ${next === null ? "never" : showTime(Date.parse(next))}${last}`;
 }
 
 /** Operations on tasks. */

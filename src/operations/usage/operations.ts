@@ -52,7 +52,7 @@ export const usage = defineOperation<UsageNeeds>()({
     group: name.optional(),
   }),
   output: list(usageSum),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   offline: true,
   run: ({ store, groups }, { by, since, group }) => {
@@ -73,7 +73,7 @@ export const listCosts = defineOperation<UsageNeeds>()({
     group: name.optional(),
   }),
   output: z.strictObject({ since: z.string(), costs: list(usageLine) }),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /costs",
   run: async ({ store, groups, clock }, { by, since, group }) => {

@@ -54,7 +54,7 @@ export const listWebhooks = defineOperation<WebhookNeeds>()({
   summary: "list webhooks by name",
   input: nothing,
   output: list(webhookView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /hooks",
   listAs: "hooks",
@@ -78,7 +78,7 @@ export const testWebhook = defineOperation<WebhookNeeds>()({
   summary: "call a webhook, signed, as a program outside does",
   input: z.strictObject({ name, body: z.string().max(bodyChars).default(testBody).describe("body of the call") }),
   output: webhookTest,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   record: ({ name: hook }) => ({ name: hook }),
   cli: {

@@ -64,7 +64,7 @@ export const listWork = defineOperation<{ readonly store: { readonly work: Pick<
     limit: limit(20),
   }),
   output: list(workView),
-  scope: "read",
+  may: { scope: "read" },
   effect: "none",
   rest: "GET /work",
   listAs: "work",
@@ -90,7 +90,7 @@ export const addWork = defineOperation<WorkNeeds>()({
     silent: z.boolean().default(false).describe("the answer goes nowhere"),
   }),
   output: workView,
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["text"], say: ({ id, group }) => `The agent of group ${group} has it: work ${id}.` },
   run: async (needs, wanted) => {
@@ -127,7 +127,7 @@ export const dropWork = defineOperation<WorkNeeds>()({
   summary: "give up work that no turn has taken",
   input: z.strictObject({ id: name }),
   output: z.strictObject({ dropped: z.string() }),
-  scope: "admin",
+  may: { scope: "admin" },
   effect: "change",
   cli: { args: ["id"], say: ({ dropped }) => `Work ${dropped} is dropped.` },
   run: async (needs, { id: given }) => {

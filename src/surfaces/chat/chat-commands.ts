@@ -47,6 +47,8 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
   const { interventions } = options.store;
   return async (group) => {
     for (const pending of await interventions.commands(group)) {
+      // Later ones wait, too: each takes effect in its order.
+      if (mustWait(options, group, pending)) return;
       await options.announce(group, pending);
       const at = options.clock.now();
       const reason = stoppedBy(pending.message.sender);
@@ -78,6 +80,12 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       options.deliver();
     }
   };
+}
+
+/** True while the host starts, and what the command works with is missing. */
+function mustWait({ services }: ChatCommandOptions, group: Group, { command }: PendingCommand): boolean {
+  const known = commandsOf(group, services.memories.isEnabled()).find(({ name }) => name === command);
+  return known?.isOperation === true && services.operations() === undefined;
 }
 
 /** What a command changes besides its group's turns. */

@@ -8,12 +8,12 @@ import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import type { Role } from "../../domain/people/role.ts";
 import type { CodeTries } from "../../rights/people/code-tries.ts";
 import type { Roles, Standing } from "../../rights/people/roles.ts";
-import type { Task } from "../../domain/work/task.ts";
 import type { SettingChange } from "../../domain/settings/setting.ts";
 import type { SkillSummary } from "../../domain/sandbox/skill.ts";
-import type { SubAgent } from "../../domain/work/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../../stores/contract/store.ts";
 import type { UsageStore } from "../../stores/contract/usage-store.ts";
+import type { Publish } from "../../domain/events/event.ts";
+import type { OperationNeeds } from "../operations.ts";
 import type { ShownItem, ShownLists } from "./shown-lists.ts";
 
 /** What members can ask of the host in the chat, without the model. */
@@ -32,6 +32,8 @@ export interface ChatCommand {
   readonly inMainGroups?: boolean | undefined;
   /** It is there only while groups remember things. */
   readonly needsMemory?: boolean | undefined;
+  /** Its work is done by operations, which it waits for while the host starts. */
+  readonly isOperation?: boolean | undefined;
   /**
    * What comes of it. Called again for the same message as long as that was not written, so it must not do anything
    * twice.
@@ -137,14 +139,6 @@ export interface ModelRoutes {
 
 /** What is done with tasks in a chat. */
 export interface TaskServices {
-  /** In the order of making. */
-  readonly tasksOf: (group: string) => Promise<readonly Task[]>;
-  /** Of the group in which it was given. Rejects with AppErrors. */
-  readonly actOnTask: (
-    given: GivenCommand,
-    id: string,
-    action: "pause" | "resume" | "remove" | "run",
-  ) => Promise<Pick<Task, "id" | "name">>;
   /** When the group's agent looks next at what its HEARTBEAT.md says; undefined: it does not. */
   readonly nextHeartbeatOf: (group: string) => number | undefined;
   /** By the clock of the place, with its zone. */
@@ -153,6 +147,9 @@ export interface TaskServices {
 
 /** What commands are carried out with. */
 export interface CommandServices extends TaskServices {
+  /** The parts that operations work with; undefined while the host starts. */
+  readonly operations: () => OperationNeeds | undefined;
+  readonly publish: Publish<"operation.requested" | "operation.ended">;
   /** Of the group's first agent, or of the one of this id. */
   agentNameOf(group: Group, agent?: string): string;
   readonly memories: MemoryServices;
@@ -190,10 +187,6 @@ export interface CommandServices extends TaskServices {
   readonly skillsOf: (group: Pick<Group, "name" | "agent">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
-  /** Who asked in a turn, as `channel:id`. */
-  readonly askersOf: (turn: string) => Promise<readonly string[]>;
-  /** Ends a job. One that does not run any more is left alone. */
-  readonly stopJob: (job: Job) => Promise<void>;
   /** What comes of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
   /** Does a chat ask by this code? */
@@ -202,12 +195,5 @@ export interface CommandServices extends TaskServices {
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
   /** What servers ask for. */
   readonly forms: Pick<Forms, "read">;
-  readonly subAgents: {
-    /** Those at work in a group, newest first. */
-    readonly running: (group: string, limit: number) => Promise<readonly SubAgent[]>;
-    readonly get: (id: string) => Promise<SubAgent | undefined>;
-    /** False when it had ended before. */
-    readonly cancel: (id: string) => Promise<boolean>;
-  };
   readonly codeTries: Pick<CodeTries, "isLocked" | "wrong">;
 }

@@ -16,7 +16,6 @@ import type { Plugins } from "../../plugins/plugins.ts";
 import { isWithoutHost } from "./control-socket.ts";
 import { HostClient } from "./host-client.ts";
 import type { HostFunctions } from "./host-functions.ts";
-import { invokeHere } from "./invoke-here.ts";
 import { Output } from "./output.ts";
 
 /** Where a command's words go, and where it reads what somebody types or pipes to it. */
@@ -124,6 +123,7 @@ export class CommandContext {
     } catch (error) {
       if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
     }
+    const { invokeHere } = await import("./invoke-here.ts");
     await using needs = await open();
     return await invokeHere(operation, needs, input);
   }

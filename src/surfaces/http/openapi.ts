@@ -23,7 +23,7 @@ export async function describeOperations(version: string): Promise<object> {
 }
 
 function describeOperation(operation: AnyOperation, { method, path, status }: RestRoute): object {
-  const { name, summary, input, output, scope, listAs } = operation;
+  const { name, summary, input, output, may, listAs } = operation;
   const { properties = {}, required = [] } = toSchema(input, "input") as {
     readonly properties?: Record<string, JsonSchema>;
     readonly required?: readonly string[];
@@ -42,7 +42,7 @@ function describeOperation(operation: AnyOperation, { method, path, status }: Re
   return {
     operationId: camelCase(name),
     summary,
-    "x-scope": scope,
+    "x-scope": may.scope,
     parameters: [
       ...inPath.map((parameter) => describe(parameter, "path")),
       ...(hasBody ? [] : others.map((parameter) => describe(parameter, "query"))),

@@ -27,7 +27,7 @@ test("every operation has a name of its own, and a summary that fits into a list
 });
 
 test("what only looks may be done with the scope for reading, and nothing else may", () => {
-  const mixed = all.filter(({ scope, effect }) => (scope === "read") !== (effect === "none"));
+  const mixed = all.filter(({ may, effect }) => (may.scope === "read") !== (effect === "none"));
 
   expect(mixed.map(({ name }) => name)).toEqual([]);
 });

@@ -36,6 +36,8 @@ async function openRig(): Promise<Rig> {
   const run = createChatCommands({
     store,
     services: {
+      operations: () => undefined,
+      publish: async () => undefined,
       agentNameOf: () => "crab",
       memories: {
         isEnabled: () => false,
@@ -49,12 +51,9 @@ async function openRig(): Promise<Rig> {
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       jobsOf: () => [],
-      askersOf: async () => [],
-      stopJob: async () => undefined,
       isRequest: async () => true,
       forms: { read: () => undefined },
       approvalOf: async () => undefined,
-      subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "",
       isAtWork: () => false,
@@ -67,9 +66,7 @@ async function openRig(): Promise<Rig> {
       now: () => Date.parse("2026-01-15T12:00:00Z"),
       changeSetting: async () => [],
       settingsOf: async () => [],
-      tasksOf: () => Promise.resolve([]),
       nextHeartbeatOf: () => undefined,
-      actOnTask: () => Promise.reject(new Error("not in this test")),
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],
       skillsOf: async () => [],

@@ -30,6 +30,8 @@ async function openRig({ main = false } = {}) {
       contextOf: async () => {
         throw new Error("nobody looks");
       },
+      operations: () => undefined,
+      publish: async () => undefined,
       memories: {
         isEnabled: () => false,
         newest: async () => [],
@@ -46,12 +48,9 @@ async function openRig({ main = false } = {}) {
       sessionOf: async () => ({ id: session }),
       answer: async () => ({ text: "answered" }),
       jobsOf: () => [],
-      askersOf: async () => [],
-      stopJob: async () => undefined,
       isRequest: async () => true,
       forms: { read: () => undefined },
       approvalOf: async () => undefined,
-      subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "idle",
       usageSums: async () => [],
@@ -59,9 +58,7 @@ async function openRig({ main = false } = {}) {
       now: () => 0,
       changeSetting: async () => [],
       settingsOf: async () => [],
-      tasksOf: () => Promise.resolve([]),
       nextHeartbeatOf: () => undefined,
-      actOnTask: () => Promise.reject(new Error("not in this test")),
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],
       skillsOf: async () => [],
