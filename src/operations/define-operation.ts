@@ -70,8 +70,8 @@ interface Common<Needs, Input extends z.ZodType, Output extends z.ZodType> {
 }
 
 interface Surfaces<Cli, Chat> {
-  /** Its command, or several that each set some of the parameters; absent: the command line has none, or one written by hand. */
-  readonly cli?: Cli | readonly Cli[] | undefined;
+  /** Its command, or several that each set some of the parameters; absent: it is written by hand. */
+  readonly cli?: Cli | readonly Cli[] | "none" | undefined;
   /** Its form in the chat of a group; absent: not in chats. */
   readonly chat?: Chat | undefined;
 }

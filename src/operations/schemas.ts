@@ -25,6 +25,14 @@ export const time = z.number().meta({ description: "Milliseconds since 1970", fo
 /** An ISO 8601 time. */
 export const isoTime = z.string().meta({ description: "ISO 8601", format: "date-time" });
 
+/** Characters of a long text that a list shows. */
+export const shownChars = 400;
+
+/** A schema of values whose type is defined elsewhere, more exactly than zod can say it. */
+export function schemaOf<Value>(schema: z.ZodType): z.ZodType<Value> {
+  return schema as unknown as z.ZodType<Value>;
+}
+
 /** A list that nobody changes. */
 export function list<Item extends z.ZodType>(
   item: Item,

@@ -17,7 +17,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { list, name, nothing, schemaOf, time } from "../schemas.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];
@@ -42,18 +42,20 @@ export interface RequestNeeds {
 }
 
 /** A chat that spoke to us, registered or not: metadata only, never texts. */
-const chatView: z.ZodType<Chat> = z.strictObject({
-  channel: z.string(),
-  chat: z.string(),
-  group: z.string().optional(),
-  firstSeenAt: time,
-  lastSeenAt: time,
-  messages: z.number(),
-  title: z.string().optional(),
-  members: list(z.strictObject({ id: z.string(), name: z.string() })).optional(),
-  left: z.boolean().optional(),
-  request: z.strictObject({ state: z.enum(requestStates), code: z.string() }).optional(),
-}) as unknown as z.ZodType<Chat>;
+const chatView = schemaOf<Chat>(
+  z.strictObject({
+    channel: z.string(),
+    chat: z.string(),
+    group: z.string().optional(),
+    firstSeenAt: time,
+    lastSeenAt: time,
+    messages: z.number(),
+    title: z.string().optional(),
+    members: list(z.strictObject({ id: z.string(), name: z.string() })).optional(),
+    left: z.boolean().optional(),
+    request: z.strictObject({ state: z.enum(requestStates), code: z.string() }).optional(),
+  }),
+);
 
 /** Somebody who wrote directly. */
 const pairingView = z.strictObject({

@@ -7,7 +7,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { flag, list, name, time } from "../schemas.ts";
+import { flag, list, name, schemaOf, time } from "../schemas.ts";
 
 /** The parts that know what stands in prompts. */
 export interface ContextNeeds {
@@ -22,32 +22,34 @@ export interface ContextNeeds {
 const range = { from: z.number(), to: z.number().describe("Inclusive; one less than `from` where there are none") };
 
 /** The content of a conversation's prompts. Tokens are our own estimate, which is on the high side. */
-const contextView: z.ZodType<ContextView> = z.strictObject({
-  group: z.string(),
-  session: z.string(),
-  first: z.number(),
-  last: z.number(),
-  summaries: list(z.strictObject({ ...range, tokens: z.number(), kind: z.enum(["summary", "eviction"]) })).describe(
-    "Oldest first",
-  ),
-  raw: z.strictObject(range).describe("Entries that are shown as they are"),
-  tokens: z.strictObject({
-    window: z.number().nullable().describe("Of the smallest model of the group's route; null: unknown"),
-    total: z.number(),
-    bySection: z.record(z.enum(contextSections), z.number()),
-  }),
-  entries: list(
-    z.strictObject({
-      entry: z.number(),
-      turn: z.string(),
-      at: time,
-      kind: z.enum(["user", "model", "tools"]),
-      tokens: z.number(),
+const contextView = schemaOf<ContextView>(
+  z.strictObject({
+    group: z.string(),
+    session: z.string(),
+    first: z.number(),
+    last: z.number(),
+    summaries: list(z.strictObject({ ...range, tokens: z.number(), kind: z.enum(["summary", "eviction"]) })).describe(
+      "Oldest first",
+    ),
+    raw: z.strictObject(range).describe("Entries that are shown as they are"),
+    tokens: z.strictObject({
+      window: z.number().nullable().describe("Of the smallest model of the group's route; null: unknown"),
+      total: z.number(),
+      bySection: z.record(z.enum(contextSections), z.number()),
     }),
-  )
-    .optional()
-    .describe("The whole log, with `raw`"),
-}) as unknown as z.ZodType<ContextView>;
+    entries: list(
+      z.strictObject({
+        entry: z.number(),
+        turn: z.string(),
+        at: time,
+        kind: z.enum(["user", "model", "tools"]),
+        tokens: z.number(),
+      }),
+    )
+      .optional()
+      .describe("The whole log, with `raw`"),
+  }),
+);
 
 /** Rejects with `not_found` where there is no such group or session. */
 export const showContext = defineOperation<ContextNeeds>()({

@@ -5,7 +5,7 @@ import type { HostEvent } from "../../domain/events/event.ts";
 import { readEvents } from "../../records/events/read-events.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineStream } from "../define-operation.ts";
-import { flag, name } from "../schemas.ts";
+import { flag, name, schemaOf } from "../schemas.ts";
 import { together } from "../../lib/together.ts";
 
 /** The parts that know what happens. */
@@ -22,7 +22,7 @@ export interface ToldDelta {
   readonly delta: Delta | MissedDeltas;
 }
 
-const told: z.ZodType<HostEvent | ToldDelta> = z.looseObject({}) as unknown as z.ZodType<HostEvent | ToldDelta>;
+const told = schemaOf<HostEvent | ToldDelta>(z.looseObject({}));
 
 /** Rejects with `bad_input` for an unknown type. */
 export const tailEvents = defineStream<EventNeeds>()({

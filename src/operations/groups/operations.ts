@@ -10,7 +10,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import { findChannel, type OperableChannel } from "../channels/operations.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { list, name, nothing, schemaOf, time } from "../schemas.ts";
 
 /** The parts that look at groups. */
 export interface GroupReadingNeeds {
@@ -89,21 +89,25 @@ export interface GroupView extends Group {
   readonly instructionsChangedAt: number | undefined;
 }
 
-const groupView: z.ZodType<GroupView> = group.extend({
-  triggerRole: z.enum(roles).describe("The least role that may ask its agent"),
-  members: z
-    .intersection(z.object({ default: z.enum(roles).optional() }), z.record(z.string(), z.enum(roles).optional()))
-    .describe("Roles that are given there by id, and to all others"),
-  title: z.string().optional().describe("Of its chat"),
-  left: z.boolean().optional(),
-  instructionsChangedAt: time.optional(),
-}) as unknown as z.ZodType<GroupView>;
+const groupView = schemaOf<GroupView>(
+  group.extend({
+    triggerRole: z.enum(roles).describe("The least role that may ask its agent"),
+    members: z
+      .intersection(z.object({ default: z.enum(roles).optional() }), z.record(z.string(), z.enum(roles).optional()))
+      .describe("Roles that are given there by id, and to all others"),
+    title: z.string().optional().describe("Of its chat"),
+    left: z.boolean().optional(),
+    instructionsChangedAt: time.optional(),
+  }),
+);
 
-const folderOrigin: z.ZodType<FolderOrigin> = z.strictObject({
-  origin: z.enum(origins),
-  since: time,
-  turn: z.string().optional(),
-}) as unknown as z.ZodType<FolderOrigin>;
+const folderOrigin = schemaOf<FolderOrigin>(
+  z.strictObject({
+    origin: z.enum(origins),
+    since: time,
+    turn: z.string().optional(),
+  }),
+);
 
 export const listGroups = defineOperation<GroupReadingNeeds>()({
   name: "groups.list",
@@ -162,7 +166,7 @@ export const addGroup = defineOperation<GroupNeeds>()({
       .default(false)
       .describe("it gets the folder of its name even if that is, or may be, another chat's"),
   }),
-  output: group as unknown as z.ZodType<Group>,
+  output: schemaOf<Group>(group),
   may: { scope: "admin" },
   effect: "change",
   run: async (needs, { name: wanted, channel, chat, trigger, main, model, adopt }) => {

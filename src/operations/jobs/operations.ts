@@ -9,7 +9,7 @@ import { plainSentence } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { flag, limit, list, name, onlyGroup, time } from "../schemas.ts";
+import { flag, limit, list, name, onlyGroup, shownChars, time } from "../schemas.ts";
 
 /** The parts that end jobs. */
 export interface JobNeeds {
@@ -21,7 +21,6 @@ export interface JobNeeds {
   readonly jobs: { stop(job: Pick<Job, "session" | "id">, by: string): Promise<boolean> };
 }
 
-const shownChars = 400;
 const chatChars = 80;
 /** Jobs that are looked through for the one that was ended just now. */
 const lookedThrough = 1_000;

@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { OutboxStore } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { flag, limit, list, name, onlyGroup, time } from "../schemas.ts";
+import { flag, limit, list, name, onlyGroup, shownChars, time } from "../schemas.ts";
 
 /** The parts that send. */
 export interface OutboxNeeds {
@@ -19,7 +19,6 @@ export interface OutboxNeeds {
   readonly clock: Pick<Clock, "now">;
 }
 
-const shownChars = 400;
 /** Characters of a text in a table. */
 const shortChars = 60;
 /** As many as one command puts back in line; the next one takes the rest. */

@@ -85,6 +85,7 @@ export const lookAtPerson = defineOperation<ErasureNeeds>()({
   effect: "none",
   // The id stands as a digest in the record of the erasure itself.
   record: () => ({}),
+  cli: "none",
   run: ({ eraser }, { id }) => eraser.look(parsePerson(id)),
 });
 

@@ -117,6 +117,7 @@ export const editSettings = defineOperation<SettingNeeds>()({
   may: { scope: "admin" },
   effect: "change",
   record: ({ edits }) => ({ paths: pathsOf(edits) }),
+  cli: "none",
   run: ({ settings }, { edits }) => settings.edit(edits),
 });
 

@@ -8,7 +8,7 @@ import { quotedName } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
-import { flag, list, name, onlyGroup, time } from "../schemas.ts";
+import { flag, list, name, onlyGroup, shownChars, time } from "../schemas.ts";
 
 /** The parts that look at sub-agents. */
 export interface SubAgentReadingNeeds {
@@ -21,7 +21,6 @@ export interface SubAgentNeeds extends SubAgentReadingNeeds {
 }
 
 const listed = 1_000;
-const shownChars = 400;
 /** Sub-agents that a chat is shown at once. */
 const chatLines = 20;
 

@@ -4,6 +4,7 @@ import { agentOfSession } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/contract/store.ts";
+import { shownChars } from "../schemas.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import type { TurnLine } from "./turn-view.ts";
 import { waitingIn } from "./waiting.ts";
@@ -20,7 +21,6 @@ export interface TurnLineOptions {
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
 }
 
-const questionChars = 400;
 /** So many at once: the store reads all answers of their models. */
 const atOnce = 50;
 
@@ -38,7 +38,7 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
     const outlines = await options.store.turns.outlines(some.map(({ id }) => id));
     for (const turn of some) {
       const { sender, text, usage } = outlines.get(turn.id) ?? {};
-      const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", questionChars);
+      const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", shownChars);
       const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
       const waits = { waiting: waiting.get(turn.group), waitsFor: waitsFor.get(turn.id) };
       lines.push({ ...turn, ...waits, agent: agents.get(turn.session), member: sender, question, usd });

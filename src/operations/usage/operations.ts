@@ -7,7 +7,7 @@ import { utcDay } from "../../lib/time/utc-day.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
-import { list, name } from "../schemas.ts";
+import { list, name, schemaOf } from "../schemas.ts";
 
 /** The parts that know what models have used. */
 export interface UsageNeeds {
@@ -30,11 +30,13 @@ const used = {
   unpricedCalls: z.number().describe("Calls of unknown price, which add nothing to `usd`"),
 };
 
-const usageSum: z.ZodType<UsageSum> = z.strictObject({
-  key: z.string(),
-  name: z.string().optional(),
-  ...used,
-}) as unknown as z.ZodType<UsageSum>;
+const usageSum = schemaOf<UsageSum>(
+  z.strictObject({
+    key: z.string(),
+    name: z.string().optional(),
+    ...used,
+  }),
+);
 
 const usageLine = z.strictObject({
   by: z.enum(usageKinds),
@@ -76,6 +78,7 @@ export const listCosts = defineOperation<UsageNeeds>()({
   may: { scope: "read" },
   effect: "none",
   rest: "GET /costs",
+  cli: "none",
   run: async ({ store, groups, clock }, { by, since, group }) => {
     if (group !== undefined) requireGroup(groups.list(), group);
     const first = since.endsWith("d") ? utcDay(clock.now() - (Number.parseInt(since, 10) - 1) * dayMs) : since;

@@ -15,7 +15,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../define-operation.ts";
 import { requireGroup } from "../require-group.ts";
 import { resolveId } from "../resolve-id.ts";
-import { limit, list, name, onlyGroup, replyTarget, time } from "../schemas.ts";
+import { limit, list, name, onlyGroup, replyTarget, shownChars, time } from "../schemas.ts";
 
 /** The parts that give agents work. */
 export interface WorkNeeds {
@@ -28,8 +28,6 @@ export interface WorkNeeds {
   readonly workAdded: () => void;
   readonly clock: Pick<Clock, "now">;
 }
-
-const shownChars = 400;
 
 /** Something that a turn is made of, other than waiting messages. */
 const workView = z.strictObject({

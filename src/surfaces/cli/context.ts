@@ -13,7 +13,7 @@ import type { Config } from "../../config/schema/config.ts";
 import type { OfflineNeeds } from "../operations.ts";
 import type { Operation } from "../../operations/define-operation.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
-import { isWithoutHost } from "./control-socket.ts";
+import { isWithoutHost } from "../../lib/process/control-socket.ts";
 import { HostClient } from "./host-client.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { Output } from "./output.ts";

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type * as z from "zod";
 
 import type { Operation, StreamOperation } from "../../operations/define-operation.ts";
-import { askSocket, readText, refusalIn } from "./control-socket.ts";
+import { askSocket, readText, refusalIn } from "../../lib/process/control-socket.ts";
 
 /** Longest silence of the host before a command gives up, in milliseconds. */
 const silenceMs = 30_000;

@@ -1,4 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { expect, test } from "vitest";
+
+import { describeOperationList } from "../../../scripts/steps/operation-list.ts";
+import { isAtLeast } from "../../../src/domain/people/role.ts";
+import { commandsOf } from "../../../src/surfaces/chat/catalog.ts";
+import { commandNamesOf } from "../../../src/surfaces/cli/leaves/operation-leaf.ts";
+import { crabpot, newHome } from "../../support/crabpot.ts";
+import { checkoutFolder } from "../../support/engine.ts";
 
 import type { AnyOperation } from "../../../src/operations/define-operation.ts";
 import { loadOperations } from "../../../src/surfaces/operations.ts";
@@ -61,6 +71,44 @@ test("the OpenAPI document says of a parameter what the command line and the hos
     { name: "state", in: "query", schema: { enum: ["running", "done", "failed", "cancelled"] } },
     { name: "limit", in: "query", schema: { default: 20, maximum: 1_000 } },
   ]);
+});
+
+test("every operation has the commands that its definition says, and their help says what it takes", async () => {
+  await using place = await newHome();
+
+  const faults: string[] = [];
+  for (const operation of all) {
+    for (const words of commandNamesOf(operation)) {
+      const { code, stdout } = await crabpot(place, ...words.split(" "), "--help");
+      if (code !== 0 || !stdout.startsWith(`Usage: crabpot ${words} `)) faults.push(words);
+    }
+  }
+
+  expect(faults).toEqual([]);
+});
+
+test("what can be done in a chat is a command of /help there, for those who may do it", () => {
+  const commands = commandsOf({ main: true }, true);
+  const forms = all.flatMap(({ chat, may }) => (chat ? [{ form: chat.form, role: may.role }] : []));
+
+  const faults = forms.filter(({ form, role = "guest" }) => {
+    const [name, ...words] = form.split(" ");
+    const command = commands.find((known) => `/${known.name}` === name);
+    const [takes] = words.length === 0 ? [""] : words;
+    return !command?.takes?.includes(takes ?? "") || !isAtLeast(role, command.needs);
+  });
+
+  expect(forms.length).toBeGreaterThan(5);
+  expect(faults).toEqual([]);
+});
+
+test("docs/operations.md lists every operation as `node scripts/list-operations.ts` writes it", async () => {
+  const page = readFileSync(join(checkoutFolder, "docs", "operations.md"), "utf8");
+  const rowsIn = (text: string): string[] =>
+    text.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.replaceAll(/ +/g, " ")] : []));
+  const listed = page.slice(page.indexOf("<!-- operations:"));
+
+  expect(rowsIn(listed)).toEqual(rowsIn(await describeOperationList()).map((row) => row.replaceAll(/ +/g, " ")));
 });
 
 test("an answer is what its definition says of it, for everything that can be looked at without parameters", async () => {

@@ -13,7 +13,7 @@ import {
   pruneImages,
 } from "../../../operations/images/operations.ts";
 import { addLeaf, type CommandContext } from "../context.ts";
-import { isWithoutHost } from "../control-socket.ts";
+import { isWithoutHost } from "../../../lib/process/control-socket.ts";
 import { formatTime } from "../../../lib/time/formats.ts";
 import { invokeHere } from "../invoke-here.ts";
 import type { Column } from "../../../operations/cli-leaf.ts";

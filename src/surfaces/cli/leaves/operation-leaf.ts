@@ -16,12 +16,21 @@ interface Leaf {
   readonly leaf: AnyCliLeaf;
 }
 
-/** The words behind `crabpot` of an operation's commands; none where it has none. */
-export function commandsOfOperation({
-  name,
-  cli,
-}: AnyOperation): readonly { readonly words: readonly string[]; readonly leaf: AnyCliLeaf }[] {
-  return [cli ?? []].flat().map((leaf) => ({ words: (leaf.command ?? name.replaceAll(".", " ")).split(" "), leaf }));
+/** A command that is made from an operation, and the words behind `crabpot`. */
+interface MadeCommand {
+  readonly words: readonly string[];
+  readonly leaf: AnyCliLeaf;
+}
+
+function commandsOfOperation({ name, cli }: AnyOperation): readonly MadeCommand[] {
+  const leaves = cli === "none" ? [] : [cli ?? []].flat();
+  return leaves.map((leaf) => ({ words: (leaf.command ?? name.replaceAll(".", " ")).split(" "), leaf }));
+}
+
+/** The commands of an operation, also when they are written by hand, as the words behind `crabpot`. */
+export function commandNamesOf(operation: AnyOperation): readonly string[] {
+  if (operation.cli === undefined) return [operation.name.replaceAll(".", " ")];
+  return commandsOfOperation(operation).map(({ words }) => words.join(" "));
 }
 
 /** Adds the commands of an operation that belong to this family. */

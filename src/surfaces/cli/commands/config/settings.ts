@@ -12,7 +12,7 @@ import type { ReloadReport } from "../../../../domain/settings/config-state.ts";
 import type { SettingChange, SettingEdit } from "../../../../domain/settings/setting.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { isWithoutHost } from "../../control-socket.ts";
+import { isWithoutHost } from "../../../../lib/process/control-socket.ts";
 import type { Output } from "../../output.ts";
 import { editSettings, getSetting, type SettingView } from "../../../../operations/settings/operations.ts";
 

@@ -5,7 +5,7 @@ import { readValue } from "../../../../config/editing/read-value.ts";
 import { parsePath } from "../../../../config/editing/setting-path.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import type { CommandContext } from "../../context.ts";
-import { isWithoutHost } from "../../control-socket.ts";
+import { isWithoutHost } from "../../../../lib/process/control-socket.ts";
 import { changeConfig } from "../config/settings.ts";
 import { setGroup } from "../../../../operations/settings/operations.ts";
 

@@ -5,7 +5,7 @@ import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { faultOfFile, repairFile, type Salvaged } from "../../../../abilities/memory/file/repair.ts";
 import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
-import { isWithoutHost } from "../../control-socket.ts";
+import { isWithoutHost } from "../../../../lib/process/control-socket.ts";
 import { pathOfMemory } from "./open-memory.ts";
 import { readStatus } from "../../../../operations/host/operations.ts";
 

@@ -1,9 +1,9 @@
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 
-import { AppError, errorCode, isErrorCode, toError } from "../../lib/app-error.ts";
-import type { ErrorCode } from "../../lib/app-error.ts";
-import { withShortPath } from "../../lib/files/socket-path.ts";
+import { AppError, errorCode, isErrorCode, toError } from "../app-error.ts";
+import type { ErrorCode } from "../app-error.ts";
+import { withShortPath } from "../files/socket-path.ts";
 
 /**
  * Asks a host over its control socket. Throws what it refuses with, or `no_host` and `unauthorized`. `silenceMs`: 0:
