@@ -138,7 +138,7 @@ export interface ModelRoutes {
 }
 
 /** What is done with tasks in a chat. */
-export interface TaskServices {
+interface TaskServices {
   /** When the group's agent looks next at what its HEARTBEAT.md says; undefined: it does not. */
   readonly nextHeartbeatOf: (group: string) => number | undefined;
   /** By the clock of the place, with its zone. */

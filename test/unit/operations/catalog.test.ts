@@ -102,13 +102,16 @@ test("what can be done in a chat is a command of /help there, for those who may 
   expect(faults).toEqual([]);
 });
 
+/** Rows of a table, whatever its columns are padded with. */
+function rowsIn(page: string): string[] {
+  return page.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.replaceAll(/ +/g, " ")] : []));
+}
+
 test("docs/operations.md lists every operation as `node scripts/list-operations.ts` writes it", async () => {
   const page = readFileSync(join(checkoutFolder, "docs", "operations.md"), "utf8");
-  const rowsIn = (text: string): string[] =>
-    text.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.replaceAll(/ +/g, " ")] : []));
   const listed = page.slice(page.indexOf("<!-- operations:"));
 
-  expect(rowsIn(listed)).toEqual(rowsIn(await describeOperationList()).map((row) => row.replaceAll(/ +/g, " ")));
+  expect(rowsIn(listed)).toEqual(rowsIn(await describeOperationList()));
 });
 
 test("an answer is what its definition says of it, for everything that can be looked at without parameters", async () => {
