@@ -1,5 +1,3 @@
-import { createInterface } from "node:readline/promises";
-
 import type { CommandContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
@@ -22,6 +20,7 @@ function isAtTerminal({ streams: { stdin, stdout } }: CommandContext): boolean {
 }
 
 async function asks(context: CommandContext): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
   const { stdin, stdout } = context.streams;
   const lines = createInterface({ input: stdin, output: stdout });
   try {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { createInterface } from "node:readline";
 
 import type * as z from "zod";
 
@@ -33,6 +32,7 @@ export class HostClient {
     operation: StreamOperation<never, Input, Output>,
     input: z.input<Input>,
   ): AsyncGenerator<z.output<Output>> {
+    const { createInterface } = await import("node:readline");
     const answer = await this.#send(operation, input);
     try {
       for await (const line of createInterface({ input: answer })) {
