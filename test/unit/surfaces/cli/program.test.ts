@@ -83,7 +83,7 @@ test("the program that is built does with each command what its sources do", asy
     ofSources[name] = await crabpot(place, ...args);
   }
 
-  expect(Object.keys(calls)).toEqual(listed);
+  expect(Object.keys(calls).toSorted()).toEqual(listed);
   expect(ofProgram).toEqual(ofSources);
   const silent = Object.entries(ofProgram).filter(([, { stdout: told, stderr }]) => told + stderr === "");
   expect(silent).toEqual([]);
