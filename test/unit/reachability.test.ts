@@ -16,7 +16,7 @@ interface Program {
 }
 
 const commandLine = {
-  rooms: ["src/config", "src/host", "src/lib", "src/operations", "src/surfaces"],
+  rooms: ["src/config", "src/host", "src/lib", "src/surfaces"],
   packages: ["commander", "get-east-asian-width", "picocolors"],
 };
 
@@ -37,14 +37,14 @@ const programs: Readonly<Record<string, Program>> = {
       "src/operations/host/operations.ts",
       "src/surfaces/cli/renderings/status.ts",
     ],
-    rooms: [...commandLine.rooms, "src/channels", "src/domain"],
+    rooms: [...commandLine.rooms, "src/channels", "src/domain", "src/operations"],
     packages: [...commandLine.packages, "zod"],
   },
   "crabpot start": {
     entries: ["src/main.ts", "src/surfaces/cli/commands/start.ts", "src/host/run-host.ts"],
     rooms: [
       ...commandLine.rooms,
-      ..."abilities channels delivery domain intake models plugins protocol records rights sandbox stores tools turns work"
+      ..."abilities channels delivery domain intake models operations plugins protocol records rights sandbox stores tools turns work"
         .split(" ")
         .map((room) => `src/${room}`),
       ..."heartbeat jobs mcp media skills sub-agents tasks web webhooks"
