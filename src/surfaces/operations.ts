@@ -1,3 +1,4 @@
+import type { Role } from "../domain/people/role.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { ApprovalReadingNeeds } from "../operations/approvals/operations.ts";
 import type { listChats } from "../operations/chats/operations.ts";
@@ -16,9 +17,12 @@ import type { TurnReadingNeeds } from "../operations/turns/operations.ts";
 import type { UsageNeeds } from "../operations/usage/operations.ts";
 import type { listWork } from "../operations/work/operations.ts";
 
-interface Family {
+/** Operations whose commands begin with the same word. */
+export interface Family {
   /** For the help of the command line. */
   readonly summary: string;
+  /** The command in chats, for those of its operations that have a form there; absent: none, or one with its own file. */
+  readonly chat?: { readonly help: string; readonly takes?: string; readonly needs: Role } | undefined;
   readonly load: () => Promise<readonly AnyOperation[]>;
 }
 

@@ -50,7 +50,7 @@ test("what the ability of the guide counts is seen everywhere, survives a kill, 
   };
 
   const [first, second] = [await host.ask("family", "one"), await host.ask("family", "another")];
-  const seen = [await listed(), await (await host.get("/v1/tally")).json()];
+  const seen = [await listed(), await (await host.get("/v1/tally")).json(), (await host.ask("family", "/tally")).text];
   await host.end("SIGKILL");
   await host.boot();
   const afterwards = await listed();
@@ -58,7 +58,7 @@ test("what the ability of the guide counts is seen everywhere, survives a kill, 
 
   expect([first.text, second.text]).toEqual(["coffee: 1", "coffee: 2"]);
   const rows = [{ name: "coffee", count: 2 }];
-  expect(seen).toEqual([rows, { tally: rows }]);
+  expect(seen).toEqual([rows, { tally: rows }, "coffee: 2"]);
   expect(afterwards).toEqual(rows);
   expect(third.text).toBe("coffee: 3");
   expect(fourth.text).toContain("coffee was not counted: tally.max is 3.");

@@ -12,6 +12,8 @@ import { memory } from "./memory.ts";
 import { model } from "./model.ts";
 import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
+import { type Family, families } from "../operations.ts";
+import { operationCommand } from "./operation-command.ts";
 import { set } from "./set.ts";
 import { settings } from "./settings.ts";
 import { skills } from "./skills.ts";
@@ -44,6 +46,9 @@ const chatCommands: readonly ChatCommand[] = [
   answer,
   set,
   settings,
+  ...Object.entries<Family>(families).flatMap(([name, { chat, load }]) =>
+    chat ? [operationCommand({ name, ...chat, load })] : [],
+  ),
 ];
 
 /** What can be given in this group by somebody; each needs its role. `remembers`: groups remember things. */
