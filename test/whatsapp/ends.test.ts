@@ -114,7 +114,7 @@ test("a line that has gone dead without a word is noticed and made anew", async 
 });
 
 test("a worker that is stuck is killed, and another one takes over", async () => {
-  const worker = { heartbeatMs: 50, silenceMs: 12_000, endMs: 500 };
+  const worker = { beatMs: 50, silenceMs: 12_000, endMs: 500 };
   await using rig = await WhatsAppRig.linked({ worker });
   const [stuck] = workers();
 

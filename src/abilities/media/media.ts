@@ -2,15 +2,16 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type * as z from "zod";
-
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { rejectAt } from "../../lib/time/reject-at.ts";
-import { MediaError, mediaOperations } from "./operations.ts";
+import { InvalidAnswer } from "../../processes/line.ts";
+import { Restarted } from "../../processes/restarted.ts";
+import { toError } from "../../lib/app-error.ts";
+import { MediaError } from "./operations.ts";
 import type { MediaOperation, MediaRequest, MediaResult } from "./operations.ts";
 import { mediaLaunch } from "./process/launch.ts";
-import { MediaProcess } from "./process/media-process.ts";
+import { type MediaProcess, startMediaProcess } from "./process/media-process.ts";
 
 export interface MediaLimits {
   /** What the process may hold. */
@@ -77,26 +78,26 @@ interface Asked<Name extends MediaOperation> {
 export class Media implements AsyncDisposable {
   readonly #options: MediaOptions;
   readonly #limits: MediaLimits;
+  readonly #processes: Restarted<MediaProcess>;
   #prepared: Promise<void> | undefined;
-  #process: MediaProcess | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: MediaOptions) {
     this.#options = options;
     this.#limits = options.limits ?? mediaLimits;
+    this.#processes = new Restarted({ start: () => this.#start(), idleMs: this.#limits.idleMs });
   }
 
   /** The process that is there; undefined: none. */
   get pid(): number | undefined {
-    return this.#process?.pid;
+    return this.#processes.running?.pid;
   }
 
   /** Resolves when the process has ended that is there now, or at once. */
   get ended(): Promise<unknown> {
-    return this.#process?.exited ?? Promise.resolve();
+    return this.#processes.running?.exited ?? Promise.resolve();
   }
 
   async open(): Promise<MediaWork> {
@@ -116,8 +117,7 @@ export class Media implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#idle);
-    await this.#process?.[Symbol.asyncDispose]();
+    await this.#processes[Symbol.asyncDispose]();
     await this.#last;
   }
 
@@ -146,7 +146,6 @@ export class Media implements AsyncDisposable {
       return await (asked.signal ? Promise.race([done, rejectAt(asked.signal)]) : done);
     } finally {
       this.#waiting -= 1;
-      this.#endWhenIdle();
     }
   }
 
@@ -154,19 +153,19 @@ export class Media implements AsyncDisposable {
     const { operation, signal } = asked;
     signal?.throwIfAborted();
     if (this.#isClosed) throw new MediaError("failed", "the host is stopping");
-    clearTimeout(this.#idle);
-    const child = (this.#process ??= this.#start());
-    const giveUp = (): void => child.kill("nobody waits for it any more");
-    signal?.addEventListener("abort", giveUp, { once: true });
-    try {
-      return await resultOf(child, id, asked);
-    } catch (error) {
-      signal?.throwIfAborted();
-      this.#tell(operation, error);
-      throw error;
-    } finally {
-      signal?.removeEventListener("abort", giveUp);
-    }
+    return this.#processes.use(async (child) => {
+      const giveUp = (): void => child.kill("nobody waits for it any more");
+      signal?.addEventListener("abort", giveUp, { once: true });
+      try {
+        return await resultOf(child, id, { ...asked, requestMs: timeOf[operation] ?? this.#limits.requestMs });
+      } catch (error) {
+        signal?.throwIfAborted();
+        this.#tell(operation, error);
+        throw error;
+      } finally {
+        signal?.removeEventListener("abort", giveUp);
+      }
+    });
   }
 
   /** What a decoder says of a file is no failure of the process. */
@@ -176,27 +175,10 @@ export class Media implements AsyncDisposable {
   }
 
   #start(): MediaProcess {
-    const { memoryMb, requestMs, outputBytes } = this.#limits;
-    const launch = mediaLaunch({
-      inFolder: this.#inFolder,
-      outFolder: this.#outFolder,
-      memoryMb,
-      outputBytes,
-      main: this.#options.main,
-      models: this.#options.models,
-    });
-    const child = new MediaProcess(launch, { memoryMb, requestMs });
-    const forget = (): void => {
-      if (this.#process === child) this.#process = undefined;
-    };
-    void child.exited.then(forget);
-    return child;
-  }
-
-  #endWhenIdle(): void {
-    clearTimeout(this.#idle);
-    if (this.#waiting > 0 || this.#isClosed) return;
-    this.#idle = setTimeout(() => this.#process?.kill("it is not needed any more"), this.#limits.idleMs).unref();
+    const { memoryMb, outputBytes } = this.#limits;
+    const { main, models } = this.#options;
+    const [inFolder, outFolder] = [this.#inFolder, this.#outFolder];
+    return startMediaProcess(mediaLaunch({ inFolder, outFolder, memoryMb, outputBytes, main, models }), memoryMb);
   }
 }
 
@@ -211,14 +193,19 @@ async function copyOf(
 
 async function resultOf<Name extends MediaOperation>(
   child: MediaProcess,
-  id: string,
-  { operation, request }: Asked<Name>,
+  file: string,
+  { operation, request, requestMs }: Asked<Name> & { readonly requestMs: number },
 ): Promise<MediaResult<Name>> {
-  const answer = await child.ask({ id, operation, request }, timeOf[operation]);
-  if ("failure" in answer) throw new MediaError(answer.failure, answer.reason);
-  const schema: z.ZodType = mediaOperations[operation].result;
-  const result = schema.safeParse(answer.result);
-  if (result.success) return result.data as MediaResult<Name>;
-  child.kill("its answer is not valid");
-  throw new MediaError("failed", `the process that reads such files has ended (${await child.exited})`);
+  const deadline = setTimeout(() => child.kill(`it took longer than ${requestMs / 1000} seconds`), requestMs);
+  try {
+    const line = child.line as { call(name: Name, value: object): Promise<MediaResult<Name>> };
+    return await line.call(operation, { file, ...request });
+  } catch (error) {
+    if (error instanceof MediaError) throw error;
+    if (!(error instanceof InvalidAnswer)) throw new MediaError("failed", toError(error).message);
+    child.kill("its answer is not valid");
+    throw new MediaError("failed", (await child.exited).message);
+  } finally {
+    clearTimeout(deadline);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type * as z from "zod";
 
 import type { Channel, Connection, ConnectionHost, Connector, Receipt } from "../../channels/channel.ts";
 import type { ChannelPorts } from "../../channels/define-channel.ts";
@@ -8,62 +9,59 @@ import { toError } from "../../lib/app-error.ts";
 import { systemClock } from "../../lib/time/clock.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../stores/contract/store.ts";
-import type { HostCalls, PluginCalls } from "../process/calls.ts";
-import { toFailure } from "../process/failures.ts";
-import type { Served } from "../process/peer.ts";
-import type { Definitions } from "./describe.ts";
-import type { AskHost, TellHost } from "./ask-host.ts";
+import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
+import type { plugin } from "../../processes/protocol.ts";
+import { pluginFailures } from "../process/failures.ts";
+import type { Inside, PluginHost } from "./inside.ts";
 
-interface ServedChannelsOptions {
-  readonly ask: AskHost;
-  readonly tell: TellHost;
-  readonly definitions: () => Promise<Definitions>;
-}
+type Calls = Answers<typeof plugin.process>;
+type Facts = z.input<typeof plugin.host.news.chatChanged>;
+type Connect = CallValue<typeof plugin.process, "channelConnect">;
 
 /** So many calls of one connection wait for the host at once; further ones wait here. */
 const mostAsked = 16;
 
 /** The channels that the host is connected to through this process. */
 export class ServedChannels {
-  readonly #options: ServedChannelsOptions;
+  readonly #inside: Inside;
   readonly #connectors = new Map<string, Promise<{ connector: Connector; told: Told }>>();
   readonly #connections = new Map<number, Connection>();
   readonly #onlyOf = new Map<string, number>();
-  readonly handlers = {
-    channelConnect: (value: PluginCalls["channelConnect"], served: Served) => this.#connect(value, served),
-    channelClose: async ({ connection }: PluginCalls["channelClose"]) => {
+  readonly answers: Pick<Calls, Extract<keyof Calls, `channel${string}`>> = {
+    channelConnect: (value, context) => this.#connect(value, context),
+    channelClose: async ({ connection }) => {
       const open = this.#connections.get(connection);
       this.#connections.delete(connection);
       await open?.[Symbol.asyncDispose]();
       // A channel without connections of its own ends with the only one, and is opened anew for the next.
       for (const [channel, only] of this.#onlyOf) if (only === connection) this.#connectors.delete(channel);
     },
-    channelProbe: async ({ connection }: PluginCalls["channelProbe"], { signal }: Served) =>
-      this.#get(connection).probe?.(signal),
-    channelSend: async ({ connection, message }: PluginCalls["channelSend"], { signal }: Served) =>
+    channelProbe: async ({ connection }, { signal }) => this.#get(connection).probe?.(signal),
+    channelSend: async ({ connection, message }, { signal }) =>
       this.#get(connection).send(message as unknown as OutgoingMessage, signal),
-    channelReconcile: async ({ connection, message }: PluginCalls["channelReconcile"], { signal }: Served) =>
-      this.#get(connection).reconcile?.(message as unknown as OutgoingMessage, signal),
-    channelSignal: async ({ connection, chat, sign }: PluginCalls["channelSignal"]) =>
-      this.#get(connection).signal?.(chat, sign),
-    channelReact: async ({ connection, chat, reaction }: PluginCalls["channelReact"]) =>
+    channelReconcile: async ({ connection, message }, { signal }) =>
+      (await this.#get(connection).reconcile?.(message as unknown as OutgoingMessage, signal)) ?? "unknown",
+    channelSignal: async ({ connection, chat, sign }) => this.#get(connection).signal?.(chat, sign),
+    channelReact: async ({ connection, chat, reaction }) =>
       this.#get(connection).react?.(chat, reaction as unknown as OutgoingReaction),
-    channelProgress: async ({ connection, chat, line }: PluginCalls["channelProgress"]) =>
+    channelProgress: async ({ connection, chat, line }) =>
       this.#get(connection).showProgress?.(chat, line as unknown as ProgressLine),
   };
 
-  constructor(options: ServedChannelsOptions) {
-    this.#options = options;
+  constructor(inside: Inside) {
+    this.#inside = inside;
   }
 
-  async #connect(value: PluginCalls["channelConnect"], { signal }: Served): Promise<unknown> {
+  async #connect(value: Connect, { signal }: CallContext): ReturnType<Calls["channelConnect"]> {
     const { connector, told } = await this.#opened(value);
     told.assistantName = value.assistantName;
     told.chats = value.chats;
     const connection = await connector.connect(this.#hostOf(value), signal);
     this.#connections.set(value.connection, connection);
     if (told.isWhole) this.#onlyOf.set(value.channel, value.connection);
-    void connection.ended.then((end) => this.#options.tell("ended", value.connection, toFailure(end)));
+    void connection.ended.then((end) =>
+      this.#inside.host().tell("ended", pluginFailures.encode(end), value.connection),
+    );
     const optional = ["reconcile", "signal", "react", "showProgress", "probe"] as const;
     const can = optional.filter((name) => connection[name] !== undefined);
     return { idempotent: connector.idempotent, remark: connection.remark, can };
@@ -76,7 +74,7 @@ export class ServedChannels {
   }
 
   /** Once for each channel: the host connects as often as it has to. One that could not be opened is opened anew. */
-  #opened(value: PluginCalls["channelConnect"]): Promise<{ connector: Connector; told: Told }> {
+  #opened(value: Connect): Promise<{ connector: Connector; told: Told }> {
     const known = this.#connectors.get(value.channel);
     if (known) return known;
     const opening = this.#open(value);
@@ -85,32 +83,35 @@ export class ServedChannels {
     return opening;
   }
 
-  async #open(value: PluginCalls["channelConnect"]): Promise<{ connector: Connector; told: Told }> {
-    const definition = (await this.#options.definitions()).channels.get(value.channel);
+  async #open(value: Connect): Promise<{ connector: Connector; told: Told }> {
+    const definition = (await this.#inside.definitions).channels.get(value.channel);
     if (!definition) throw new Error(`there is no channel ${value.channel}`);
     const told: Told = { assistantName: value.assistantName, chats: value.chats, isWhole: false };
-    const ports = portsOf(value, told, this.#options.ask);
+    const ports = portsOf(value, told, this.#inside.host);
     const opened = await definition.open(definition.config.parse(value.settings), ports);
     told.isWhole = isChannel(opened);
     return { connector: isChannel(opened) ? unconnected(opened) : opened, told };
   }
 
-  #hostOf({ channel, connection, wantsReactions }: PluginCalls["channelConnect"]): ConnectionHost {
-    const { ask, tell } = this.#options;
+  #hostOf({ channel, connection, wantsReactions }: Connect): ConnectionHost {
+    const host = this.#inside.host();
     const inTurn = limited(mostAsked);
     return {
       accept: async ({ attachments, ...message }) => {
         const files = attachments?.map(({ kind, name, mimeType, bytes }) => ({ kind, name, mimeType, bytes }));
-        const whole = { ...message, ...(files && { attachments: files }) } as HostCalls["accept"]["message"];
-        return (await inTurn(() => ask("accept", { channel, connection, message: whole }))) as Receipt;
+        const whole = { ...message, ...(files && { attachments: files }) } as CallValue<
+          typeof plugin.host,
+          "accept"
+        >["message"];
+        return (await inTurn(() => host.call("accept", { channel, connection, message: whole }))) as Receipt;
       },
       reacted: wantsReactions
-        ? async (reaction) => (await inTurn(() => ask("reacted", { channel, connection, reaction }))) as Receipt
+        ? async (reaction) => (await inTurn(() => host.call("reacted", { channel, connection, reaction }))) as Receipt
         : undefined,
-      heard: () => tell("heard", connection, null),
-      delivered: (seq) => tell("delivered", connection, seq),
-      chatChanged: (facts) => tell("chatChanged", connection, facts),
-      degraded: (reason) => tell("degraded", connection, reason ?? null),
+      heard: () => host.tell("heard", null, connection),
+      delivered: (seq) => host.tell("delivered", seq, connection),
+      chatChanged: (facts) => host.tell("chatChanged", facts as Facts, connection),
+      degraded: (reason) => host.tell("degraded", reason ?? null, connection),
     };
   }
 }
@@ -144,17 +145,18 @@ function limited(most: number): <Result>(task: () => Promise<Result>) => Promise
   };
 }
 
-function portsOf({ channel, instance }: PluginCalls["channelConnect"], told: Told, ask: AskHost): ChannelPorts {
+function portsOf({ channel, instance }: Connect, told: Told, host: () => PluginHost): ChannelPorts {
   return {
     get assistantName() {
       return told.assistantName;
     },
     instance,
-    state: stateOf(channel, ask),
+    state: stateOf(channel, host),
     outgoing: {
-      after: async (seq, limit) => (await ask("outgoingAfter", { channel, seq, limit })) as readonly OutgoingMessage[],
-      get: async (seq) => ((await ask("outgoingGet", { channel, seq })) as OutgoingMessage | null) ?? undefined,
-      awaited: async () => (await ask("outgoingAwaited", { channel })) as readonly number[],
+      after: async (seq, limit) =>
+        (await host().call("outgoingAfter", { channel, seq, limit })) as readonly OutgoingMessage[],
+      get: async (seq) => ((await host().call("outgoingGet", { channel, seq })) as OutgoingMessage | null) ?? undefined,
+      awaited: async () => (await host().call("outgoingAwaited", { channel })) as readonly number[],
     },
     ids: { same: async () => undefined, open: () => [], none: () => undefined },
     chats: () => told.chats,
@@ -178,18 +180,18 @@ function toMap(answer: unknown): ReadonlyMap<string, Uint8Array> {
   return new Map((answer as readonly [string, string][]).map(([key, value]) => [key, Buffer.from(value, "base64")]));
 }
 
-function stateOf(channel: string, ask: AskHost): ChannelStateStore {
+function stateOf(channel: string, host: () => PluginHost): ChannelStateStore {
   return {
-    read: async (space, keys) => toMap(await ask("stateRead", { channel, space, keys: [...keys] })),
-    list: async (space) => toMap(await ask("stateList", { channel, space })),
+    read: async (space, keys) => toMap(await host().call("stateRead", { channel, space, keys: [...keys] })),
+    list: async (space) => toMap(await host().call("stateList", { channel, space })),
     apply: async (space, changes) => {
       const list = [...changes].map(([key, value]): [string, string | null] => [
         key,
         value && Buffer.from(value).toString("base64"),
       ]);
-      await ask("stateApply", { channel, space, changes: list });
+      await host().call("stateApply", { channel, space, changes: list });
     },
-    rename: async (space, to) => void (await ask("stateRename", { channel, space, to })),
+    rename: (space, to) => host().call("stateRename", { channel, space, to }),
   };
 }
 

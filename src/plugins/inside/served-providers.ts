@@ -1,52 +1,60 @@
 import type { Provider, ProviderRequest } from "../../models/provider.ts";
 import { systemClock } from "../../lib/time/clock.ts";
-import type { PluginCalls } from "../process/calls.ts";
-import type { Served } from "../process/peer.ts";
-import type { Definitions } from "./describe.ts";
-import type { TellHost } from "./ask-host.ts";
+import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
+import type { plugin } from "../../processes/protocol.ts";
+import type { Inside } from "./inside.ts";
 
-interface ServedProvidersOptions {
-  readonly tell: TellHost;
-  readonly definitions: () => Promise<Definitions>;
-}
+type Calls = Answers<typeof plugin.process>;
+type Answer = Awaited<ReturnType<Calls["providerComplete"]>>;
 
 /** The providers that the host has open in this process. */
 export class ServedProviders {
-  readonly #options: ServedProvidersOptions;
+  readonly #inside: Inside;
   readonly #open = new Map<number, Provider>();
-  readonly handlers = {
-    providerOpen: (value: PluginCalls["providerOpen"]) => this.#openOne(value),
-    providerComplete: (value: PluginCalls["providerComplete"], served: Served) => this.#complete(value, served),
-    providerCheck: async ({ provider }: PluginCalls["providerCheck"], { signal }: Served) =>
-      this.#get(provider).check(signal),
-    providerClose: async ({ provider }: PluginCalls["providerClose"]) => {
+  readonly answers: Pick<Calls, "providerOpen" | "providerComplete" | "providerCheck" | "providerClose"> = {
+    providerOpen: (value) => this.#openOne(value),
+    providerComplete: (value, context) => this.#complete(value, context),
+    providerCheck: async ({ provider }, { signal }) => this.#get(provider).check(signal),
+    providerClose: async ({ provider }) => {
       const open = this.#open.get(provider);
       this.#open.delete(provider);
       await open?.[Symbol.asyncDispose]();
     },
   };
 
-  constructor(options: ServedProvidersOptions) {
-    this.#options = options;
+  constructor(inside: Inside) {
+    this.#inside = inside;
   }
 
-  async #openOne({ provider, kind, settings, name, silenceMs }: PluginCalls["providerOpen"]): Promise<void> {
-    const definition = (await this.#options.definitions()).providers.get(kind);
+  async #openOne({
+    provider,
+    kind,
+    settings,
+    name,
+    silenceMs,
+  }: CallValue<typeof plugin.process, "providerOpen">): Promise<void> {
+    const definition = (await this.#inside.definitions).providers.get(kind);
     if (!definition) throw new Error(`there is no provider ${kind}`);
     const parsed = { ...(definition.config.parse(settings) as object), kind };
     this.#open.set(provider, await definition.open(parsed, { name, silenceMs, clock: systemClock }));
   }
 
   async #complete(
-    { provider, request, images }: PluginCalls["providerComplete"],
-    { signal, id }: Served,
-  ): Promise<unknown> {
+    { provider, request, images }: CallValue<typeof plugin.process, "providerComplete">,
+    { signal, id }: CallContext,
+  ): Promise<Answer> {
+    const host = this.#inside.host();
     const bytes = images.map(([blob, content]) => [blob, Buffer.from(content, "base64")] as const);
-    return this.#get(provider).complete({ ...request, images: new Map(bytes) } as unknown as ProviderRequest, {
-      signal,
-      onDelta: (text) => this.#options.tell("delta", id, text),
-      onUsage: (usage) => this.#options.tell("usage", id, usage),
-    });
+    const answer = await this.#get(provider).complete(
+      { ...request, images: new Map(bytes) } as unknown as ProviderRequest,
+      {
+        signal,
+        onDelta: (text) => host.tell("delta", text, id),
+        onUsage: (usage) => host.tell("usage", usage, id),
+      },
+    );
+    // The host checks it.
+    return answer as Answer;
   }
 
   #get(provider: number): Provider {

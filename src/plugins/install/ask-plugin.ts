@@ -1,7 +1,7 @@
 import { AppError, toError } from "../../lib/app-error.ts";
 import { type Described, describedPlugin } from "../format/described.ts";
 import { launchOf } from "../process/launch.ts";
-import { PluginProcess, type PluginProcessOptions } from "../process/plugin-process.ts";
+import { type PluginProcessOptions, startPlugin } from "../process/plugin-process.ts";
 
 const askMs = 60_000;
 const memoryMb = 192;
@@ -26,17 +26,17 @@ export async function askPlugin({
   logger,
 }: AskPluginOptions): Promise<readonly Described[]> {
   const launch = await launchOf({ folder, entry, memoryMb, variables });
-  await using process = new PluginProcess({
+  await using process = startPlugin({
     plugin: name,
     launch,
     memoryMb,
     logger,
-    serve: refuse,
-    heard: () => undefined,
+    answer: refuse,
+    hear: () => undefined,
   });
   let said: unknown;
   try {
-    said = await process.peer.call("describe", null, { signal: AbortSignal.timeout(askMs) });
+    said = await process.line.call("describe", null, { signal: AbortSignal.timeout(askMs) });
   } catch (cause) {
     throw new AppError("plugin_refused", `The plugin ${name} is refused: ${toError(cause).message}.`, { cause });
   }

@@ -6,9 +6,10 @@ import type { OutgoingMessage } from "../../domain/chats/message.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { DescribedChannel } from "../format/described.ts";
 import { schemaOf } from "../format/narrow-schema.ts";
-import { type HostCalls, hostNews, pluginAnswers } from "../process/calls.ts";
-import { failureSchema, fromFailure } from "../process/failures.ts";
-import type { PluginProcess } from "../process/plugin-process.ts";
+import type { CallValue } from "../../processes/line.ts";
+import type { plugin as protocol } from "../../processes/protocol.ts";
+import { pluginFailures } from "../process/failures.ts";
+import type { ChannelAnswers, Heard, PluginProcess } from "../process/plugin-process.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
 import { secretsIn } from "./secret-settings.ts";
 
@@ -45,7 +46,7 @@ class PluginConnector implements Connector {
   constructor(options: PluginConnectorOptions) {
     this.name = options.described.name;
     this.#options = options;
-    options.plugin.answerFor(this.name, (name, value) => this.#answer(name, value));
+    options.plugin.answerFor(this.name, this.#answers());
   }
 
   /** As the plugin has said when it was last connected; nothing is sent before. */
@@ -65,7 +66,7 @@ class PluginConnector implements Connector {
     this.#hosts.set(connection, host);
     stack.defer(() => void this.#hosts.delete(connection));
     const ended = Promise.withResolvers<Error>();
-    stack.use(plugin.listen(connection, (name, value) => hear(host, ended, { name, value })));
+    stack.use(plugin.listen(connection, heardBy(host, ended)));
     const value = {
       channel: this.name,
       connection,
@@ -75,7 +76,7 @@ class PluginConnector implements Connector {
       chats: [...ports.chats()],
       wantsReactions: host.reacted !== undefined,
     };
-    const answer = pluginAnswers.channelConnect.parse(await process.peer.call("channelConnect", value, { signal }));
+    const answer = await process.line.call("channelConnect", value, { signal });
     this.#idempotent = answer.idempotent;
     void process.exited.then((reason) => ended.resolve(new ConnectionEnd("lost", reason.message)));
     return connectionOf({ process, connection, answer, ended: ended.promise, owned: stack.move() });
@@ -84,20 +85,32 @@ class PluginConnector implements Connector {
   /** The plugin's process belongs to whoever made it. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  async #answer(name: keyof HostCalls, value: HostCalls[keyof HostCalls]): Promise<unknown> {
-    if (name === "accept") return this.#accept(value as HostCalls["accept"]);
-    if (name === "reacted") return this.#reacted(value as HostCalls["reacted"]);
-    return askState(this.#options.ports, name, value);
+  #answers(): ChannelAnswers {
+    const { state, outgoing } = this.#options.ports;
+    return {
+      accept: (value) => this.#accept(value),
+      reacted: (value) => this.#reacted(value),
+      stateRead: async ({ space, keys }) => toList(await state.read(space, keys)),
+      stateList: async ({ space }) => toList(await state.list(space)),
+      stateRename: ({ space, to }) => state.rename(space, to),
+      stateApply: ({ space, changes }) => state.apply(space, toChanges(changes)),
+      outgoingAwaited: () => outgoing.awaited(),
+      outgoingAfter: async ({ seq, limit }) => (await outgoing.after(seq, limit)).map(sendable),
+      outgoingGet: async ({ seq }) => {
+        const found = await outgoing.get(seq);
+        return found && sendable(found);
+      },
+    };
   }
 
-  async #accept({ connection, message }: HostCalls["accept"]): Promise<Receipt> {
+  async #accept({ connection, message }: CallValue<typeof protocol.host, "accept">): Promise<Receipt> {
     this.#requireOwn(message.channel);
     const { attachments = [], ...rest } = message;
     const files = attachments.map((file) => ({ ...file, fetch: cannotFetch }));
     return this.#host(connection).accept({ ...rest, ...(files.length > 0 && { attachments: files }) });
   }
 
-  async #reacted({ connection, reaction }: HostCalls["reacted"]): Promise<Receipt> {
+  async #reacted({ connection, reaction }: CallValue<typeof protocol.host, "reacted">): Promise<Receipt> {
     this.#requireOwn(reaction.channel);
     const host = this.#host(connection);
     if (!host.reacted) throw new Error("nobody wants to know of reactions");
@@ -120,23 +133,14 @@ async function cannotFetch(): Promise<void> {
   throw new Error("files do not pass through channels of plugins");
 }
 
-function hear(
-  host: ConnectionHost,
-  ended: PromiseWithResolvers<Error>,
-  { name, value }: { readonly name: string; readonly value: unknown },
-): void {
-  if (!Object.hasOwn(hostNews, name)) return;
-  if (name === "ended") {
-    const failure = failureSchema.safeParse(value);
-    return ended.resolve(failure.success ? fromFailure(failure.data) : new Error("the connection has ended"));
-  }
-  const told = hostNews[name as keyof typeof hostNews].safeParse(value);
-  if (!told.success) return;
-  if (name === "heard") host.heard();
-  else if (name === "delivered") host.delivered(told.data as number);
-  else if (name === "degraded") host.degraded((told.data as string | null) ?? undefined);
-  else if (name === "chatChanged")
-    host.chatChanged?.(told.data as Parameters<NonNullable<ConnectionHost["chatChanged"]>>[0]);
+function heardBy(host: ConnectionHost, ended: PromiseWithResolvers<Error>): Heard {
+  return {
+    ended: (failure) => ended.resolve(pluginFailures.decode(failure)),
+    heard: () => host.heard(),
+    delivered: (seq) => host.delivered(seq),
+    degraded: (reason) => host.degraded(reason ?? undefined),
+    chatChanged: (facts) => host.chatChanged?.(facts),
+  };
 }
 
 interface OpenConnection {
@@ -147,28 +151,28 @@ interface OpenConnection {
   readonly owned: AsyncDisposableStack;
 }
 
-function connectionOf({ process: { peer }, connection, answer, ended, owned }: OpenConnection): Connection {
+function connectionOf({ process: { line }, connection, answer, ended, owned }: OpenConnection): Connection {
   const can = (name: string): boolean => answer.can.includes(name);
-  const ask = async (name: string, value: object, signal?: AbortSignal): Promise<unknown> =>
-    peer.call(name, { connection, ...value }, { signal });
   return {
     ended,
     remark: answer.remark,
-    send: (message, signal) => send(ask, message, signal),
+    send: (message, signal) => send(line, { connection, message }, signal),
     ...(can("reconcile") && {
-      reconcile: async (message: OutgoingMessage, signal: AbortSignal) =>
-        pluginAnswers.channelReconcile
-          .catch("unknown")
-          .parse(await ask("channelReconcile", { message: sendable(message) }, signal)),
+      reconcile: (message: OutgoingMessage, signal: AbortSignal) =>
+        line.call("channelReconcile", { connection, message: sendable(message) }, { signal }),
     }),
-    ...(can("signal") && { signal: async (chat, sign) => void (await ask("channelSignal", { chat, sign })) }),
-    ...(can("react") && { react: async (chat, reaction) => void (await ask("channelReact", { chat, reaction })) }),
+    ...(can("signal") && { signal: (chat, sign) => line.call("channelSignal", { connection, chat, sign }) }),
+    ...(can("react") && {
+      react: (chat, reaction) => line.call("channelReact", { connection, chat, reaction: { ...reaction } }),
+    }),
     ...(can("showProgress") && {
-      showProgress: async (chat, line) => void (await ask("channelProgress", { chat, line })),
+      showProgress: (chat, shown) => line.call("channelProgress", { connection, chat, line: { ...shown } }),
     }),
-    ...(can("probe") && { probe: async (signal: AbortSignal) => void (await ask("channelProbe", {}, signal)) }),
+    ...(can("probe") && {
+      probe: (signal: AbortSignal) => line.call("channelProbe", { connection }, { signal }),
+    }),
     [Symbol.asyncDispose]: async () => {
-      await ask("channelClose", {}, AbortSignal.timeout(closeMs)).catch(() => undefined);
+      await line.call("channelClose", { connection }, { signal: AbortSignal.timeout(closeMs) }).catch(() => undefined);
       await owned.disposeAsync();
     },
   };
@@ -177,13 +181,13 @@ function connectionOf({ process: { peer }, connection, answer, ended, owned }: O
 const closeMs = 4_000;
 
 async function send(
-  ask: (name: string, value: object, signal?: AbortSignal) => Promise<unknown>,
-  message: OutgoingMessage,
+  line: PluginProcess["line"],
+  { connection, message }: { readonly connection: number; readonly message: OutgoingMessage },
   signal: AbortSignal,
 ): Promise<void> {
   if (message.file) throw new SendError("files do not pass through channels of plugins", { permanent: true });
   try {
-    await ask("channelSend", { message: sendable(message) }, signal);
+    await line.call("channelSend", { connection, message: sendable(message) }, { signal });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof SendError) throw error;
@@ -206,7 +210,7 @@ function sendable({
   reaction,
   attempts,
   createdAt,
-}: OutgoingMessage): object {
+}: OutgoingMessage): Record<string, unknown> {
   return { seq, channel, chat, kind, text, inReplyTo, agent, thread, quote, reaction, attempts, createdAt };
 }
 
@@ -214,28 +218,6 @@ function toList(map: ReadonlyMap<string, Uint8Array>): [string, string][] {
   return [...map].map(([key, bytes]) => [key, Buffer.from(bytes).toString("base64")]);
 }
 
-async function askState(
-  { state, outgoing }: Pick<ChannelPorts, "state" | "outgoing">,
-  name: keyof HostCalls,
-  value: HostCalls[keyof HostCalls],
-): Promise<unknown> {
-  const given = value as HostCalls["stateRead"] &
-    HostCalls["stateApply"] &
-    HostCalls["stateRename"] &
-    HostCalls["outgoingAfter"];
-  if (name === "stateRead") return toList(await state.read(given.space, given.keys));
-  if (name === "stateList") return toList(await state.list(given.space));
-  if (name === "stateRename") return state.rename(given.space, given.to);
-  if (name === "outgoingAwaited") return outgoing.awaited();
-  if (name === "outgoingAfter") return (await outgoing.after(given.seq, given.limit)).map(sendable);
-  if (name === "outgoingGet") {
-    const found = await outgoing.get(given.seq);
-    return found && sendable(found);
-  }
-  if (name !== "stateApply") throw new Error(`a channel cannot ask for ${name}`);
-  const changes = given.changes.map(([key, bytes]): [string, Uint8Array | null] => [
-    key,
-    bytes === null ? null : Buffer.from(bytes, "base64"),
-  ]);
-  return state.apply(given.space, new Map(changes));
+function toChanges(list: readonly (readonly [string, string | null])[]): ReadonlyMap<string, Uint8Array | null> {
+  return new Map(list.map(([key, bytes]) => [key, bytes === null ? null : Buffer.from(bytes, "base64")]));
 }

@@ -1,11 +1,10 @@
-import type { ModelAnswer } from "../../domain/turns/model.ts";
+import type { ModelAnswer, ModelUsage } from "../../domain/turns/model.ts";
 import { toError } from "../../lib/app-error.ts";
 import { defineProvider, type ProviderDefinition, type ProviderPorts } from "../../models/define-provider.ts";
 import { type Provider, ProviderError, type ProviderRequest } from "../../models/provider.ts";
 import type { DescribedProvider } from "../format/described.ts";
 import { schemaOf } from "../format/narrow-schema.ts";
-import { hostNews, pluginAnswers } from "../process/calls.ts";
-import type { CallOptions } from "../process/peer.ts";
+import { InvalidAnswer } from "../../processes/line.ts";
 import type { PluginProcess } from "../process/plugin-process.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
 import { secretsIn } from "./secret-settings.ts";
@@ -54,20 +53,19 @@ class PluginProvider implements Provider {
     ]);
     const value = { provider: this.#handle, request: rest, images: bytes };
     using silence = new Silence(this.#options.ports.silenceMs, options.signal);
-    const onTold = (name: string, told: unknown): void => {
+    const onNews = (name: string, told: unknown): void => {
       silence.heard();
-      tellOn(options, name, told);
+      if (name === "delta") options.onDelta?.(told as string);
+      if (name === "usage") options.onUsage?.(told as ModelUsage);
     };
-    const answer = await this.#ask("providerComplete", value, { signal: silence.signal, onTold });
-    const parsed = pluginAnswers.providerComplete.safeParse(answer);
-    if (parsed.success) return parsed.data;
-    throw new ProviderError("unavailable", `${this.name} gave an answer that is not valid.`);
+    const { signal } = silence;
+    return await this.#ask(signal, async ({ line }) => line.call("providerComplete", value, { signal, onNews }));
   }
 
   async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
     try {
-      const answer = await this.#ask("providerCheck", { provider: this.#handle }, { signal });
-      return pluginAnswers.providerCheck.parse(answer);
+      const value = { provider: this.#handle };
+      return await this.#ask(signal, async ({ line }) => line.call("providerCheck", value, { signal }));
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, detail: toError(error).message };
@@ -78,18 +76,19 @@ class PluginProvider implements Provider {
     const open = this.#openIn;
     if (!open) return;
     // A process that has ended holds nothing of it any more.
-    await open.process.peer
+    await open.process.line
       .call("providerClose", { provider: this.#handle }, { signal: AbortSignal.timeout(closeMs) })
       .catch(() => undefined);
   }
 
-  async #ask(name: "providerComplete" | "providerCheck", value: object, options: CallOptions): Promise<unknown> {
+  async #ask<Result>(signal: AbortSignal, ask: (process: PluginProcess) => Promise<Result>): Promise<Result> {
     try {
-      const process = await this.#opened();
-      return await process.peer.call(name, value, options);
+      return await ask(await this.#opened());
     } catch (error) {
-      options.signal?.throwIfAborted();
+      signal.throwIfAborted();
       if (error instanceof ProviderError) throw error;
+      if (error instanceof InvalidAnswer)
+        throw new ProviderError("unavailable", `${this.name} gave an answer that is not valid.`);
       throw new ProviderError("unavailable", `${this.name}: ${toError(error).message}`, { cause: error });
     }
   }
@@ -105,7 +104,7 @@ class PluginProvider implements Provider {
         name: ports.name,
         silenceMs: ports.silenceMs,
       };
-      this.#openIn = { process, opening: process.peer.call("providerOpen", value) };
+      this.#openIn = { process, opening: process.line.call("providerOpen", value) };
     }
     await this.#openIn.opening;
     return process;
@@ -113,13 +112,6 @@ class PluginProvider implements Provider {
 }
 
 const closeMs = 1_000;
-
-function tellOn({ onDelta, onUsage }: CompleteOptions, name: string, told: unknown): void {
-  const delta = name === "delta" ? hostNews.delta.safeParse(told) : undefined;
-  if (delta?.success) onDelta?.(delta.data);
-  const usage = name === "usage" ? hostNews.usage.safeParse(told) : undefined;
-  if (usage?.success) onUsage?.(usage.data);
-}
 
 /** Aborts when nothing was heard for too long, or when the caller does. */
 class Silence implements Disposable {

@@ -4,7 +4,8 @@ import type { ToolRisk } from "../../protocol/tools.ts";
 import { defineTool, type HostTool, type HostToolOutput } from "../../tools/define-tool.ts";
 import type { DescribedTool } from "../format/described.ts";
 import { schemaOf } from "../format/narrow-schema.ts";
-import { hostCalls, pluginAnswers } from "../process/calls.ts";
+import { type CallOptions, type CallValue, InvalidAnswer } from "../../processes/line.ts";
+import type { plugin as protocol } from "../../processes/protocol.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
 
 /** What the operator says of a plugin, as it holds now. */
@@ -47,7 +48,7 @@ export function pluginTool(
       const value = { tool: name, input, settings: { ...settingsNow()?.settings }, group, turn };
       const onAsked = async (asked: string, what: unknown): Promise<unknown> => {
         if (asked !== "send" || !send) throw new Error(`${name} has not said that it needs ${asked}`);
-        await send({ text: hostCalls.send.parse(what).text });
+        await send({ text: (what as CallValue<typeof protocol.host, "send">).text });
         return null;
       };
       return run(plugin, value, { signal, onAsked });
@@ -69,18 +70,16 @@ function atLeastMedium(risk: ToolRisk): ToolRisk {
 
 async function run(
   plugin: RunningPlugin,
-  value: Parameters<typeof plugin.call<"toolRun">>[1],
-  options: Parameters<typeof plugin.call<"toolRun">>[2],
+  value: CallValue<typeof protocol.process, "toolRun">,
+  options: CallOptions,
 ): Promise<HostToolOutput> {
-  let answer: unknown;
   try {
-    answer = await plugin.call("toolRun", value, options);
+    const { line } = await plugin.process();
+    return await line.call("toolRun", value, options);
   } catch (error) {
-    options?.signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     if (error instanceof ToolError) throw error;
+    if (error instanceof InvalidAnswer) throw new ToolError(`${value.tool} gave an answer that is not valid.`);
     throw new ToolError(`${value.tool} failed: ${toError(error).message}`);
   }
-  const parsed = pluginAnswers.toolRun.safeParse(answer);
-  if (parsed.success) return parsed.data;
-  throw new ToolError(`${value.tool} gave an answer that is not valid.`);
 }

@@ -4,23 +4,21 @@ import type { Logger } from "pino";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
-import { PendingWork } from "../../lib/pending-work.ts";
-import { backoffMs } from "../../lib/time/backoff.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { describedPlugin } from "../format/described.ts";
 import { hashOfFolder } from "../install/hash-folder.ts";
 import type { PluginLockEntry } from "../install/lock-file.ts";
-import { type HostCalls, hostCalls, type PluginCalls } from "../process/calls.ts";
+import type { CallContext } from "../../processes/line.ts";
+import { Restarted } from "../../processes/restarted.ts";
 import { launchOf } from "../process/launch.ts";
-import { type CallOptions, type Served } from "../process/peer.ts";
-import { type PluginLimits, PluginProcess } from "../process/plugin-process.ts";
-
-/** Answers what a plugin asks for on behalf of one of its channels. */
-export type Answer = (name: keyof HostCalls, value: HostCalls[keyof HostCalls]) => Promise<unknown>;
-
-/** Hears what a plugin tells of a connection. */
-export type Heard = (name: string, value: unknown) => void;
+import {
+  type ChannelAnswers,
+  type Heard,
+  type PluginLimits,
+  type PluginProcess,
+  startPlugin,
+} from "../process/plugin-process.ts";
 
 /** Told what becomes of a plugin's process. */
 export interface PluginNews {
@@ -56,15 +54,11 @@ export class RunningPlugin implements AsyncDisposable {
   readonly name: string;
   readonly entry: PluginLockEntry;
   readonly #options: RunningPluginOptions;
-  readonly #pending: PendingWork;
   /** Who hears of a connection, by its number, and who answers for a channel, by its name. */
   readonly #heard = new Map<number, Heard>();
-  readonly #answers = new Map<string, Answer>();
-  #current: Promise<PluginProcess> | undefined;
+  readonly #answers = new Map<string, ChannelAnswers>();
+  readonly #processes: Restarted<PluginProcess>;
   #refused: string | undefined;
-  #failures = 0;
-  #nextAt = 0;
-  #startedAt = 0;
   #isOver = false;
   #lastHandle = 0;
 
@@ -72,9 +66,19 @@ export class RunningPlugin implements AsyncDisposable {
     this.name = options.name;
     this.entry = options.entry;
     this.#options = options;
-    this.#pending = new PendingWork((error) =>
-      options.logger().error({ err: error, plugin: this.name }, "a plugin's end could not be told"),
-    );
+    this.#processes = new Restarted({
+      start: () => this.#start(),
+      backoff: {
+        ...restart,
+        wellMs,
+        clock: options.clock,
+        refusal: (failures, waitMs) =>
+          new Error(
+            `The plugin ${this.name} has ${failures === 1 ? "just failed" : `failed ${failures} times`}; it is started again in ${Math.ceil(waitMs / 1000)} s. Try again then.`,
+          ),
+      },
+      onFailure: (reason, failures) => options.news.ended(this.name, reason, failures),
+    });
   }
 
   /** Why it is not used; undefined while it may be. */
@@ -98,18 +102,7 @@ export class RunningPlugin implements AsyncDisposable {
   /** The process that runs, or a new one. Rejects with what is to be told to whoever wanted something of it. */
   async process(): Promise<PluginProcess> {
     if (this.#isOver) throw new AppError("cancelled", `The plugin ${this.name} has ended with the host.`);
-    this.#current ??= this.#start();
-    return this.#current;
-  }
-
-  /** Asks its process for something; starts it where it does not run. */
-  async call<Name extends keyof PluginCalls>(
-    name: Name,
-    value: PluginCalls[Name],
-    options: CallOptions = {},
-  ): Promise<unknown> {
-    const { peer } = await this.process();
-    return peer.call(name, value, options);
+    return this.#processes.get();
   }
 
   /** A number that nothing else has. */
@@ -125,15 +118,13 @@ export class RunningPlugin implements AsyncDisposable {
   }
 
   /** Who answers what its process asks for on behalf of a channel. */
-  answerFor(channel: string, answer: Answer): void {
-    this.#answers.set(channel, answer);
+  answerFor(channel: string, answers: ChannelAnswers): void {
+    this.#answers.set(channel, answers);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
-    const current = await this.#current?.catch((): undefined => undefined);
-    await current?.[Symbol.asyncDispose]();
-    await this.#pending.done();
+    await this.#processes[Symbol.asyncDispose]();
   }
 
   #refuse(reason: string): void {
@@ -143,80 +134,57 @@ export class RunningPlugin implements AsyncDisposable {
   }
 
   async #start(): Promise<PluginProcess> {
-    try {
-      await this.verify();
-      if (this.#refused !== undefined) throw refusedPlugin(this.name, this.#refused);
-      const waitMs = this.#nextAt - this.#options.clock.monotonic();
-      if (waitMs > 0)
-        throw new Error(
-          `The plugin ${this.name} has ${this.#failures === 1 ? "just failed" : `failed ${this.#failures} times`}; it is started again in ${Math.ceil(waitMs / 1000)} s. Try again then.`,
-        );
-      const process = await this.#begin();
-      this.#pending.add(process.exited.then((reason) => this.#ended(reason)));
-      return process;
-    } catch (error) {
-      this.#current = undefined;
-      throw error;
-    }
-  }
-
-  async #begin(): Promise<PluginProcess> {
-    const { installed, variables, logger, limits, clock } = this.#options;
+    await this.verify();
+    this.#throwIfRefused();
+    const { installed, variables, logger, limits } = this.#options;
     const memoryMb = this.#options.memoryMb();
     const folder = join(installed, this.name);
-    const launch = await launchOf({ folder, entry: this.entry.entry, memoryMb, variables });
-    const process = new PluginProcess({
+    const process = startPlugin({
       plugin: this.name,
-      launch,
+      launch: await launchOf({ folder, entry: this.entry.entry, memoryMb, variables }),
       memoryMb,
+      answer: (name, value, context) => this.#answer(name, value, context),
+      hear: (name, value, of) => this.#hear(name, value, of),
       logger: logger(),
       limits,
-      serve: (name, value, served) => this.#serve(name, value, served),
-      heard: (name, of, value) => this.#heard.get(of)?.(name, value),
     });
-    this.#startedAt = clock.monotonic();
     try {
-      const said = await process.peer.call("describe", null, { signal: AbortSignal.timeout(startMs) });
-      const provides = describedPlugin.parse(JSON.parse(JSON.stringify(said)));
-      if (canonicalJson(provides) !== canonicalJson(this.entry.provides))
-        this.#refuse("it says something else of itself than when it was installed");
-      if (this.#refused !== undefined) throw refusedPlugin(this.name, this.#refused);
+      await this.#compare(process);
       return process;
     } catch (error) {
       await process[Symbol.asyncDispose]();
-      if (this.#refused === undefined) this.#failed(toError(error).message);
+      if (this.#refused === undefined) this.#processes.failed(error);
       throw error;
     }
   }
 
-  #ended(reason: Error): void {
-    this.#current = undefined;
-    if (this.#isOver) return;
-    if (this.#options.clock.monotonic() - this.#startedAt > wellMs) this.#failures = 0;
-    this.#failed(reason.message);
+  /** Refuses a plugin that says something else of itself than when it was installed. */
+  async #compare({ line }: PluginProcess): Promise<void> {
+    const said = await line.call("describe", null, { signal: AbortSignal.timeout(startMs) });
+    const provides = describedPlugin.parse(JSON.parse(JSON.stringify(said)));
+    if (canonicalJson(provides) !== canonicalJson(this.entry.provides))
+      this.#refuse("it says something else of itself than when it was installed");
+    this.#throwIfRefused();
   }
 
-  #failed(reason: string): void {
-    if (this.#isOver) return;
-    this.#failures += 1;
-    this.#nextAt = this.#options.clock.monotonic() + backoffMs(restart, this.#failures);
-    this.#options.news.ended(this.name, reason, this.#failures);
+  #throwIfRefused(): void {
+    if (this.#refused === undefined) return;
+    throw new AppError("plugin_refused", `The plugin ${this.name} is refused: ${this.#refused}.`, {
+      fix: `Install it again: ${ownCommand("plugins add")} …`,
+    });
   }
 
-  async #serve(name: string, value: unknown, { onAsked }: Served): Promise<unknown> {
-    if (!Object.hasOwn(hostCalls, name)) throw new Error(`there is no call ${name}`);
-    const known = name as keyof HostCalls;
-    const parsed = hostCalls[known].safeParse(value);
-    if (!parsed.success)
-      throw new Error(`the value of ${name} is not valid: ${parsed.error.issues[0]?.path.join(".") ?? ""}`);
-    const answer = "channel" in parsed.data ? this.#answers.get(parsed.data.channel) : onAsked;
-    if (!answer) throw new Error(`nobody answers ${name}`);
-    return answer(known, parsed.data);
+  /** Answers for a channel come from who has it open, those about a call of the host's from whoever made it. */
+  async #answer(name: string, value: object, { onAsked }: CallContext): Promise<unknown> {
+    const channel = "channel" in value ? this.#answers.get(value.channel as string) : undefined;
+    const answer = channel?.[name as keyof ChannelAnswers] as ((value: object) => Promise<unknown>) | undefined;
+    if (answer) return answer(value);
+    if (onAsked && !("channel" in value)) return onAsked(name, value);
+    throw new Error(`nobody answers ${name}`);
   }
-}
 
-function refusedPlugin(name: string, reason: string): AppError {
-  return new AppError("plugin_refused", `The plugin ${name} is refused: ${reason}.`, {
-    fix: `Install it again: ${ownCommand("plugins add")} …`,
-  });
+  #hear(name: string, value: unknown, of: number): unknown {
+    const heard = this.#heard.get(of)?.[name as keyof Heard] as ((value: unknown) => unknown) | undefined;
+    return heard?.(value);
+  }
 }

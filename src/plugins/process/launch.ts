@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { extname, join, resolve } from "node:path";
+import { extname, join } from "node:path";
 
 import { proxyVariables } from "../../lib/process/proxy-variables.ts";
+import { type Launch, ownCode } from "../../processes/launch.ts";
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -13,62 +13,36 @@ export interface LaunchOptions {
   readonly entry: string;
   /** What it may hold. */
   readonly memoryMb: number;
-  /** Of the host: little of it gets to the plugin. */
+  /** Variables of the host; few of them get to the plugin. */
   readonly variables: EnvironmentVariables;
 }
 
-export interface Launch {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-}
-
-/**
- * How to reach the network and what to trust there; no variable of the host's that could hold a key gets to a plugin.
- */
+/** How to reach the network and what to trust there; no variable of the host's that could hold a key gets to a plugin. */
 const passedOn = ["NODE_EXTRA_CA_CERTS", "TZ", "LANG"];
 const proxies: readonly string[] = proxyVariables;
 
-/** Of what it may hold, how much can be objects of JavaScript. */
+/** The share of its memory that can be objects of JavaScript. */
 const heapShare = 0.75;
 /** What Node maps for itself and hardly uses; with less it does not start. */
 const mappedMb = 640;
 
-/** Where util-linux lies: with it a plugin ends with the host in any case, and can gain no rights. */
-const setpriv = "/usr/bin/setpriv";
-
 /**
- * The command line of a plugin's process: Node with its permissions on, so that it reads its own folder and what of
- * crabpot it needs, writes nothing, and starts no process, no thread and no compiled code.
+ * The process of a plugin: it reads its own folder and what of crabpot it needs, writes nothing, and starts no process, no thread and
+ * no compiled code.
  */
 export async function launchOf({ folder, entry, memoryMb, variables }: LaunchOptions): Promise<Launch> {
   const own = await realpath(folder);
-  const extension = extname(import.meta.filename);
-  const main = join(import.meta.dirname, `plugin-main${extension}`);
-  const heapMb = Math.floor(memoryMb * heapShare);
-  const node = [
-    process.execPath,
-    "--permission",
-    ...[own, ...crabpotFolders(extension)].map((each) => `--allow-fs-read=${each}`),
-    `--max-old-space-size=${heapMb}`,
-    "--max-semi-space-size=4",
-    "--no-warnings",
+  const main = join(import.meta.dirname, `plugin-main${extname(import.meta.filename)}`);
+  return {
     main,
-    join(own, entry),
-  ];
-  const dataKb = (memoryMb + mappedMb) * 1024;
-  const limits = `ulimit -c 0; ulimit -n 256; ulimit -d ${dataKb} 2>/dev/null; exec "$@"`;
-  const bound = existsSync(setpriv) ? [setpriv, "--no-new-privs", "--pdeathsig", "KILL"] : [];
-  const args = ["-c", limits, "sh", ...bound, ...node];
-  return { program: "/bin/sh", args, env: environmentOf(variables), cwd: own };
-}
-
-/** What the process loads of crabpot: in the sources their folder, otherwise that of the program. */
-function crabpotFolders(extension: string): string[] {
-  if (extension !== ".ts") return [import.meta.dirname];
-  const checkout = resolve(import.meta.dirname, "../../..");
-  return [join(checkout, "src"), join(checkout, "node_modules/zod"), join(checkout, "package.json")];
+    args: [join(own, entry)],
+    env: environmentOf(variables),
+    cwd: own,
+    heap: { mb: Math.floor(memoryMb * heapShare), youngMb: 4 },
+    permissions: { read: [own, ...ownCode(main, ["zod"])] },
+    limits: { files: 256, dataMb: memoryMb + mappedMb },
+    confinement: "bound",
+  };
 }
 
 function environmentOf(variables: EnvironmentVariables): Record<string, string> {

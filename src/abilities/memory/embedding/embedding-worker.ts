@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { getPriority, setPriority } from "node:os";
 import { join } from "node:path";
 
+import { serveHost } from "../../../processes/inside.ts";
+import { embedder } from "../../../processes/protocol.ts";
 import { MiniLm } from "./minilm.ts";
 import { weightsFile, weightsSha256 } from "./model-files.ts";
 
@@ -10,12 +12,6 @@ import { weightsFile, weightsSha256 } from "./model-files.ts";
  * The process in which the local model runs: its arithmetic would hold the host up, and its memory is given back when
  * it ends. It is told a folder and texts, answers with vectors, and ends with the host. What it prints goes nowhere.
  */
-
-/** One question; the answer has the same id. */
-interface Question {
-  readonly id: number;
-  readonly texts: readonly string[];
-}
 
 /** Than the host, a little: turns wait for its answers. */
 const lessImportant = 4;
@@ -32,33 +28,31 @@ async function load(): Promise<MiniLm> {
 }
 
 /** Single texts that are being embedded: what a turn asks for is one. */
-const single = new Set<Promise<void>>();
+const single = new Set<Promise<unknown>>();
 /** One of several texts comes after the others. */
-let several: Promise<void> = Promise.resolve();
+let several: Promise<unknown> = Promise.resolve();
 
-function take(question: Question): void {
-  if (question.texts.length > 1) {
-    several = several.then(() => answer(question));
-    return;
+async function take(texts: readonly string[]): Promise<Float32Array[]> {
+  if (texts.length > 1) {
+    const answering = several.then(() => embed(texts));
+    several = answering.catch(() => undefined);
+    return answering;
   }
-  const answering = answer(question).finally(() => single.delete(answering));
-  single.add(answering);
+  const answering = embed(texts);
+  const settled: Promise<unknown> = answering.catch(() => undefined).finally(() => single.delete(settled));
+  single.add(settled);
+  return answering;
 }
 
-async function answer({ id, texts }: Question): Promise<void> {
-  try {
-    const loaded = await (model ??= load());
-    const vectors: Float32Array[] = [];
-    for (const text of texts) {
-      if (texts.length > 1) await Promise.all(single);
-      vectors.push(await loaded.embed(text));
-    }
-    process.send?.({ id, vectors });
-  } catch (error) {
-    process.send?.({ id, error: error instanceof Error ? error.message : String(error) });
+async function embed(texts: readonly string[]): Promise<Float32Array[]> {
+  const loaded = await (model ??= load());
+  const vectors: Float32Array[] = [];
+  for (const text of texts) {
+    if (texts.length > 1) await Promise.all(single);
+    vectors.push(await loaded.embed(text));
   }
+  return vectors;
 }
 
 setPriority(Math.min(getPriority() + lessImportant, least));
-process.on("message", (question) => take(question as Question));
-process.on("disconnect", () => process.exit(0));
+serveHost({ protocol: embedder, answers: { embed: take }, listeners: {} });

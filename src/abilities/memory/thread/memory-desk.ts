@@ -1,13 +1,15 @@
-import { once } from "node:events";
 import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
 
-import { AppError, toError } from "../../../lib/app-error.ts";
+import type * as z from "zod";
+
 import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
-import type { Weights } from "../search/hybrid.ts";
+import { AppError, toError } from "../../../lib/app-error.ts";
+import { appFailures } from "../../../processes/failures.ts";
+import { OwnThread } from "../../../processes/own-thread.ts";
+import { memoryThread } from "../../../processes/protocol.ts";
+import { Restarted } from "../../../processes/restarted.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
-import type { Answer, Notice, Order } from "./messages.ts";
-import type { MemoryOrders } from "./orders.ts";
+import type { Weights } from "../search/hybrid.ts";
 
 export interface MemoryDeskOptions {
   readonly place: EmbedderPlace;
@@ -16,106 +18,59 @@ export interface MemoryDeskOptions {
   readonly onSlow?: ((slow: SlowVectors) => void) | undefined;
 }
 
-/** The same as the thread does it, from the host's side. */
+type Calls = typeof memoryThread.process.calls;
+
+/** The memory in one group's file, from the host's side. */
 export type MemoryAt = {
-  readonly [Name in keyof MemoryOrders]: (
-    ...parameters: Parameters<MemoryOrders[Name]>
-  ) => Promise<Awaited<ReturnType<MemoryOrders[Name]>>>;
+  readonly [Name in keyof Calls]: (
+    ...parameters: z.input<Calls[Name]["input"]>["parameters"]
+  ) => Promise<z.output<Calls[Name]["output"]>>;
 };
 
-const orderNames: readonly (keyof MemoryOrders)[] = [
-  "standing",
-  "advance",
-  "unextracted",
-  "foresee",
-  "saidBetween",
-  "search",
-  "recall",
-  "get",
-  "list",
-  "forget",
-  "forgetPerson",
-  "planCleaning",
-  "noteAnnounced",
-  "cleanSome",
-  "checkIndex",
-  "endCleaning",
-];
-
-/** Orders that wait at once; more are refused. */
+/** Calls that wait at once; more are refused. */
 const mostOpen = 1_000;
 
 /**
- * Lets a thread of its own work on the memories of groups, so that nothing of it holds the host up. The thread begins
- * with the first order, and again after it has failed.
+ * Lets a thread work on the memories of groups, so that nothing of it holds the host up. The thread begins with the first call, and
+ * again after it has failed.
  */
 export class MemoryDesk implements AsyncDisposable {
-  readonly #options: MemoryDeskOptions;
-  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  #worker: Worker | undefined;
-  #last = 0;
-  #isOver = false;
+  readonly #threads: Restarted<OwnThread<typeof memoryThread>>;
 
-  constructor(options: MemoryDeskOptions) {
-    this.#options = options;
+  constructor({ place, weights, onSlow }: MemoryDeskOptions) {
+    const start = (): OwnThread<typeof memoryThread> =>
+      new OwnThread({
+        name: "its thread",
+        main: new URL(`memory-thread${extname(import.meta.filename)}`, import.meta.url),
+        data: { place, weights },
+        protocol: memoryThread,
+        answers: {},
+        listeners: { slow: (slow) => onSlow?.(slow) },
+        limits: { servedCalls: 0, openCalls: mostOpen, waitingBytes: Infinity },
+        failures: appFailures,
+      });
+    this.#threads = new Restarted({ start });
   }
 
-  /** Of the group whose file this is. Everything rejects with AppErrors; `passing` ones may work later. */
+  /** The memory in this file. Everything rejects with AppErrors; `passing` ones may work later. */
   at(path: string): MemoryAt {
-    const entries = orderNames.map((name) => [name, (...parameters: unknown[]) => this.#order(path, name, parameters)]);
+    const names = Object.keys(memoryThread.process.calls) as (keyof Calls)[];
+    const entries = names.map((name) => [name, (...parameters: never) => this.#call(name, { path, parameters })]);
     return Object.fromEntries(entries) as MemoryAt;
   }
 
   /** Lets the thread finish what it was told. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    const worker = this.#worker;
-    if (!worker) return;
-    worker.ref();
-    const exited = once(worker, "exit");
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    worker.postMessage("end");
-    await exited;
+    await this.#threads[Symbol.asyncDispose]();
   }
 
-  #order(path: string, name: Order["name"], parameters: readonly unknown[]): Promise<unknown> {
-    if (this.#isOver) return Promise.reject(failure("the host is stopping"));
-    if (this.#waiting.size >= mostOpen) return Promise.reject(failure("too much is asked of it at once"));
-    const worker = (this.#worker ??= this.#start());
-    this.#last += 1;
-    const waiting = Promise.withResolvers<unknown>();
-    this.#waiting.set(this.#last, waiting);
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    worker.postMessage({ id: this.#last, path, name, parameters } satisfies Order);
-    return waiting.promise;
+  async #call(name: keyof Calls, value: { readonly path: string; readonly parameters: never }): Promise<unknown> {
+    try {
+      const { line } = await this.#threads.get();
+      return await line.call(name, value);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      throw new AppError("store_failed", `The memory cannot be used: ${toError(error).message}.`, { passing: true });
+    }
   }
-
-  #start(): Worker {
-    const file = new URL(`memory-thread${extname(import.meta.filename)}`, import.meta.url);
-    const { place, weights } = this.#options;
-    const worker = new Worker(file, { workerData: { place, weights }, env: {}, name: "memory" });
-    worker.unref();
-    let why = "its thread has ended";
-    worker.on("message", (said: Answer | Notice) => this.#heard(said));
-    worker.on("error", (error) => (why = toError(error).message));
-    worker.on("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined;
-      for (const { reject } of this.#waiting.values()) reject(failure(why));
-      this.#waiting.clear();
-    });
-    return worker;
-  }
-
-  #heard(answer: Answer | Notice): void {
-    if ("slow" in answer) return this.#options.onSlow?.(answer.slow);
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
-    if ("result" in answer) return waiting?.resolve(answer.result);
-    const { code, message, fix, passing } = answer.error;
-    waiting?.reject(new AppError(code, message, { ...(fix !== undefined && { fix }), passing }));
-  }
-}
-
-function failure(why: string): AppError {
-  return new AppError("store_failed", `The memory cannot be used: ${why}.`, { passing: true });
 }

@@ -1,11 +1,16 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
+
+import type * as z from "zod";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
 import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
-import type { Answer, Notice, Order } from "./messages.ts";
+import { appFailures } from "../../../processes/failures.ts";
+import { serveHost } from "../../../processes/inside.ts";
+import type { Answers, Line } from "../../../processes/line.ts";
+import { memoryThread } from "../../../processes/protocol.ts";
 import { OpenMemories } from "./orders.ts";
 
 /*
@@ -47,35 +52,38 @@ async function takeFoundModel(): Promise<void> {
 function onSlow(slow: SlowVectors): void {
   if (told === slow.strategy) return;
   told = slow.strategy;
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage({ slow } satisfies Notice);
+  host.tell("slow", slow);
 }
 
-async function carryOut({ path, name, parameters }: Order): Promise<unknown> {
-  await lookForModel();
-  return memories.use(path, (orders) => (orders[name] as (...given: readonly unknown[]) => unknown)(...parameters));
-}
+type Calls = typeof memoryThread.process.calls;
 
-async function answer(order: Order): Promise<void> {
-  let said: Answer;
+async function carryOut<Name extends keyof Calls>(
+  name: Name,
+  { path, parameters }: { readonly path: string; readonly parameters: readonly unknown[] },
+): Promise<z.input<Calls[Name]["output"]>> {
   try {
-    said = { id: order.id, result: await carryOut(order) };
+    await lookForModel();
+    return await memories.use(path, (orders) => {
+      const order = orders[name] as (...given: readonly unknown[]) => z.input<Calls[Name]["output"]>;
+      return order(...parameters);
+    });
   } catch (thrown) {
-    const { message } = toError(thrown);
-    const error = thrown instanceof AppError ? thrown : new AppError("store_failed", `The memory failed: ${message}.`);
-    said = {
-      id: order.id,
-      error: { code: error.code, message: error.message, fix: error.fix, passing: error.passing },
-    };
+    if (thrown instanceof AppError) throw thrown;
+    throw new AppError("store_failed", `The memory failed: ${toError(thrown).message}.`);
   }
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(said);
 }
 
 async function end(): Promise<void> {
   await memories[Symbol.asyncDispose]();
   await embedder?.[Symbol.asyncDispose]();
-  parentPort?.close();
 }
 
-parentPort?.on("message", (order: Order | "end") => void (order === "end" ? end() : answer(order)));
+const names = Object.keys(memoryThread.process.calls) as (keyof Calls)[];
+const answers = names.map((name) => [name, (value: Parameters<typeof carryOut>[1]) => carryOut(name, value)]);
+const host: Line<typeof memoryThread.process, typeof memoryThread.host> = serveHost({
+  protocol: memoryThread,
+  answers: Object.fromEntries(answers) as Answers<typeof memoryThread.process>,
+  listeners: {},
+  onEnd: end,
+  failures: appFailures,
+});

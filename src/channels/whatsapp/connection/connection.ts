@@ -1,8 +1,7 @@
 import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/chats/message.ts";
 import type { ChannelPorts } from "../../define-channel.ts";
 import { type Connection, type ConnectionEnd, type ConnectionHost } from "../../channel.ts";
-import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "../arrival.ts";
-import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
+import { userOf } from "../jids.ts";
 import type { AccountState } from "./account-state.ts";
 import { connectionEnd } from "./disconnects.ts";
 import { Intake } from "../incoming/intake.ts";
@@ -12,7 +11,8 @@ import { WhatsAppOutlet } from "../outgoing/outlet.ts";
 import { createSeqOf, type SeqOf } from "../outgoing/message-id.ts";
 import type { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppSettings } from "../settings.ts";
-import { type WorkerLimits, WorkerProcess } from "../process/worker-process.ts";
+import { type WorkerLimits, type WorkerOptions, WorkerProcess } from "../process/worker-process.ts";
+import type { Account, Arrival, EndReport, GroupFacts, MediaReference, StartOrder } from "../../../processes/nouns.ts";
 
 /** Status of a device that was removed on the phone. */
 const unlinked = 401;
@@ -59,9 +59,9 @@ export class WhatsAppConnection implements Connection {
     this.#host = host;
     this.ended = this.#end.promise;
     const { variables, logger, limits } = options;
-    this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
+    this.#worker = new WorkerProcess({ ...this.#handlers(), variables, logger, limits });
     this.#seqOf = createSeqOf({ ...options, sent: state.sent });
-    const lookUp = (pns: readonly string[]) => this.#worker.peer.call("lidsOf", pns);
+    const lookUp = (pns: readonly string[]) => this.#worker.line.call("lidsOf", pns);
     this.#numbers = new Numbers({ ...options, lookUp });
     this.#intake = this.#createIntake();
     this.#outlet = new WhatsAppOutlet({
@@ -69,7 +69,7 @@ export class WhatsAppConnection implements Connection {
       sent: state.sent,
       recent: state.recent,
       directory: state.directory,
-      peer: this.#worker.peer,
+      line: this.#worker.line,
       readReceipts: options.settings.readReceipts,
     });
     void this.#worker.exited.then((reason) => this.#end.resolve(reason));
@@ -93,7 +93,7 @@ export class WhatsAppConnection implements Connection {
     void this.ended.then((reason) => this.#opened.reject(reason));
     try {
       signal.throwIfAborted();
-      await Promise.race([this.#worker.peer.call("start", order), this.ended]);
+      await Promise.race([this.#worker.start(order), this.ended]);
       await this.#opened.promise;
     } finally {
       signal.removeEventListener("abort", giveUp);
@@ -117,7 +117,7 @@ export class WhatsAppConnection implements Connection {
   }
 
   async probe(): Promise<void> {
-    await this.#worker.peer.call("probe", undefined);
+    await this.#worker.line.call("probe", undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,29 +147,33 @@ export class WhatsAppConnection implements Connection {
     });
   }
 
-  #calls(): Omit<HostCalls, "heartbeat" | "crashed"> {
+  #handlers(): Pick<WorkerOptions, "answers" | "listeners"> {
     const { keys, sent, recent, directory } = this.#state;
     return {
-      qr: async () => undefined,
-      pairingCode: async () => undefined,
-      opened: async (account) => this.#open(account),
-      ended: async (report) => this.#ended(report),
-      arrived: (arrival) => this.#arrived(arrival),
-      isOwn: async (id) => sent.has(id),
-      delivered: async (ids) => {
-        for (const seq of ids.map((id) => recent.takeSeq(id)))
-          if (seq !== undefined && !this.#isOver) this.#host.delivered(seq);
+      answers: {
+        arrived: (arrival) => this.#arrived(arrival),
+        isOwn: async (id) => sent.has(id),
+        readKeys: (names) => keys.read(names),
+        applyKeys: async (changes) => {
+          await this.#options.ids.same(pairsAmong(changes));
+          await keys.apply(changes);
+        },
+        sentBody: (id) => sent.body(id),
+        keepSent: (kept) => sent.keep(kept),
       },
-      groupChanged: (facts) => this.#learnGroup(facts),
-      named: (names) => directory.learnNames(names),
-      readKeys: (names) => keys.read(names),
-      applyKeys: async (changes) => {
-        await this.#options.ids.same(pairsAmong(changes));
-        await keys.apply(changes);
+      listeners: {
+        qr: () => undefined,
+        pairingCode: () => undefined,
+        opened: (account) => this.#open(account),
+        ended: (report) => this.#ended(report),
+        delivered: (ids) => {
+          for (const seq of ids.map((id) => recent.takeSeq(id)))
+            if (seq !== undefined && !this.#isOver) this.#host.delivered(seq);
+        },
+        groupChanged: (facts) => this.#learnGroup(facts),
+        named: (names) => directory.learnNames(names),
+        log: ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
       },
-      sentBody: (id) => sent.body(id),
-      keepSent: (kept) => sent.keep(kept),
-      log: async ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
     };
   }
 
@@ -208,14 +212,14 @@ export class WhatsAppConnection implements Connection {
     const { promise: late, resolve: giveUp } = Promise.withResolvers<undefined>();
     const patience = setTimeout(() => giveUp(undefined), groupMs);
     try {
-      return await Promise.race([this.#worker.peer.call("group", chat).catch(() => undefined), late]);
+      return await Promise.race([this.#worker.line.call("group", chat).catch(() => undefined), late]);
     } finally {
       clearTimeout(patience);
     }
   }
 
   async #fetch(media: MediaReference, to: { path: string; limitBytes: number }, signal: AbortSignal): Promise<void> {
-    const hosts = await this.#worker.peer.call("mediaHosts", undefined);
+    const hosts = await this.#worker.line.call("mediaHosts", undefined);
     await fetchMedia(media, { ...to, hosts }, signal);
   }
 }

@@ -7,13 +7,13 @@ import {
   type LoginOptions,
 } from "../../channel.ts";
 import { AccountState } from "./account-state.ts";
-import type { StartOrder, TrustedRoot } from "../process/calls.ts";
 import { WhatsAppConnection } from "./connection.ts";
 import { notLinked } from "./disconnects.ts";
 import { linkAccount } from "./linking.ts";
 import { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppOptions, WhatsAppConnectionOptions } from "./connection.ts";
 import { isLoopbackHost, type WhatsAppSettings } from "../settings.ts";
+import type { StartOrder, TrustedRoot } from "../../../processes/nouns.ts";
 
 /** WhatsApp, by way of a worker process for each connection. */
 export class WhatsAppConnector implements Connector {

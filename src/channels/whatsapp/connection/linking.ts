@@ -1,8 +1,8 @@
 import type { LoginEvent } from "../../channel.ts";
 import type { AccountState } from "./account-state.ts";
-import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
 import type { WhatsAppConnectionOptions } from "./connection.ts";
-import { WorkerProcess } from "../process/worker-process.ts";
+import { type WorkerOptions, WorkerProcess } from "../process/worker-process.ts";
+import type { EndReport, StartOrder } from "../../../processes/nouns.ts";
 
 /** The server has accepted the new device and wants it to log in. */
 const linked = 515;
@@ -24,13 +24,13 @@ export async function* linkAccount(
 ): AsyncGenerator<LoginEvent> {
   const events = new Events();
   const { variables, logger, limits } = options;
-  await using worker = new WorkerProcess({ calls: callsFor(events, state, options), variables, logger, limits });
+  await using worker = new WorkerProcess({ ...handlersFor(events, state, options), variables, logger, limits });
   void worker.exited.then((reason) => events.end({ code: 0, reason: reason.message }));
   const leave = (): void => events.end({ code: 0, reason: "linking was abandoned" });
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
   try {
-    worker.peer.call("start", order).catch((error: unknown) => events.end({ code: 0, reason: String(error) }));
+    worker.start(order).catch((error: unknown) => events.end({ code: 0, reason: String(error) }));
     for (let event = await events.next(); event !== undefined && !signal.aborted; event = await events.next())
       yield event;
   } finally {
@@ -41,29 +41,33 @@ export async function* linkAccount(
     throw new Error(reasons[code] ?? `the account could not be linked: ${reason}`);
 }
 
-const nothing = async (): Promise<void> => undefined;
+const nothing = (): void => undefined;
 
-function callsFor(
+function handlersFor(
   events: Events,
   { keys }: AccountState,
   { logger }: WhatsAppConnectionOptions,
-): Omit<HostCalls, "heartbeat" | "crashed"> {
+): Pick<WorkerOptions, "answers" | "listeners"> {
   return {
-    qr: async (qr) => events.add({ qr }),
-    pairingCode: async (pairingCode) => events.add({ pairingCode }),
-    ended: async (report) => events.end(report),
-    readKeys: (names) => keys.read(names),
-    applyKeys: (changes) => keys.apply(changes),
-    log: async ({ level, text }) => logger[level]({ channel: "whatsapp" }, text),
-    opened: nothing,
-    // A device that has not logged in gets no messages and sends none.
-    arrived: async () => new Promise<never>(() => undefined),
-    isOwn: async () => false,
-    delivered: nothing,
-    groupChanged: nothing,
-    named: nothing,
-    sentBody: async () => undefined,
-    keepSent: nothing,
+    answers: {
+      readKeys: (names) => keys.read(names),
+      applyKeys: (changes) => keys.apply(changes),
+      // A device that has not logged in gets no messages and sends none.
+      arrived: async () => Promise.reject(new Error("the account is not linked yet")),
+      isOwn: async () => false,
+      sentBody: async () => undefined,
+      keepSent: async () => undefined,
+    },
+    listeners: {
+      qr: (qr) => events.add({ qr }),
+      pairingCode: (pairingCode) => events.add({ pairingCode }),
+      ended: (report) => events.end(report),
+      log: ({ level, text }) => logger[level]({ channel: "whatsapp" }, text),
+      opened: nothing,
+      delivered: nothing,
+      groupChanged: nothing,
+      named: nothing,
+    },
   };
 }
 

@@ -7,16 +7,9 @@ import type { Sleep } from "../../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
-import {
-  type Account,
-  type Arrival,
-  type GroupFacts,
-  isGroupChat,
-  isSame,
-  type MediaReference,
-  userOf,
-} from "../arrival.ts";
+import { isGroupChat, isSame, userOf } from "../jids.ts";
 import { type Directory, displayOf } from "./directory.ts";
+import type { Account, Arrival, GroupFacts, MediaReference } from "../../../processes/nouns.ts";
 
 export interface IntakeOptions {
   readonly channel: string;

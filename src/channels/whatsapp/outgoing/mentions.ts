@@ -1,4 +1,4 @@
-import { userOf } from "../arrival.ts";
+import { userOf } from "../jids.ts";
 
 /**
  * `@Ann` → `@4915…` for members whose name is known, with the ids that the platform wants to be told beside the text.

@@ -8,17 +8,16 @@ import { toError } from "../../../lib/app-error.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";
 import { SendError } from "../../channel.ts";
-import type { Arrival } from "../arrival.ts";
-import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "../process/calls.ts";
 import type { Directory } from "../incoming/directory.ts";
 import { sendError } from "../connection/disconnects.ts";
-import type { IpcPeer } from "../process/ipc.ts";
 import { toWhatsApp } from "./markup.ts";
+import type { WorkerProcess } from "../process/worker-process.ts";
 import { withMentions } from "./mentions.ts";
 import { idFrom, messageId } from "./message-id.ts";
 import type { Pacing } from "./pacing.ts";
 import type { Sent } from "./sent.ts";
 import { splitText } from "./split.ts";
+import type { Arrival, SendOrder, SendOutcome } from "../../../processes/nouns.ts";
 
 const remembered = 2_000;
 
@@ -53,7 +52,7 @@ export class Recent {
 }
 
 export interface OutletOptions {
-  readonly peer: IpcPeer<HostCalls, WorkerCalls>;
+  readonly line: WorkerProcess["line"];
   readonly instance: string;
   readonly sent: Sent;
   readonly recent: Recent;
@@ -100,7 +99,7 @@ export class WhatsAppOutlet {
   }
 
   async signal(chat: string, sign: Sign): Promise<void> {
-    await this.#options.peer.call("typing", { chat, on: sign !== "idle" });
+    await this.#options.line.call("typing", { chat, on: sign !== "idle" });
   }
 
   async react(chat: string, reaction: OutgoingReaction): Promise<void> {
@@ -123,7 +122,7 @@ export class WhatsAppOutlet {
   async #sendPassing(chat: string, content: Content): Promise<string | undefined> {
     if (!this.#options.pacing.takeSpare()) return undefined;
     const id = idFrom(randomBytes(9).toString("hex"));
-    const { outcome } = await this.#options.peer.call("send", { chat, id, content });
+    const { outcome } = await this.#options.line.call("send", { chat, id, content });
     return outcome === "accepted" ? id : undefined;
   }
 
@@ -143,7 +142,7 @@ export class WhatsAppOutlet {
     const giveUp = (): void => givenUp.resolve({ outcome: "cut" });
     signal.addEventListener("abort", giveUp);
     try {
-      const sending = this.#options.peer.call("send", order).catch((): SendOutcome => ({ outcome: "cut" }));
+      const sending = this.#options.line.call("send", order).catch((): SendOutcome => ({ outcome: "cut" }));
       return await Promise.race([sending, givenUp.promise]);
     } finally {
       signal.removeEventListener("abort", giveUp);
@@ -151,10 +150,10 @@ export class WhatsAppOutlet {
   }
 
   async #markRead({ chat, inReplyTo }: OutgoingMessage): Promise<void> {
-    const { readReceipts, recent, peer } = this.#options;
+    const { readReceipts, recent, line } = this.#options;
     if (!readReceipts) return;
     const read = recent.takeAddresses(chat, inReplyTo).map(({ id, address }) => ({ ...address, id }));
-    if (read.length > 0) await peer.call("markRead", read).catch(() => undefined);
+    if (read.length > 0) await line.call("markRead", read).catch(() => undefined);
   }
 
   /** Adds mentions to the agent's messages; the host's own may quote strangers. */

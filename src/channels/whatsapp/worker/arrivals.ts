@@ -1,7 +1,6 @@
 import { cleanMessage, decodeMessageNode, proto, unpadRandomMax16 } from "@whiskeysockets/baileys";
 import type { AuthenticationCreds, BinaryNode, SocketConfig, WAMessage, WASocket } from "@whiskeysockets/baileys";
-
-import type { Arrival } from "../arrival.ts";
+import type { Arrival } from "../../../processes/nouns.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 

@@ -1,6 +1,5 @@
 import { proto } from "@whiskeysockets/baileys";
-
-import type { MediaReference } from "../arrival.ts";
+import type { MediaReference } from "../../../processes/nouns.ts";
 
 /** Text of a message of any kind; undefined for kinds without any for people. */
 export interface Content {

@@ -1,7 +1,8 @@
 import type { GroupMetadata, WASocket } from "@whiskeysockets/baileys";
 import { isLidUser, isPnUser, jidNormalizedUser, WAMessageAddressingMode } from "@whiskeysockets/baileys";
 
-import { type Account, type GroupFacts, type GroupMember, isSame } from "../arrival.ts";
+import { isSame } from "../jids.ts";
+import type { Account, GroupFacts, GroupMember } from "../../../processes/nouns.ts";
 
 /** The groups that the account is in: fetched once, kept up to date by what the server tells. */
 export class Groups {

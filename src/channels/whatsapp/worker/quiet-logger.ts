@@ -1,11 +1,12 @@
 import type { SocketConfig } from "@whiskeysockets/baileys";
+import type * as z from "zod";
 
-import type { HostCalls } from "../process/calls.ts";
+import type { whatsappWorker } from "../../../processes/protocol.ts";
 
 /** Data that a template may have inserted between words. */
 const data = /[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;
 
-type LogEntry = Parameters<HostCalls["log"]>[0];
+type LogEntry = z.output<typeof whatsappWorker.host.news.log>;
 
 const ignore = (): void => undefined;
 

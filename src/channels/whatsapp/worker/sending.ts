@@ -2,9 +2,9 @@ import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@
 import type { AnyMessageContent, BinaryNode, WAMessage, WASocket } from "@whiskeysockets/baileys";
 
 import type { OutgoingFile } from "../../../domain/chats/message.ts";
-import { isGroupChat } from "../arrival.ts";
-import type { SendOrder, SendOutcome } from "../process/calls.ts";
+import { isGroupChat } from "../jids.ts";
 import type { Groups } from "./groups.ts";
+import type { SendOrder, SendOutcome } from "../../../processes/nouns.ts";
 
 export interface SendingOptions {
   readonly socket: WASocket;

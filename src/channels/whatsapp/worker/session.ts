@@ -9,10 +9,11 @@ import {
   S_WHATSAPP_NET,
 } from "@whiskeysockets/baileys";
 import type { BinaryNode, SocketConfig, WASocket } from "@whiskeysockets/baileys";
+import type * as z from "zod";
 
-import { type Account, userOf } from "../arrival.ts";
-import type { EndReport, HostCalls, SendOrder, SendOutcome, StartOrder, WorkerCalls } from "../process/calls.ts";
-import type { IpcPeer } from "../process/ipc.ts";
+import { userOf } from "../jids.ts";
+import type { Line } from "../../../processes/line.ts";
+import type { whatsappWorker } from "../../../processes/protocol.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type AuthState, openAuthState } from "./auth-state.ts";
 import { Groups } from "./groups.ts";
@@ -20,8 +21,12 @@ import { quietLogger } from "./quiet-logger.ts";
 import { Sending } from "./sending.ts";
 import { translate } from "./translate.ts";
 import { trustOnly } from "./trust.ts";
+import type { Account, EndReport, SendOrder, SendOutcome, StartOrder } from "../../../processes/nouns.ts";
 
-type Host = IpcPeer<WorkerCalls, HostCalls>;
+/** The host, as the worker speaks to it. */
+export type WhatsAppHost = Line<typeof whatsappWorker.process, typeof whatsappWorker.host>;
+
+type ReadMessage = z.output<typeof whatsappWorker.process.calls.markRead.input>[number];
 
 const probeMs = 10_000;
 /** Status for a missing account, as the server reports a removed device. */
@@ -38,14 +43,14 @@ const wantedHistory: ReadonlySet<unknown> = new Set([
 
 /** One connection to WhatsApp, from its start to its end; never started twice. */
 export class WhatsAppSession {
-  readonly #host: Host;
+  readonly #host: WhatsAppHost;
   readonly #auth: AuthState;
   readonly #socket: WASocket;
   readonly #groups: Groups;
   readonly #sending: Sending;
   readonly #over = new AbortController();
 
-  private constructor(host: Host, auth: AuthState, config: Partial<SocketConfig>) {
+  private constructor(host: WhatsAppHost, auth: AuthState, config: Partial<SocketConfig>) {
     this.#host = host;
     this.#auth = auth;
     this.#groups = new Groups({
@@ -71,7 +76,7 @@ export class WhatsAppSession {
     });
   }
 
-  static async start(host: Host, order: StartOrder): Promise<WhatsAppSession | undefined> {
+  static async start(host: WhatsAppHost, order: StartOrder): Promise<WhatsAppSession | undefined> {
     trustOnly(order.trust);
     const storage = {
       read: (keys: readonly string[]) => host.call("readKeys", keys),
@@ -95,7 +100,7 @@ export class WhatsAppSession {
     await this.#socket.sendPresenceUpdate(on ? "composing" : "paused", chat);
   }
 
-  async markRead(messages: Parameters<WorkerCalls["markRead"]>[0]): Promise<void> {
+  async markRead(messages: readonly ReadMessage[]): Promise<void> {
     await this.#socket.readMessages(
       messages.map(({ chat, id, participant }) => ({
         remoteJid: chat,
@@ -110,7 +115,7 @@ export class WhatsAppSession {
     return this.#groups.facts(chat);
   }
 
-  async lidsOf(pns: readonly string[]): ReturnType<WorkerCalls["lidsOf"]> {
+  async lidsOf(pns: readonly string[]): Promise<{ pn: string; lid: string }[]> {
     const found = await this.#socket.signalRepository.lidMapping.getLIDsForPNs([...pns]);
     return (found ?? []).map(({ pn, lid }) => ({ pn: jidNormalizedUser(pn), lid: jidNormalizedUser(lid) }));
   }
@@ -226,7 +231,7 @@ export class WhatsAppSession {
   }
 }
 
-async function configure(host: Host, auth: AuthState, order: StartOrder): Promise<Partial<SocketConfig>> {
+async function configure(host: WhatsAppHost, auth: AuthState, order: StartOrder): Promise<Partial<SocketConfig>> {
   const logger = quietLogger((entry) => host.tell("log", entry));
   const newest = order.newestVersion && !order.version ? (await fetchLatestWaWebVersion()).version : undefined;
   const version = order.version ?? newest;

@@ -1,8 +1,9 @@
 import { isJidGroup, isLidUser, isPnUser, jidNormalizedUser, normalizeMessageContent } from "@whiskeysockets/baileys";
 import type { proto, WAMessage } from "@whiskeysockets/baileys";
 
-import { type Account, type Arrival, isSame } from "../arrival.ts";
+import { isSame } from "../jids.ts";
 import { type Content, readContent } from "./content.ts";
+import type { Account, Arrival } from "../../../processes/nouns.ts";
 
 export interface Translation {
   readonly me: Account;

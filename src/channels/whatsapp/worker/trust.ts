@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 
 import { Curve, generateSignalPubKey, WA_CERT_DETAILS } from "@whiskeysockets/baileys";
-
-import type { TrustedRoot } from "../process/calls.ts";
+import type { TrustedRoot } from "../../../processes/nouns.ts";
 
 interface SignatureCheck {
   verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean | undefined;

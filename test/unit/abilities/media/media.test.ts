@@ -68,8 +68,8 @@ const ends = [
   { order: "wait", why: "it took longer than 2 seconds", requestMs: 2_000 },
   { order: "eat memory", why: /it held \d+ MiB of memory, more than the 200 it may|SIGKILL|SIGABRT|SIGTRAP|code 1/ },
   { order: "eat heap", why: /SIGABRT|SIGTRAP|more than the 200 it may/ },
-  { order: "flood", why: "it sent a line of more than 1048576 bytes" },
-  { order: "babble", why: "it sent what is no answer" },
+  { order: "flood", why: "it sent a message of more than 1048576 bytes" },
+  { order: "babble", why: "it sent what is no message" },
   { order: "answer another", why: "it answered what was not asked" },
 ];
 

@@ -61,7 +61,7 @@ async function openRig(options: { readonly zone?: string; readonly answer: (prom
     const noted = async () => new ZoneClock(options.zone ?? "UTC").dayAt((await memory.standing()).noted + 2 * hourMs);
     await expect.poll(noted).toBe(today);
   };
-  const daily = (): Promise<Memory[]> => memory.list({ category: "daily", limit: 100 });
+  const daily = (): Promise<readonly Memory[]> => memory.list({ category: "daily", limit: 100 });
   return { memory, asked, told, come, daily, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 

@@ -2,11 +2,11 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/channels/channel.ts";
-import type { Arrival } from "../../../../src/channels/whatsapp/arrival.ts";
 import { Directory } from "../../../../src/channels/whatsapp/incoming/directory.ts";
 import { Intake } from "../../../../src/channels/whatsapp/incoming/intake.ts";
 import { sleep } from "../../../../src/lib/time/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
+import type { Arrival } from "../../../../src/processes/nouns.ts";
 
 function arrival(chat: string, id: string): Arrival {
   const address = { chat, participant: "1@lid" };

@@ -1,9 +1,8 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { LastWords } from "../../../../src/channels/whatsapp/process/last-words.ts";
-import { WorkerProcess } from "../../../../src/channels/whatsapp/process/worker-process.ts";
-import type { HostCalls } from "../../../../src/channels/whatsapp/process/calls.ts";
+import { LastWords } from "../../../../src/processes/last-words.ts";
+import { type WorkerOptions, WorkerProcess } from "../../../../src/channels/whatsapp/process/worker-process.ts";
 
 const stack = "    at Object.<anonymous> (/x/worker.ts:1:2)\n    at node:internal/main:1\n\nNode.js v24.1.0\n";
 
@@ -40,9 +39,9 @@ test("once it holds keys nothing is told but what V8 itself says", () => {
 });
 
 test("a worker that cannot begin says why, in the reason of its end", async () => {
-  const unused = {} as Omit<HostCalls, "heartbeat" | "crashed">;
+  const unused = { answers: {}, listeners: {} } as Pick<WorkerOptions, "answers" | "listeners">;
   const variables = { NODE_OPTIONS: "--require=/nowhere/at/all.cjs" };
-  await using worker = new WorkerProcess({ calls: unused, variables, logger: pino({ level: "silent" }) });
+  await using worker = new WorkerProcess({ ...unused, variables, logger: pino({ level: "silent" }) });
 
   const { message } = await worker.exited;
 

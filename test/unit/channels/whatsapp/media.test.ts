@@ -5,10 +5,10 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { expect, test } from "vitest";
 
-import type { MediaReference } from "../../../../src/channels/whatsapp/arrival.ts";
 import { fetchMedia } from "../../../../src/channels/whatsapp/incoming/media.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../../../support/tls-authority.ts";
+import type { MediaReference } from "../../../../src/processes/nouns.ts";
 
 const content = Buffer.alloc(100_000, "content ");
 

@@ -1,4 +1,7 @@
-import { shorten, visible } from "../../../lib/text/visible.ts";
+import type { Readable } from "node:stream";
+
+import { shorten, visible } from "../lib/text/visible.ts";
+import type { ProcessOutput } from "./own-process.ts";
 
 const keptChars = 8_192;
 const toldChars = 300;
@@ -11,7 +14,7 @@ const wordsOfAnEnd = /^(?:FATAL ERROR|[A-Za-z]*Error(?: \[\w+\])?|\S*node): ./;
 const wordsOfV8 = /^FATAL ERROR: [\w :.,()'-]+$/;
 
 /** The end of what a process prints, to say why it died without passing on what it knew. */
-export class LastWords {
+export class LastWords implements ProcessOutput {
   readonly #variables: readonly string[];
   #tail = "";
   /** The process holds keys from here on, and its library prints them. */
@@ -20,6 +23,12 @@ export class LastWords {
   /** `variables`: values that must not be told. */
   constructor(variables: readonly string[]) {
     this.#variables = variables.filter((value) => value.length >= secretChars);
+  }
+
+  take(stream: Readable, kind: "stdout" | "stderr"): void {
+    stream.on("data", (chunk: Buffer) => {
+      if (kind === "stderr") this.hear(chunk);
+    });
   }
 
   hear(chunk: Buffer): void {
@@ -33,6 +42,10 @@ export class LastWords {
       ? lines.findLast((line) => wordsOfV8.test(line))
       : (lines.findLast((line) => wordsOfAnEnd.test(line)) ?? lines.findLast((line) => line !== ""));
     return said === undefined || said === "" ? undefined : shorten(visible(this.#withoutVariables(said)), toldChars);
+  }
+
+  end(): void {
+    this.#tail = "";
   }
 
   #withoutVariables(text: string): string {

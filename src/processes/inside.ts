@@ -1,0 +1,83 @@
+import { Socket } from "node:net";
+import { isMainThread, parentPort } from "node:worker_threads";
+
+import type { FailureCodec } from "./failures.ts";
+import { type Answers, Line, type LineLimits, type Listeners } from "./line.ts";
+import type { Encoding, Frame, Protocol } from "./protocol.ts";
+import { streamWire, threadWire, type Wire, type WireReader } from "./wires.ts";
+
+/** What a process or thread of ours does for the host. */
+export interface ServeOptions<Messages extends Protocol> {
+  readonly protocol: Messages;
+  readonly answers: Answers<Messages["process"]>;
+  readonly listeners: Listeners<Messages["process"]>;
+  /** Ends what goes on, in good order; it has a moment for that. */
+  readonly onEnd?: (() => unknown) | undefined;
+  /** Hears of each error that nobody has caught, by kind and place; no data. Left out: Node prints it. */
+  readonly onError?: ((place: string) => void) | undefined;
+  readonly servedCalls?: number | undefined;
+  readonly failures?: FailureCodec | undefined;
+}
+
+const longest = 256 * 1024 * 1024;
+const usualLimits: LineLimits = { servedCalls: 10_000, openCalls: 100_000, waitingBytes: Infinity };
+
+/** Opens the line of a process of ours to the host: file descriptor 3, or the port of a thread. The process ends with the host. */
+export function serveHost<Messages extends Protocol>(
+  options: ServeOptions<Messages>,
+): Line<Messages["process"], Messages["host"]> {
+  const { protocol, answers, listeners, onError, servedCalls = usualLimits.servedCalls, failures } = options;
+  const onFrame = (frame: Frame): void => {
+    if ("beat" in frame) setInterval(() => wire.send({ beat: true }), Number(frame.beat));
+    else if ("end" in frame) void end(options.onEnd);
+    else line.receive(frame);
+  };
+  const wire = openWire(protocol.encoding, { onFrame, onFault: fail });
+  const line: Line<Messages["process"], Messages["host"]> = new Line({
+    wire,
+    local: protocol.process,
+    remote: protocol.host,
+    answers,
+    listeners,
+    limits: { ...usualLimits, servedCalls },
+    failures,
+    onFault: fail,
+    allowsStrays: true,
+  });
+  if (onError) tellErrors(wire, onError);
+  if (isMainThread) wire.send({ beat: true });
+  return line;
+}
+
+function fail(): never {
+  process.exit(1);
+}
+
+function openWire(encoding: Encoding, reader: WireReader): Wire {
+  if (parentPort) return threadWire(parentPort, reader);
+  const socket = new Socket({ fd: 3, readable: true, writable: true });
+  for (const over of ["end", "close", "error"]) socket.on(over, () => process.exit(0));
+  return streamWire(socket, { encoding, longest }, reader);
+}
+
+async function end(onEnd: ServeOptions<Protocol>["onEnd"]): Promise<void> {
+  await onEnd?.();
+  if (isMainThread) process.exit(0);
+  parentPort?.close();
+}
+
+function tellErrors(wire: Wire, onError: (place: string) => void): void {
+  process.on("unhandledRejection", (thrown) => onError(placeOf(thrown)));
+  process.on("uncaughtException", (thrown) => {
+    onError(placeOf(thrown));
+    wire.send({ crash: placeOf(thrown) });
+    process.exit(1);
+  });
+}
+
+/** The kind of an error, and where it was thrown; not its message, which may hold what it failed with. */
+function placeOf(thrown: unknown): string {
+  const { name, stack = "" } = thrown instanceof Error ? thrown : new Error("no error was thrown");
+  const place = /\(?([^()\s]+:\d+:\d+)\)?$/m.exec(stack)?.[1] ?? "an unknown place";
+  return `${name} at ${place.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}`;
+}
