@@ -13,6 +13,7 @@ const checkout = resolve(import.meta.dirname, "..");
 const floors: readonly (readonly string[])[] = [
   ["lib"],
   ["domain", "protocol"],
+  ["processes"],
   ["stores"],
   ["channels", "models", "sandbox"],
   ["rights", "delivery", "records"],
@@ -59,6 +60,7 @@ const allowedPackages: Record<string, RegExp> = {
   "src/lib": /^(node:|pino|get-east-asian-width$|diff$|lru-cache$)/,
   "src/domain": /^$/,
   "src/protocol": /^(zod$|node:)/,
+  "src/processes": /^(zod$|pino$|node:)/,
   "container/agent": /^(zod$|node:)/,
 };
 
@@ -157,7 +159,7 @@ test("an adapter does not know the catalog that lists it, nor anything outside i
     if (adapter === undefined || to.startsWith(`${adapter}/`)) return false;
     const isShared =
       to.startsWith(`${dirname(adapter)}/`) && adapterOf(to) === undefined && !to.endsWith("/catalog.ts");
-    return !isShared && !interfaces.includes(to) && !/^src\/(?:lib|domain)\//.test(to);
+    return !isShared && !interfaces.includes(to) && !/^src\/(?:lib|domain|processes)\//.test(to);
   });
 
   expect(violations).toEqual([]);
@@ -210,6 +212,23 @@ test("no adapter's name decides outside its folder", async () => {
 
 test("the folders at the bottom use only the packages that they may", () => {
   const violations = packages.filter(({ from, to }) => allowedPackages[folderOf(from)]?.test(to) === false);
+
+  expect(violations).toEqual([]);
+});
+
+/** What starts no process or thread of ours, but programs of others, or is one of ours for a single task. */
+const startsPrograms =
+  /^src\/(?:lib\/process\/run-fetcher|models\/local\/|sandbox\/|stores\/sqlite\/rewrite\/|records\/erasure\/bytes\/)/;
+
+test("only the process line starts and speaks with processes and threads of ours", () => {
+  const violations = packages.filter(
+    ({ from, to, isType }) =>
+      !isType &&
+      /^node:(?:child_process|worker_threads|cluster)$/.test(to) &&
+      !from.startsWith("src/processes/") &&
+      from.startsWith("src/") &&
+      !startsPrograms.test(from),
+  );
 
   expect(violations).toEqual([]);
 });

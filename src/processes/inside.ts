@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import { isMainThread, parentPort } from "node:worker_threads";
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
 import type { FailureCodec } from "./failures.ts";
 import { type Answers, Line, type LineLimits, type Listeners } from "./line.ts";
@@ -48,6 +48,9 @@ export function serveHost<Messages extends Protocol>(
   if (isMainThread) wire.send({ beat: true });
   return line;
 }
+
+/** What a thread of ours begins with. */
+export const threadData: unknown = workerData;
 
 function fail(): never {
   process.exit(1);

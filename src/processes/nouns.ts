@@ -12,7 +12,7 @@ export const short = z.string().max(1_024);
 export const handle = z.int().min(1);
 /** The message of an error: at most 2,000 characters, and a note that it was cut. */
 export const words = z.string().max(2_040);
-export const delay = z.number().min(0).max(86_400_000).optional();
+export const retryDelay = z.number().min(0).max(86_400_000).optional();
 export const settings = z.record(z.string(), z.unknown());
 
 /** A list that nobody changes. */

@@ -44,7 +44,11 @@ const programs: Readonly<Record<string, Program>> = {
     entries: ["src/main.ts", "src/surfaces/cli/commands/start.ts", "src/host/run-host.ts"],
     rooms: [
       ...commandLine.rooms,
-      ..."abilities channels delivery domain intake models operations plugins protocol records rights sandbox stores tools turns work"
+      ...[
+        "abilities channels delivery domain intake models operations plugins processes protocol records rights",
+        "sandbox stores tools turns work",
+      ]
+        .join(" ")
         .split(" ")
         .map((room) => `src/${room}`),
       ..."heartbeat jobs mcp media skills sub-agents tasks web webhooks"

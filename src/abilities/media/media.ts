@@ -10,8 +10,7 @@ import { Restarted } from "../../processes/restarted.ts";
 import { toError } from "../../lib/app-error.ts";
 import { MediaError } from "./operations.ts";
 import type { MediaOperation, MediaRequest, MediaResult } from "./operations.ts";
-import { mediaLaunch } from "./process/launch.ts";
-import { type MediaProcess, startMediaProcess } from "./process/media-process.ts";
+import type { MediaProcess } from "./process/media-process.ts";
 
 export interface MediaLimits {
   /** What the process may hold. */
@@ -174,11 +173,12 @@ export class Media implements AsyncDisposable {
     this.#options.onFailure?.(operation, error.message);
   }
 
-  #start(): MediaProcess {
+  async #start(): Promise<MediaProcess> {
     const { memoryMb, outputBytes } = this.#limits;
     const { main, models } = this.#options;
     const [inFolder, outFolder] = [this.#inFolder, this.#outFolder];
-    return startMediaProcess(mediaLaunch({ inFolder, outFolder, memoryMb, outputBytes, main, models }), memoryMb);
+    const { startMediaProcess } = await import("./process/media-process.ts");
+    return startMediaProcess({ inFolder, outFolder, memoryMb, outputBytes, main, models });
   }
 }
 

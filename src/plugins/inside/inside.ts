@@ -1,17 +1,9 @@
-import type { Answers, CallContext, CallValue, Line } from "../../processes/line.ts";
+import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
 import type { plugin } from "../../processes/protocol.ts";
 import { type Definitions, describe } from "./describe.ts";
+import type { Inside, PluginHost } from "./plugin-host.ts";
 import { ServedChannels } from "./served-channels.ts";
 import { ServedProviders } from "./served-providers.ts";
-
-/** The host, as a plugin's process speaks to it. */
-export type PluginHost = Line<typeof plugin.process, typeof plugin.host>;
-
-/** What the process works with: the plugin's definitions, and the host. */
-export interface Inside {
-  readonly definitions: Promise<Definitions>;
-  readonly host: () => PluginHost;
-}
 
 /** A plugin's process does this for the host: it runs the plugin's tools, and has its channels and providers open. */
 export function answersOf(definitions: Promise<Definitions>, host: () => PluginHost): Answers<typeof plugin.process> {

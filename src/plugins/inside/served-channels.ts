@@ -12,7 +12,7 @@ import type { ChannelStateStore } from "../../stores/contract/store.ts";
 import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
 import type { plugin } from "../../processes/protocol.ts";
 import { pluginFailures } from "../process/failures.ts";
-import type { Inside, PluginHost } from "./inside.ts";
+import type { Inside, PluginHost } from "./plugin-host.ts";
 
 type Calls = Answers<typeof plugin.process>;
 type Facts = z.input<typeof plugin.host.news.chatChanged>;

@@ -2,7 +2,7 @@ import type { Provider, ProviderRequest } from "../../models/provider.ts";
 import { systemClock } from "../../lib/time/clock.ts";
 import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
 import type { plugin } from "../../processes/protocol.ts";
-import type { Inside } from "./inside.ts";
+import type { Inside } from "./plugin-host.ts";
 
 type Calls = Answers<typeof plugin.process>;
 type Answer = Awaited<ReturnType<Calls["providerComplete"]>>;

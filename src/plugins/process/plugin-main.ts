@@ -5,7 +5,8 @@ import { pathToFileURL } from "node:url";
 import { serveHost } from "../../processes/inside.ts";
 import { plugin } from "../../processes/protocol.ts";
 import { definitionsOf } from "../inside/describe.ts";
-import { answersOf, type PluginHost } from "../inside/inside.ts";
+import { answersOf } from "../inside/inside.ts";
+import type { PluginHost } from "../inside/plugin-host.ts";
 import { pluginFailures } from "./failures.ts";
 
 /*

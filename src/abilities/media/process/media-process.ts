@@ -1,7 +1,7 @@
-import type { Launch } from "../../../processes/launch.ts";
 import { OwnProcess } from "../../../processes/own-process.ts";
 import { mediaReader } from "../../../processes/protocol.ts";
 import { mediaFailures } from "./failures.ts";
+import { mediaLaunch, type MediaLaunchOptions } from "./launch.ts";
 
 /** One life of the process that reads strangers' files. */
 export type MediaProcess = OwnProcess<typeof mediaReader>;
@@ -9,10 +9,10 @@ export type MediaProcess = OwnProcess<typeof mediaReader>;
 const weighingMs = 100;
 
 /** Starts the process that reads strangers' files. It answers one request after another; what it prints goes nowhere. */
-export function startMediaProcess(launch: Launch, memoryMb: number): MediaProcess {
+export function startMediaProcess(options: MediaLaunchOptions): MediaProcess {
   return new OwnProcess({
     name: "the process that reads such files",
-    launch,
+    launch: mediaLaunch(options),
     protocol: mediaReader,
     answers: {},
     listeners: {},
@@ -24,7 +24,7 @@ export function startMediaProcess(launch: Launch, memoryMb: number): MediaProces
       servedCalls: 0,
       openCalls: 1,
       waitingBytes: 1024 * 1024,
-      memory: { mb: memoryMb, counts: "VmRSS", everyMs: weighingMs },
+      memory: { mb: options.memoryMb, counts: "VmRSS", everyMs: weighingMs },
     },
     failures: mediaFailures,
   });

@@ -1,5 +1,3 @@
-import { workerData } from "node:worker_threads";
-
 import type * as z from "zod";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
@@ -8,7 +6,7 @@ import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import { appFailures } from "../../../processes/failures.ts";
-import { serveHost } from "../../../processes/inside.ts";
+import { serveHost, threadData } from "../../../processes/inside.ts";
 import type { Answers, Line } from "../../../processes/line.ts";
 import { memoryThread } from "../../../processes/protocol.ts";
 import { OpenMemories } from "./orders.ts";
@@ -18,7 +16,7 @@ import { OpenMemories } from "./orders.ts";
  * It gets orders about one group's file each, answers them in any order, and ends when it is told to.
  */
 
-const { place, weights } = workerData as { readonly place: EmbedderPlace; readonly weights: Weights };
+const { place, weights } = threadData as { readonly place: EmbedderPlace; readonly weights: Weights };
 let embedder = await openEmbedder(place);
 let memories = new OpenMemories({ weights, embedder, onSlow });
 /** How long a model that is not installed is not looked for again. */

@@ -1,0 +1,12 @@
+import type { Line } from "../../processes/line.ts";
+import type { plugin } from "../../processes/protocol.ts";
+import type { Definitions } from "./describe.ts";
+
+/** The host, as a plugin's process speaks to it. */
+export type PluginHost = Line<typeof plugin.process, typeof plugin.host>;
+
+/** What the process works with: the plugin's definitions, and the host. */
+export interface Inside {
+  readonly definitions: Promise<Definitions>;
+  readonly host: () => PluginHost;
+}
