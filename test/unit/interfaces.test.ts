@@ -15,8 +15,6 @@ const larger: Readonly<Record<string, number>> = {
   ApprovalStore: 22,
   CommandServices: 20,
   ContainerEngine: 14,
-  HostCalls: 16,
-  MemoryOrders: 16,
   MessageStore: 14,
   OutboxStore: 13,
   RouterOptions: 14,

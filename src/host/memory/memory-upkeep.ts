@@ -8,7 +8,7 @@ import { globalNotes } from "../../abilities/memory/item.ts";
 import { memoryPath } from "../../abilities/memory/memory-path.ts";
 import { Hygiene, type HygieneSettings } from "../../abilities/memory/keeping/hygiene.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
-import type { Standing } from "../../abilities/memory/thread/orders.ts";
+import type { Standing } from "../../abilities/memory/thread/open-memories.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { isAtWork } from "../../stores/is-at-work.ts";

@@ -4,7 +4,7 @@ import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/grou
 import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Standing } from "../thread/orders.ts";
+import type { Standing } from "../thread/open-memories.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";
 import { newestOf } from "./newest.ts";

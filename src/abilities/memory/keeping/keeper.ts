@@ -13,7 +13,7 @@ import { Timers } from "../../../lib/time/timers.ts";
 import type { Store } from "../../../stores/contract/store.ts";
 import { type NewMemory, ownIds } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Standing } from "../thread/orders.ts";
+import type { Standing } from "../thread/open-memories.ts";
 import type { MemoryFaults } from "./faults.ts";
 import { isSecret } from "./secrets.ts";
 

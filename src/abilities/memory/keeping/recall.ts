@@ -10,7 +10,7 @@ import { sleep } from "../../../lib/time/sleep.ts";
 import type { TurnStore } from "../../../stores/contract/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Ahead, InSight } from "../thread/orders.ts";
+import type { Ahead, InSight } from "../thread/open-memories.ts";
 import { type KeeperOptions, saidId } from "./keeper.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";
 import { Sight } from "./sight.ts";

@@ -9,7 +9,7 @@ import { appFailures } from "../../../processes/failures.ts";
 import { serveHost, threadData } from "../../../processes/inside.ts";
 import type { Answers, Line } from "../../../processes/line.ts";
 import { memoryThread } from "../../../processes/protocol.ts";
-import { OpenMemories } from "./orders.ts";
+import { OpenMemories } from "./open-memories.ts";
 
 /*
  * The thread that reads and writes memories: a search of a large memory and a write to the disk would hold the host up.

@@ -1,18 +1,12 @@
-import {
-  checkIndex,
-  type CleaningPlan,
-  cleanSome,
-  type Cutoffs,
-  endCleaning,
-  noteAnnounced,
-  planCleaning,
-} from "../file/cleaning.ts";
-import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
+import type * as z from "zod";
+
+import type { memoryThread } from "../../../processes/protocol.ts";
+import { checkIndex, cleanSome, endCleaning, noteAnnounced, planCleaning } from "../file/cleaning.ts";
+import type { Advance, Progress } from "../file/file-orders.ts";
 import { Lull } from "../../../lib/time/lull.ts";
 import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
-import { type Found, type Memory, type NewMemory, ownIds } from "../item.ts";
+import { type Memory, ownIds } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
-import type { Recalled } from "../search/recall.ts";
 
 /** What is left out of a recall, because the model sees it anyway. */
 export interface InSight {
@@ -35,30 +29,15 @@ export interface Standing extends Progress {
   readonly unextracted: number;
 }
 
-/** What the host lets the thread do with the memory in one group's file. Everything is plain data. */
-export interface MemoryOrders {
-  standing(): Standing;
-  /** Everything or nothing; gives how it stands then. */
-  advance(memories: readonly NewMemory[], how: Advance): Standing;
-  /** What was said and not looked at for facts: the newest of it, in order. */
-  unextracted(limit: number): Said[];
-  /** Makes the vector of what will be asked for, and looks it up where it is known how. */
-  foresee(query: string, ahead?: Ahead): Promise<void>;
-  /** What was said from one moment on and before another one: the newest, in order. */
-  saidBetween(from: number, to: number, limit: number): Said[];
-  search(query: string, options: SearchOptions): Promise<Found[]>;
-  recall(query: string, options: RecallHow, inSight: InSight): Promise<Recalled[]>;
-  get(id: string): Memory | undefined;
-  list(query: ListQuery): Memory[];
-  forget(ids: readonly string[]): number;
-  forgetPerson(person: string): number;
-  /** The steps of a cleaning, in this order: see `src/abilities/memory/file/cleaning.ts`. */
-  planCleaning(now: number, cutoffs: Cutoffs): CleaningPlan;
-  noteAnnounced(): void;
-  cleanSome(cutoffs: Cutoffs): number;
-  checkIndex(after: number): ReturnType<typeof checkIndex>;
-  endCleaning(now: number): Promise<void>;
-}
+type Calls = typeof memoryThread.process.calls;
+type Result<Name extends keyof Calls> = z.input<Calls[Name]["output"]>;
+
+/** Carries out the calls of the memory thread for the memory in one group's file. */
+type MemoryCalls = {
+  readonly [Name in keyof Calls]: (
+    ...parameters: z.output<Calls[Name]["input"]>["parameters"]
+  ) => Result<Name> | Promise<Result<Name>>;
+};
 
 const ownPrefixes = Object.values(ownIds);
 
@@ -91,13 +70,13 @@ export class OpenMemories implements AsyncDisposable {
     this.#options = { ...options, queryMs, indexMs, lull: new Lull(lullOptions) };
   }
 
-  async use<T>(path: string, order: (memory: MemoryOrders) => T): Promise<Awaited<T>> {
+  async use<T>(path: string, work: (memory: MemoryCalls) => T): Promise<Awaited<T>> {
     const opened = this.#open.get(path) ?? { memory: new GroupMemory({ ...this.#options, path }), users: 0 };
     this.#open.delete(path);
     this.#open.set(path, opened);
     opened.users += 1;
     try {
-      return await order(ordersFor(opened.memory));
+      return await work(callsFor(opened.memory));
     } finally {
       opened.users -= 1;
       await this.#closeSome();
@@ -125,11 +104,11 @@ interface Opened {
   users: number;
 }
 
-function ordersFor(memory: GroupMemory): MemoryOrders {
+function callsFor(memory: GroupMemory): MemoryCalls {
   return {
     standing: () => standingOf(memory),
     advance: (memories, how) => {
-      memory.advance(memories, how);
+      memory.advance(memories, how as Advance);
       return standingOf(memory);
     },
     unextracted: (limit) => memory.unextracted(ownIds.said, limit),
