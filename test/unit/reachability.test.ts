@@ -66,7 +66,7 @@ const programs: Readonly<Record<string, Program>> = {
     ],
     packages: [
       ...commandLine.packages,
-      ..."diff fastify lru-cache mustache p-queue pino pino-pretty prom-client tar-fs yaml zod".split(" "),
+      ..."diff fastify lru-cache mustache p-queue pino pino-pretty prom-client yaml zod".split(" "),
     ],
   },
   agent: {

@@ -5,8 +5,6 @@ import { join, posix } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-import { extract } from "tar-fs";
-
 /** Protected and forbidden contents of an image's file system. */
 export interface ImageContents {
   /** Files that start the agent, by path: a hash, or the kind of a non-file. */
@@ -57,6 +55,7 @@ export async function readContents(archive: Readable): Promise<ImageContents> {
     return true;
   };
   // Files that matter are hashed on their way, and lie empty in a folder that is removed.
+  const { extract } = await import("tar-fs");
   const extracting = extract(folder, {
     chown: false,
     utimes: false,

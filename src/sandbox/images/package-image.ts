@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 
-import { pack } from "tar-fs";
-
 import { AppError, toError } from "../../lib/app-error.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 import { visible } from "../../lib/text/visible.ts";
@@ -90,6 +88,7 @@ async function runBuild(
       [packageLabels.base]: name.base,
       [packageLabels.lists]: JSON.stringify(name.lists),
     };
+    const { pack } = await import("tar-fs");
     const archive = pack(folder, {
       map: (header) => ({ ...header, uid: 0, gid: 0, mode: 0o644, mtime: new Date(0) }),
     });

@@ -48,7 +48,7 @@ async function openRig(limits: Partial<MediaLimits> = {}) {
 }
 
 test("there is no process before it is needed, one for many files, and none when it was idle", async () => {
-  await using rig = await openRig({ idleMs: 200 });
+  await using rig = await openRig({ idleMs: 3_000 });
 
   expect(rig.media.pid).toBeUndefined();
   const [first, second] = [await rig.tell("pid"), await rig.tell("pid")];
