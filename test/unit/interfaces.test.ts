@@ -13,7 +13,7 @@ const most = 12;
 /** Interfaces that have more, with how many. The numbers may only go down; an interface that is mended leaves the list. */
 const larger: Readonly<Record<string, number>> = {
   ApprovalStore: 22,
-  CommandServices: 20,
+  CommandServices: 19,
   ContainerEngine: 14,
   MessageStore: 14,
   OutboxStore: 13,
