@@ -1,3 +1,5 @@
+import type { GroupNetwork } from "../domain/sandbox/egress.ts";
+import { serverOf } from "../sandbox/servers/server-owner.ts";
 import type { RemoteServer, McpServer, StdioServer } from "../domain/sandbox/mcp-server.ts";
 import { AppError } from "../lib/app-error.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
@@ -57,4 +59,13 @@ export function checkMcp({ mcp: { servers }, groups }: Config): ConfigFault[] {
       Object.hasOwn(servers, name) ? [] : [missing(["groups", group, "mcp", index], "MCP server", name, known)],
     ),
   );
+}
+
+/** Returns where the owner of a server's container may connect to; undefined when the owner is a group. */
+export function networkOfServer(config: Pick<Config, "mcp">, owner: string): GroupNetwork | undefined {
+  const ofServer = serverOf(owner);
+  if (!ofServer) return undefined;
+  const server = mcpServers(config).find(({ name }) => name === ofServer.server);
+  // A server that is no longer configured may connect to nothing.
+  return server?.kind === "stdio" ? server.network : { allow: [], allowPrivate: [], reflects: [], secrets: [] };
 }

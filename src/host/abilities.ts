@@ -1,7 +1,7 @@
 import { type RunningAbilities, startAbilities } from "../abilities/start-abilities.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
-import type { Entrances } from "./entrances/entrances.ts";
+import type { Entrances } from "./entrances.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
@@ -14,7 +14,7 @@ export interface HostAbilityOptions {
   readonly deliver: () => void;
   readonly tell: TellOperator;
   readonly guard: Pick<IntakeGuard, "state" | "failed">;
-  readonly entrances: Pick<Entrances, "httpEntrance">;
+  readonly entrances: Pick<Entrances, "gateway">;
 }
 
 /** Starts the abilities of the catalog, with the parts of the host that they need. */
@@ -36,7 +36,7 @@ export function startHostAbilities(
     workAdded,
     deliver,
     intake: guard,
-    gatewayUrl: () => entrances.httpEntrance.url(),
+    gatewayUrl: () => entrances.gateway.url(),
     store,
     publish,
     clock,

@@ -17,6 +17,7 @@ import type { Metrics } from "../records/metrics/metrics.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
 import type { SessionLogs } from "../records/session-logs/session-log.ts";
+import type { GroupSpace } from "../sandbox/workspace/group-space.ts";
 import type { Store } from "../stores/contract/store.ts";
 import type { Interception } from "./interception.ts";
 
@@ -38,6 +39,8 @@ export interface AppContext {
   readonly logger: Logger;
   readonly store: Store;
   readonly blobs: BlobFolder;
+  /** Disk space of groups. */
+  readonly space: GroupSpace;
   /** Reads files of strangers. */
   readonly media: Media;
   readonly logs: SessionLogs;
@@ -52,9 +55,4 @@ export interface AppContext {
   readonly fingerprint: (text: string) => Fingerprint;
   readonly metrics: Metrics;
   readonly interception: Interception;
-}
-
-/** Id of the host's own user; 0 where the system has no such thing. */
-export function hostUid(): number {
-  return process.geteuid?.() ?? 0;
 }

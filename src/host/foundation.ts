@@ -23,7 +23,8 @@ import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { createMedia } from "./capabilities/media.ts";
-import { openBlobs } from "./containers/files.ts";
+import { BlobFolder } from "../stores/blobs/blob-folder.ts";
+import { createGroupSpace } from "./files.ts";
 import { createRolesOf, loadAliases } from "./people/people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
@@ -87,7 +88,8 @@ export async function openFoundation(
     forwardClock: await openForwardClock(store, clock),
     logger,
     store,
-    blobs: await openBlobs({ home, clock }),
+    blobs: await BlobFolder.open({ folder: home.paths.blobs, clock }),
+    space: createGroupSpace({ live, home }),
     media: stack.use(createMedia({ home, publish, logger })),
     logs,
     events,

@@ -1,59 +1,58 @@
 import { Registry } from "prom-client";
 
-import { removeUnreferenced } from "../stores/blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
-import { hasTrait } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
+import type { ServedGroups } from "../config/serving/served-groups.ts";
+import { reviewMounts } from "../sandbox/launch/mount-review.ts";
 import { paceLimits } from "../config/groups.ts";
 import { startControlServer } from "../surfaces/control/server.ts";
-import { createEventNotices } from "../delivery/event-notices.ts";
-import { createAlert, createTellOperator, type TellOperator } from "../delivery/operator-notices.ts";
-import { Outbox } from "../delivery/outbox.ts";
-import { createQuotes } from "../delivery/quotes.ts";
+import { createAlert, type TellOperator } from "../delivery/operator-notices.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../surfaces/http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import { TurnPace } from "../intake/limits/turn-pace.ts";
+import { Signal } from "../lib/signal.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { countEvents } from "../records/metrics/count-events.ts";
 import { measureEventLoop } from "../records/metrics/event-loop.ts";
-import { addGauges, createMetrics } from "../records/metrics/metrics.ts";
+import { createMetrics } from "../records/metrics/metrics.ts";
 import type { OperationNeeds } from "../surfaces/operations.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
-import { Retention } from "../stores/retention.ts";
-import { RetryingStore } from "../stores/retrying-store.ts";
-import type { ProviderSet } from "../models/routes/provider-set.ts";
+import type { RetryingStore } from "../stores/retrying-store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
-import { messagesPerStep } from "../turns/steps/turn-intake.ts";
-import { createGroupToolSet, type GroupToolSet } from "./capabilities/group-tools.ts";
+import { createGroupToolSet } from "./capabilities/group-tools.ts";
 import { skillTools } from "./capabilities/skills.ts";
 import { type Capabilities, createCapabilities } from "./capabilities/capabilities.ts";
-import { type Containers, openContainers, openEngineLater, reviewMounts } from "./containers/containers.ts";
-import type { ChannelResources } from "./entrances/channels.ts";
+import { type Containers, openContainers, openEngineLater } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { type Approvals, createApprovals } from "./people/approvals.ts";
-import { buildEntrances, startChannels } from "./entrances/entrances.ts";
-import type { Entrances } from "./entrances/entrances.ts";
-import { openEngineWait } from "./containers/engine-wait.ts";
+import { createApprovals } from "./people/approvals.ts";
+import { startChannels } from "../intake/start-channels.ts";
+import { buildEntrances, type Entrances } from "./entrances.ts";
+import { openDelivery } from "./delivery.ts";
+import { EngineWait } from "../sandbox/engine/engine-wait.ts";
+import { adoptContainers } from "../work/sessions/adopt-containers.ts";
+import { asAgent } from "./as-agent.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
-import { openGroups } from "./groups.ts";
 import { createMcpDesk } from "./capabilities/mcp-desk.ts";
-import { createMcp, type Mcp } from "./capabilities/mcp.ts";
-import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
-import { createIntake } from "./entrances/intake.ts";
-import { createInterventions } from "./turns/interventions.ts";
+import { type ChangedTools, createMcp } from "./capabilities/mcp.ts";
+import { createIntake } from "./intake.ts";
+import { createInterventions, type Interventions } from "./turns/interventions.ts";
 import { createAnswers } from "./people/onboarding.ts";
 import { operationNeeds } from "./operations.ts";
+import { startUpkeep } from "./upkeep.ts";
+import { openGroups, openSettings, watchConfig } from "./settings.ts";
 import { attachPlugins } from "./plugins/attach-plugins.ts";
 import { createWork, resume } from "./turns/queue.ts";
+import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
 import { openTurns } from "./turns/turns.ts";
 import { openProviderSet } from "./turns/models.ts";
-import { openSettings, type Settings } from "./settings/settings.ts";
 import { createProgress, createSigns } from "./turns/signs.ts";
 
 export interface HostOptions extends FoundationOptions {
@@ -87,96 +86,128 @@ const outboxDrainMs = 5_000;
 
 /**
  * Builds every part in order, each from those before it, and owns them on one stack: a failure on the way undoes what
- * was built, and disposal goes backwards. The way in comes first, so that a port or a channel which cannot be had ends
- * the start before anything else has begun; it lets nothing in before everything is there, and ends first. The signal
- * ends a start in the middle.
+ * was built, and disposal goes backwards. The way in comes right after state and groups, so that a port or a channel
+ * which cannot be had ends the start before anything else has begun; it lets nothing in before everything is there, and
+ * ends first. The signal ends a start in the middle.
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = {};
-  const { context, guard, entrances, registry, engine } = await openBase(options, stack, served);
+  const workAdded = new Signal();
+  const addWork = (): void => void workAdded.emit();
+  const { context, guard, registry, engine, groups, opened, history } = await openBase(options, stack);
+  const entrances = await openEntrances(context, stack, { ...options, registry, engine, guard, groups });
+  const delivery = openDelivery(context, stack, { guard, entrances, groups });
+  const { outbox, deliver, notices, tell, retrying, patient } = delivery;
   signal?.throwIfAborted();
-  const opened = await openGroups(context);
-  const groups = (served.groups = opened.groups);
-  const outbox = stack.use(createOutbox(context, entrances));
-  const tell = tellOperator(context, { groups, outbox, entrances });
-  const retrying = createRetrying(context, guard);
-  const deliver = (): void => outbox.wake();
-  const patient = patientContext(context, retrying);
-  const workAdded = (): void => served.work?.dueWork.changed();
-  const containers = await openContainers(patient, stack, { ...options, engine, deliver, tell, groups, workAdded });
-  stack.defer(() => retrying.giveUp());
-  await Promise.all([reviewMounts(context, containers.launcher), attachPlugins(context, options.plugins)]);
+  const contained = { engine, notices, tell, groups, workAdded: addWork };
+  const containers = await openSandbox(context, stack, { ...contained, started: options, retrying, patient });
+  const changeable = { started: options, groups: opened, history, containers, tell };
+  const { reloader, settings, groupOperations } = openSettings(context, stack, changeable);
   signal?.throwIfAborted();
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const providers = openProviderSet(context, stack);
-  const shares = { ...createSources(context, stack, { containers, groups, tell, providers, served }), groups, deliver };
-  const parts = { queue: () => work.queue, settings: () => served.settings };
-  const approvals = createApprovals(context, stack, { ...shares, ...parts });
-  served.approvals = approvals;
-  const built = { guard, entrances, providers, tell, workAdded, approvals };
+  const changed = new Signal<ChangedTools>();
+  const mcp = createMcp(context, stack, { servers: containers.servers, changed, groups, tell, providers });
+  const hostTools = createGroupToolSet(context, [skillTools(containers), mcp.source]);
+  const shares = { ...containers, mcp, hostTools, groups, deliver };
+  const approvals = createApprovals(context, stack, { ...shares, queue: () => work.queue, settings });
+  changed.on(({ tools, group }) => approvals.descriptions.ask(tools, group));
+  const built = { guard, entrances, providers, tell, workAdded: addWork, approvals };
   const capable = { ...shares, ...built, ...lateParts(() => ({ work, runner })) };
-  const capabilities = (served.capabilities = await createCapabilities(patient, stack, capable));
+  const capabilities = await createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
   const { runner, ...shown } = await openTurns(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
-  const admissions = createAnswers(context, { ...opened, chats });
+  const admissions = createAnswers(context, { groups, folders: opened.folders, chats });
   const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
-  const interventions = createInterventions(context, { ...commandable, ...servedLater(served) });
+  const interventions = createInterventions(context, {
+    ...commandable,
+    settings,
+    operations: () => entrances.gateway.operations,
+  });
   const signs = stack.use(createSigns(groups, entrances));
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { ...commandable, groups, interventions, signs, engineWait });
-  served.work = work;
+  workAdded.on(() => work.dueWork.changed());
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
-  const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
-  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, providers };
-  const { reloader, settings } = openSettings(context, stack, options, changing);
-  served.settings = settings;
+  const intake = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
+  welcomeGroups(opened, { chats, interventions, queue: work.queue });
+  stack.use(watchConfig(context, reloader));
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { ...capabilities, admissions, approvals, reloader, settings, ...shares };
-  const needs = { ...changing, ...asked, stop: stopAsked.resolve, intake: () => guard.state() };
-  served.operations = operationNeeds(context, needs);
-  for (const group of groups.list()) await interventions.runLeftCommands(group);
-  stack.use(await openControl(context, served.operations));
-  stack.use(createRetention(context));
-  addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
-  openIntake(guard, stack);
-  await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
+  const mcpDesk = createMcpDesk(context, mcp, { list: () => groups.list(), approvals });
+  const asked = { ...capabilities, containers, providers, admissions, approvals, reloader, settings, mcpDesk };
+  const state = { stop: stopAsked.resolve, intake: () => guard.state() };
+  const operations = operationNeeds(context, { ...shared, ...asked, groupOperations, ...state });
+  await serveOperations(context, stack, { entrances, operations, capabilities, groups, interventions });
+  startUpkeep(context, stack, { registry, guard, containers, work, entrances });
+  await openIntake(guard, stack, () => beginIntake(entrances, { ...intake, outbox, chats, tell }));
   await resume(context, groups, { ...work, ...approvals, ...capabilities, ...shown });
   capabilities.start();
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
-function serverOpener({ interception }: AppContext, { servers }: Containers): OpenStdio {
-  return interception.servers((server, group, signal) => servers.open(server, group, signal));
-}
-
-/** Containers, and the tools of groups, whoever has them. */
-function createSources(
+/** Containers, with plugins and mounts looked at; their end does not wait for trouble to pass. */
+async function openSandbox(
   context: AppContext,
   stack: AsyncDisposableStack,
-  {
-    containers,
-    served,
-    ...told
-  }: {
-    readonly containers: Containers;
-    readonly served: Served;
-    readonly groups: GroupRegistry;
-    readonly tell: TellOperator;
-    readonly providers: ProviderSet;
+  options: Parameters<typeof openContainers>[2] & {
+    readonly started: HostOptions;
+    readonly retrying: RetryingStore;
+    readonly patient: AppContext;
   },
-): Containers & { readonly mcp: Mcp; readonly mcpDesk: OperationNeeds["mcp"]; readonly hostTools: GroupToolSet } {
-  const approvals = (): Approvals | undefined => served.approvals;
-  const descriptions = (): Approvals["descriptions"] | undefined => served.approvals?.descriptions;
-  const mcp = createMcp(context, stack, { openStdio: serverOpener(context, containers), descriptions, ...told });
-  const mcpDesk = createMcpDesk(context, mcp, { list: () => told.groups.list(), approvals });
-  return { ...containers, mcp, mcpDesk, hostTools: createGroupToolSet(context, [skillTools(containers), mcp.source]) };
+): Promise<Containers> {
+  const { started, retrying, patient } = options;
+  const { egress, plugins } = started;
+  const containers = await openContainers(patient, stack, { ...options, egress });
+  stack.defer(() => retrying.giveUp());
+  await Promise.all([reviewMounts(containers.launcher, context.logger), attachPlugins(context, plugins)]);
+  return containers;
+}
+
+/** Waits for the engine, and then takes over or removes what an earlier life of the host has left. */
+async function openEngineWait(
+  context: AppContext,
+  options: { readonly groups: GroupRegistry; readonly containers: Containers; readonly mayWait: boolean },
+): Promise<EngineWait> {
+  const { store, home, logger } = context;
+  const { groups, mayWait, containers } = options;
+  const { pool, jobs, prepare: prepareEngine } = containers;
+  // Asked now: a turn that is given up before the engine is there still had its agent at work.
+  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
+  const asOwn = (group: Group, agent: string): Group => asAgent(context, group, agent);
+  const adopting = {
+    sessions: store.sessions,
+    folder: home.paths.sessions,
+    groups,
+    asAgent: asOwn,
+    pool,
+    jobs,
+    logger,
+  };
+  const prepare = async (): Promise<void> => {
+    await prepareEngine();
+    await adoptContainers(adopting, busy);
+  };
+  return EngineWait.begin({ prepare, mayWait, logger });
+}
+
+/** Looks in the chat of a group that comes for what waits there. */
+function welcomeGroups(
+  { arrived }: ServedGroups,
+  {
+    chats,
+    interventions,
+    queue,
+  }: { readonly chats: ChatBook; readonly interventions: Interventions; readonly queue: SessionQueue },
+): void {
+  arrived.on((group) => chats.registered(group));
+  arrived.on((group) => interventions.catchUp(group));
+  arrived.on((group) => mainSessionsOf(group).forEach((queued) => queue.wake(queued)));
 }
 
 /** What capabilities use of parts that are made after them. */
@@ -189,28 +220,8 @@ function lateParts(
   };
 }
 
-/** What chat commands ask for of parts that are made after them. */
-function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "operations" | "settings"> {
-  return { operations: () => served.operations, settings: () => served.settings };
-}
-
-/** What the way in, chat commands and containers lead to, as soon as it is there. */
-interface Served {
-  groups?: GroupRegistry | undefined;
-  approvals?: Approvals | undefined;
-  settings?: Settings | undefined;
-  capabilities?: Capabilities | undefined;
-  operations?: OperationNeeds | undefined;
-  /**
-   * Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked
-   * for later.
-   */
-  work?: WorkQueue | undefined;
-}
-
-/** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack, served: Served) {
-  const groups: ChannelResources["groups"] = () => served.groups?.list() ?? [];
+/** State, proof and the groups: everything else is made with them. */
+async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
@@ -219,41 +230,68 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   stack.use(measureEventLoop(registry));
   foundation.events.subscribe("metrics", countEvents(metrics));
   const context: AppContext = { ...foundation, metrics };
-  const engine = openEngineLater(context, stack);
-  const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const late = { webhooks: () => served.capabilities?.abilities.webhooks, operations: () => served.operations };
-  const asked = { groups, registry, ready, ...late };
-  const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
-  return { context, guard, registry, engine, entrances };
+  return { context, guard, registry, engine: openEngineLater(context, stack), ...(await openGroups(context)) };
 }
 
-function openIntake(guard: IntakeGuard, stack: AsyncDisposableStack): void {
+/** The way in, as far as it can be had before anything else. */
+function openEntrances(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: {
+    readonly console: HostConsole | undefined;
+    readonly registry: Registry;
+    readonly engine: ContainerEngine;
+    readonly guard: IntakeGuard;
+    readonly groups: GroupRegistry;
+  },
+): Promise<Entrances> {
+  const { console, registry, engine, guard, groups } = options;
+  const ready = (): Promise<Readiness> => readiness(engine, guard);
+  return buildEntrances(context, stack, { console, registry, ready, groups: () => groups.list() });
+}
+
+/** Lets messages in. */
+function beginIntake(
+  { channels, states }: Entrances,
+  { tell, ...parts }: Omit<Parameters<typeof startChannels>[1], "states" | "alert"> & { readonly tell: TellOperator },
+): Promise<void> {
+  return startChannels(channels, { ...parts, states, alert: createAlert(tell) });
+}
+
+/** Opens the intake, which closes before anything else ends. */
+async function openIntake(guard: IntakeGuard, stack: AsyncDisposableStack, begin: () => Promise<void>): Promise<void> {
   guard.open();
   stack.defer(() => guard.close());
+  await begin();
 }
 
-function tellOperator(
-  { store, clock, logger, events }: AppContext,
-  { groups, outbox, entrances: { channels } }: { groups: GroupRegistry; outbox: Outbox; entrances: Entrances },
-): TellOperator {
-  const tell = createTellOperator({ outboxStore: store.outbox, outbox, groups, channels, clock, logger });
-  events.subscribe("operator notices", createEventNotices(logger, tell));
-  return tell;
+/** Lets programs call operations and webhooks, over HTTP and on the control socket. */
+async function serveOperations(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  {
+    entrances,
+    operations,
+    capabilities,
+    groups,
+    interventions,
+  }: {
+    readonly entrances: Entrances;
+    readonly operations: OperationNeeds;
+    readonly capabilities: Capabilities;
+    readonly groups: GroupRegistry;
+    readonly interventions: Interventions;
+  },
+): Promise<void> {
+  entrances.gateway.serve(operations, capabilities.abilities.webhooks);
+  // Commands that an earlier life of the host has left may call operations.
+  for (const group of groups.list()) await interventions.runLeftCommands(group);
+  stack.use(await openControl(context, operations));
 }
 
 function createPace(context: AppContext): TurnPace {
   const { store, clock } = context;
   return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
-}
-
-function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): RetryingStore {
-  return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
-}
-
-/** What turns are worked on with: trouble of the machine is waited for. */
-function patientContext(context: AppContext, retrying: RetryingStore): AppContext {
-  const { publish } = context;
-  return { ...context, store: retrying.store, publish: (event) => retrying.retry(() => publish(event)) };
 }
 
 function running(
@@ -302,58 +340,6 @@ function afterMs(delayMs: number): Promise<void> {
 function openControl({ home, logger, publish }: AppContext, needs: OperationNeeds): Promise<AsyncDisposable> {
   const onFault = (error: Error): void => logger.error({ error }, "a request on the control socket failed");
   return startControlServer({ socketPath: home.paths.controlSocket, needs, publish, onFault });
-}
-
-function createRetention(context: AppContext): Retention {
-  const { config, clock, blobs: folder } = context;
-  const removeBlobs = (signal: AbortSignal): Promise<number> =>
-    removeUnreferenced({ folder, blobs: context.store.blobs, clock }, signal);
-  return new Retention({
-    ...context,
-    get days() {
-      return config.store.retentionDays;
-    },
-    get eventDays() {
-      return config.events.retentionDays;
-    },
-    removeBlobs,
-    keepNewest: messagesPerStep,
-  });
-}
-
-function createOutbox(context: AppContext, { channels }: Entrances): Outbox {
-  const { store, logger, clock, publish } = context;
-  const canQuote = (channel: string): boolean => hasTrait(context, channel, "quotes");
-  return new Outbox({
-    quoteOf: createQuotes({ messages: store.messages, canQuote }),
-    namesAgents: (channel) => hasTrait(context, channel, "namesAgents"),
-    store: store.outbox,
-    channelOf: (name) => channels.find((channel) => channel.name === name),
-    logger,
-    clock,
-    publish,
-  });
-}
-
-function gaugeSources(
-  { store }: AppContext,
-  options: {
-    readonly guard: IntakeGuard;
-    readonly containers: Awaited<ReturnType<typeof openContainers>>;
-    readonly work: WorkQueue;
-    readonly entrances: Entrances;
-  },
-): Parameters<typeof addGauges>[1] {
-  const { guard, containers, work, entrances } = options;
-  return {
-    intakeOpen: () => guard.state().open,
-    containersHot: () => containers.pool.list().length,
-    groupsWaiting: () => work.queue.waitingGroups(),
-    outbox: () => store.outbox.counts(),
-    approvals: () => store.approvals.openCount(),
-    jobs: () => containers.jobs.count(),
-    channels: () => entrances.channels,
-  };
 }
 
 function createGuard({ home, config, store, publish, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {

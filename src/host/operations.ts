@@ -14,21 +14,20 @@ import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.t
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
-import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { SkillSync } from "../abilities/skills/sync/skill-sync.ts";
 import type { SubAgents } from "./capabilities/sub-agents.ts";
 import type { Approvals } from "./people/approvals.ts";
 import type { Plugins } from "../plugins/plugins.ts";
-import type { Containers } from "./containers/containers.ts";
+import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Entrances } from "./entrances/entrances.ts";
+import type { Entrances } from "./entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
 import { createSkillList } from "./capabilities/skills.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
-import type { Settings } from "./settings/settings.ts";
+import type { GroupOperations } from "../config/serving/group-operations.ts";
+import type { SettingsService } from "../config/serving/settings-service.ts";
 import { forgetLearned } from "../models/knowledge/learned-models.ts";
-import type { Interventions } from "./turns/interventions.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
 import type { quietGroups } from "./erasure/erasure.ts";
 
@@ -42,16 +41,15 @@ export interface HostOperationOptions {
   readonly dueWork: Pick<DueWork, "changed">;
   readonly outbox: Outbox;
   readonly intake: () => IntakeState;
-  readonly interventions: Pick<Interventions, "catchUp">;
-  readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
   readonly abilities: AbilityServices;
-  readonly settings: Settings;
+  readonly settings: SettingsService;
+  readonly groupOperations: GroupOperations;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
   readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
-  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
+  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
   readonly mcpDesk: OperationNeeds["mcp"];
   readonly memories: Parameters<typeof createMemoryDesk>[1];
   readonly providers: Pick<ProviderSet, "calibration">;
@@ -68,7 +66,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     ...options.abilities,
     host: hostFacts(context),
     store,
-    groups: groupOperations(context, options),
+    groups: options.groupOperations,
     get routes() {
       return Object.keys(config.models.routes);
     },
@@ -94,10 +92,10 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     refusedMounts: () => containers.launcher.refusedMounts(),
-    images: containers.images.operations,
+    images: containers.images,
     intake: options.intake,
     config: options.reloader,
-    settings: options.settings.operations,
+    settings: options.settings,
     mcp: options.mcpDesk,
     plugins: () => options.plugins?.list() ?? [],
     nextHeartbeat: () => options.abilities.heartbeat.next(),
@@ -135,37 +133,6 @@ function hostFacts({ config, home, clock, version }: AppContext): OperationNeeds
       return referencesOf(config.models.routes, config.models.default);
     },
     maxHot: config.sessions.maxHot,
-  };
-}
-
-function groupOperations(
-  { publish, store, live }: AppContext,
-  { groups, queue, chats, interventions, reloader }: HostOperationOptions,
-): OperationNeeds["groups"] {
-  return {
-    list: () => groups.list(),
-    settings: () => groups.list(),
-    folders: () => store.groups.folders(),
-    add: async (group, options) => {
-      const added = await groups.add(group, options);
-      await chats.registered(added);
-      // A group of this name may have been here before and may have left something unanswered.
-      await interventions.catchUp(added);
-      for (const queued of mainSessionsOf(added)) queue.wake(queued);
-      const { name, channel, chat } = group;
-      await publish({ type: "group.added", group: name, actor: "operator", data: { name, channel, chat } });
-      return added;
-    },
-    remove: async (name) => {
-      const removed = await reloader.inTurn(async () => {
-        const group = await groups.remove(name);
-        const { [name]: _, ...others } = live.current.groups;
-        if (groups.byName(name) === undefined) live.replace({ ...live.current, groups: others });
-        return group;
-      });
-      await publish({ type: "group.removed", group: name, actor: "operator", data: {} });
-      return removed;
-    },
   };
 }
 

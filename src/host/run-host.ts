@@ -2,7 +2,7 @@ import { isatty } from "node:tty";
 
 import { startHost } from "./host.ts";
 import type { Host } from "./host.ts";
-import { logLevel } from "./settings/reload.ts";
+import { logLevel } from "../config/changes/log-level.ts";
 import type { Interception } from "./interception.ts";
 import type { Adapters } from "../config/adapters.ts";
 import { readEnvironment } from "../config/environment.ts";

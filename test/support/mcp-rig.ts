@@ -20,8 +20,9 @@ import { createMetrics } from "../../src/records/metrics/metrics.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import type { EgressOverrides } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { Servers } from "../../src/sandbox/servers/servers.ts";
+import { GroupNotices } from "../../src/delivery/group-notices.ts";
 import type { AppContext } from "../../src/host/context.ts";
-import { openContainers, openEngineLater } from "../../src/host/containers/containers.ts";
+import { openContainers, openEngineLater } from "../../src/host/containers.ts";
 import { openFoundation } from "../../src/host/foundation.ts";
 import { newHome } from "./crabpot.ts";
 import { noteEngine } from "./made-by-tests.ts";
@@ -87,7 +88,8 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
   const all = configuredGroups(context.config);
   const groupOf = (name: string) => all.find((group) => group.name === name);
   const registry = { list: () => all, byName: groupOf } as unknown as Parameters<typeof openContainers>[2]["groups"];
-  const parts = { engine, deliver: () => undefined, tell: async () => undefined, groups: registry };
+  const notices = new GroupNotices(context.store.outbox, () => undefined, systemClock);
+  const parts = { engine, notices, tell: async () => undefined, groups: registry };
   const containers = await openContainers(context, stack, {
     ...parts,
     egress: wanted.egress,

@@ -4,7 +4,7 @@ import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import type { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
 import type { SideSessions } from "../../work/sessions/side-sessions.ts";
-import type { Containers } from "../containers/containers.ts";
+import type { Containers } from "../containers.ts";
 import type { AppContext } from "../context.ts";
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
 import { type HostAbilityOptions, startHostAbilities } from "../abilities.ts";

@@ -7,7 +7,7 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import { readBytes, TooLongError } from "../../lib/http/read-answer.ts";
 import { MediaError } from "../../abilities/media/operations.ts";
 import type { SpeakInContainer } from "../../abilities/media/speech/speaking.ts";
-import type { Containers } from "../containers/containers.ts";
+import type { Containers } from "../containers.ts";
 
 const timeoutMs = 60_000;
 const lostCodes: ReadonlySet<string> = new Set([

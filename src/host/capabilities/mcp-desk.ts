@@ -21,15 +21,13 @@ export function createMcpDesk(
     approvals,
   }: {
     readonly list: () => readonly Group[];
-    /** Undefined while the host is starting. */
-    readonly approvals: () => Pick<Approvals, "desk" | "descriptions"> | undefined;
+    readonly approvals: Pick<Approvals, "desk" | "descriptions">;
   },
 ): McpNeeds["mcp"] {
   const settle = async (name: string, tool: string, sha256: string): Promise<boolean> => {
-    const { desk, descriptions } = approvals() ?? {};
-    const code = await descriptions?.openFor(name, tool, sha256);
-    if (code === undefined || !desk) return false;
-    const { outcome } = await desk.answer({ code, allow: true, scope: "once", by: operator });
+    const code = await approvals.descriptions.openFor(name, tool, sha256);
+    if (code === undefined) return false;
+    const { outcome } = await approvals.desk.answer({ code, allow: true, scope: "once", by: operator });
     return outcome === "written";
   };
   const named = (server: string): string[] =>
@@ -49,7 +47,7 @@ export function createMcpDesk(
       if (await settle(name, tool, sha256)) return done;
       await publish({ type: "mcp.allowed", actor: "operator", data: { server: name, name: tool, sha256 } });
       if (await allowTool(name, tool, sha256)) {
-        approvals()?.desk.changed();
+        approvals.desk.changed();
         return done;
       }
       throw new AppError("conflict", `${tool} of ${name} says something else by now, or is not there.`, {

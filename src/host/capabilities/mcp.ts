@@ -3,10 +3,12 @@ import type { ChangedDescriptions } from "../../rights/approvals/changed-descrip
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import type { McpServer, TestedServer } from "../../domain/sandbox/mcp-server.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import type { Signal } from "../../lib/signal.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { ChangedTool } from "../../abilities/mcp/pins/pins.ts";
 import type { McpServers, ServerNews, ServerView } from "../../abilities/mcp/servers.ts";
-import type { OpenStdio, ServerStreams } from "../../sandbox/servers/server-streams.ts";
+import type { Servers } from "../../sandbox/servers/servers.ts";
+import type { ServerStreams } from "../../sandbox/servers/server-streams.ts";
 import type { Connection, ConnectionOptions } from "../../abilities/mcp/connection/connection.ts";
 import type { Elicit } from "../../abilities/mcp/connection/wishes.ts";
 import type { HostTool } from "../../tools/define-tool.ts";
@@ -15,13 +17,20 @@ import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { createSampling } from "./mcp-sampling.ts";
 
+/** Tools of MCP servers whose descriptions have changed since first use. */
+export interface ChangedTools {
+  readonly tools: Parameters<ChangedDescriptions["ask"]>[0];
+  /** The group whose server it is; undefined for a server that groups share. */
+  readonly group: string | undefined;
+}
+
 /** How servers are reached. */
 export interface ServerOpeners {
-  readonly openStdio: OpenStdio;
+  readonly servers: Pick<Servers, "open">;
   /** Whose models answer what servers ask. */
   readonly providers: ProviderSet;
-  /** Asks people about tools that describe themselves anew; undefined while the host is starting. */
-  readonly descriptions: () => Pick<ChangedDescriptions, "ask"> | undefined;
+  /** Emits tools whose descriptions have changed, which people are asked about. */
+  readonly changed: Signal<ChangedTools>;
 }
 
 export interface Mcp {
@@ -122,7 +131,7 @@ async function openServers(
       await tell(context, { server, group, news });
       if (news.kind !== "changed") return;
       const changed = news.changed.map((tool) => ({ ...tool, server: server.name }));
-      await openers.descriptions()?.ask(changed.slice(0, mostAsked), group?.name);
+      await openers.changed.emit({ tools: changed.slice(0, mostAsked), group: group?.name });
       if (changed.length > mostAsked && isTime(server.name))
         tellOperator({ text: changeNotice(server.name, news.changed.slice(mostAsked)) });
     },
@@ -147,7 +156,8 @@ async function open(
     readonly signal: AbortSignal;
   },
 ): Promise<Connection> {
-  const { version, logger, home } = context;
+  const { version, logger, home, interception } = context;
+  const openStdio = interception.servers((...given) => openers.servers.open(...given));
   const about = { mcp: server.name, ...(group && { group: group.name }) };
   const { openConnection } = await import("../../abilities/mcp/connection/open-connection.ts");
   const common: Omit<ConnectionOptions, "transport" | "isRemote" | "whyClosed"> = {
@@ -160,7 +170,7 @@ async function open(
   if (server.kind === "stdio") {
     const mayAsk = group !== undefined && server.sampling;
     const wishes = { elicit, ...(mayAsk && { sample: createSampling(context, openers.providers, group) }) };
-    const streams: ServerStreams = await openers.openStdio(server, group, signal);
+    const streams: ServerStreams = await openStdio(server, group, signal);
     return openConnection({ kind: "streams", streams, onNoise }, { ...common, wishes });
   }
   const [{ openHttp }, { LoginFolder }] = await Promise.all([

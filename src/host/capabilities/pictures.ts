@@ -9,7 +9,8 @@ import { seesImages } from "../../models/knowledge/capabilities.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
 import type { TurnPictures } from "../../turns/collaborators.ts";
-import { roomForBlobs } from "../containers/files.ts";
+import { createBlobRoom } from "../../stores/blobs/blob-room.ts";
+import { reserveBytes } from "../files.ts";
 import type { AppContext } from "../context.ts";
 import { createConfiguredModels } from "../turns/models.ts";
 
@@ -25,7 +26,8 @@ const unseen = "a picture, which you cannot see: no model of this group can";
 
 export function createPictures(context: AppContext, providers: ProviderSet): Pictures {
   const { config, home, store } = context;
-  const options = { ...context, hasRoom: roomForBlobs(context) };
+  const hasRoom = createBlobRoom(home.paths.blobs, () => reserveBytes(context.live), store.blobs);
+  const options = { ...context, hasRoom };
   const captions = createCaptions(context, providers);
   const sees = ({ model }: Group): boolean => seesImages(config.models, model);
   const hasWords = (): boolean => config.media.vision !== undefined;

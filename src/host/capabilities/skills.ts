@@ -20,7 +20,8 @@ import { SkillToolSource } from "../../tools/skills/skill-tool-source.ts";
 import type { SkillPort } from "../../tools/skills/skill-port.ts";
 import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
 import type { TurnScope } from "../../turns/turn-scope.ts";
-import { type AppContext, hostUid } from "../context.ts";
+import type { AppContext } from "../context.ts";
+import { hostUid } from "../../lib/process/host-uid.ts";
 import { skillNamesIn } from "./skill-narrowing.ts";
 
 /** More than a message needs; others are read by the tool. */

@@ -14,11 +14,11 @@ import type { QueuedSession } from "../../work/queue/session-queue.ts";
 import { spawnInput } from "../../tools/sub-agents/spawn-agent.ts";
 import type { CallGate } from "../../turns/collaborators.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
-import { type Containers, scratchFolderOf } from "../containers/containers.ts";
+import { scratchFolderOf } from "../../sandbox/workspace/scratch-folder.ts";
+import type { Containers } from "../containers.ts";
 import { folderOfSession } from "../as-agent.ts";
-import { hostUid } from "../context.ts";
+import { hostUid } from "../../lib/process/host-uid.ts";
 import type { AppContext } from "../context.ts";
-import { roomInGroupFolder } from "../containers/files.ts";
 import { usableProfile } from "./profiles.ts";
 import { refusalOfSkills } from "./skill-narrowing.ts";
 import { principalOf } from "../../rights/people/principal.ts";
@@ -118,7 +118,7 @@ function createDesk(
         {
           groupsFolder: home.paths.groups,
           temporaryFolder: home.paths.incoming,
-          roomFor: roomInGroupFolder(context),
+          roomFor: (each: string) => context.space.roomIn(each),
           hostUid: hostUid(),
         },
         { id, folder, scratch: scratchFolderOf(home.paths.sessions, session) },

@@ -17,8 +17,8 @@ import { CodeTries } from "../../rights/people/code-tries.ts";
 import { isAlwaysDenied } from "../../rights/policy/judge.ts";
 import type { ChatBook } from "../../intake/chats/chat-book.ts";
 import type { AppContext } from "../context.ts";
-import type { Entrances } from "../entrances/entrances.ts";
-import type { Groups } from "../groups.ts";
+import type { Entrances } from "../entrances.ts";
+import type { GroupFolders } from "../../intake/chats/group-folders.ts";
 
 /**
  * Lets chats that are no group ask, in the main groups, to become one; who writes directly is heard as `access.dm`
@@ -97,7 +97,15 @@ function registeringChannels({ config, adapters }: AppContext): ReadonlySet<stri
 /** Carries out what is answered there, and what the operator says. */
 export function createAnswers(
   { config, store, forwardClock, publish }: AppContext,
-  { groups, folders, chats }: Pick<Groups, "groups" | "folders"> & { readonly chats: ChatBook },
+  {
+    groups,
+    folders,
+    chats,
+  }: {
+    readonly groups: GroupRegistry;
+    readonly folders: Pick<GroupFolders, "isFree">;
+    readonly chats: ChatBook;
+  },
 ): Admissions {
   return createAdmissions({
     store,

@@ -13,14 +13,14 @@ import {
 import { AppError } from "../../lib/app-error.ts";
 import { requestPackages } from "../../tools/packages/request-packages.ts";
 import type { AppContext } from "../context.ts";
-import type { GroupSettings } from "../settings/chat-settings.ts";
+import type { SettingsService } from "../../config/serving/settings-service.ts";
 
 /** What agents ask for, and people allow, is written as `groups set` would write it. */
 export class PackageRequests {
   readonly #live: Pick<AppContext["live"], "groupOf">;
-  readonly #settings: () => Pick<GroupSettings, "setGroup"> | undefined;
+  readonly #settings: Pick<SettingsService, "setGroup">;
 
-  constructor({ live }: Pick<AppContext, "live">, settings: () => Pick<GroupSettings, "setGroup"> | undefined) {
+  constructor({ live }: Pick<AppContext, "live">, settings: Pick<SettingsService, "setGroup">) {
     this.#live = live;
     this.#settings = settings;
   }
@@ -54,15 +54,11 @@ export class PackageRequests {
     const then = addPackages(now, readRequest(JSON.parse(content)));
     if (isBegun && digestOf(then) === digestOf(now)) return "written";
     if (digestOf(now) !== base) return "changed";
-    const settings = this.#settings();
-    if (!settings) {
-      throw new AppError("conflict", "Settings cannot be changed before the host has started.", { passing: true });
-    }
     if (!isBegun) await begin();
     const { browser } = this.#live.groupOf({ name: group }).image;
     const lists = Object.fromEntries(packageManagers.flatMap((manager) => said(manager, then)));
     const value = { ...(browser && { browser }), ...lists };
-    await settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" });
+    await this.#settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" });
     return "written";
   }
 

@@ -28,7 +28,8 @@ import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Approvals } from "../people/approvals.ts";
-import { chatSettings, type GroupSettings } from "../settings/chat-settings.ts";
+import type { SettingsService } from "../../config/serving/settings-service.ts";
+import { chatSettings } from "../../surfaces/chat/chat-settings.ts";
 import { memoryServices } from "../memory/memory-desks.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "../memory/memory-when-enabled.ts";
@@ -57,10 +58,9 @@ export interface InterventionOptions {
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly memories: Pick<LazyMemories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
-  /** Undefined until they can be changed. */
   readonly abilities: Pick<AbilityServices, "heartbeat" | "tasks">;
   readonly turnEnded: TurnEndedOptions["turnEnded"];
-  readonly settings: () => GroupSettings | undefined;
+  readonly settings: SettingsService;
   readonly operations: () => OperationNeeds | undefined;
 }
 

@@ -13,7 +13,7 @@ import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
-import type { UntilImage } from "../containers/until-image.ts";
+import type { ImageWait } from "../../sandbox/images/image-wait.ts";
 import type { AppContext } from "../context.ts";
 import type { Interventions } from "./interventions.ts";
 
@@ -38,10 +38,10 @@ export function createWork(
     readonly compactions: Pick<Compactions, "giveWay">;
     readonly signs: SignsOfLife;
     readonly engineWait: EngineWait;
-    readonly untilImage: UntilImage;
+    readonly imageWait: ImageWait;
   },
 ): WorkQueue {
-  const { groups, runner, interventions, signs, engineWait, untilImage, compactions } = options;
+  const { groups, runner, interventions, signs, engineWait, imageWait, compactions } = options;
   const timers = stack.use(new Timers());
   const queue: SessionQueue = stack.use(
     new SessionQueue({
@@ -57,7 +57,7 @@ export function createWork(
         const group = groups.byName(queued.group);
         if (group) await interventions.runLeftCommands(group);
         await engineWait.ready(signal);
-        if (!group || !(await untilImage(group, signal, place))) return;
+        if (!group || !(await imageWait.ready(group, signal, place))) return;
         await interventions.giveUpLate(group);
         const more = await runner.run({ group, key: queued.session }, signal, place);
         if (more) queue.wake({ ...queued, awaited: more === "messages" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { errorCode, toError } from "../../lib/app-error.ts";
 import { SideSessions } from "../../work/sessions/side-sessions.ts";
-import type { Containers } from "../containers/containers.ts";
+import type { Containers } from "../containers.ts";
 import type { AppContext } from "../context.ts";
 
 /** Sessions beside the main ones, whose containers and mailboxes go with them. */

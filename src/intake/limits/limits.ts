@@ -42,3 +42,33 @@ export const routerLimits: RouterLimits = {
   perMemberPerDay: { messages: 10_000, bytes: 16 * mebibyte, attachmentBytes: 512 * mebibyte },
   retryAfterS: 5,
 };
+
+/** The settings of the configuration that bound the intake. */
+export interface IntakeSettings {
+  readonly perSenderPerMinute: number;
+  readonly waitingTotal: number;
+  readonly perGroupPerDay: DaySettings;
+  readonly perMemberPerDay: DaySettings;
+}
+
+interface DaySettings {
+  readonly messages: number;
+  readonly megabytes: number;
+  readonly attachmentMegabytes: number;
+}
+
+/** Returns the bounds that follow from the settings. */
+export function limitsOf(settings: IntakeSettings): RouterLimits {
+  const { perSenderPerMinute, waitingTotal, perGroupPerDay, perMemberPerDay } = settings;
+  return {
+    ...routerLimits,
+    perSenderPerMinute,
+    waitingTotal,
+    perGroupPerDay: inBytes(perGroupPerDay),
+    perMemberPerDay: inBytes(perMemberPerDay),
+  };
+}
+
+function inBytes({ messages, megabytes, attachmentMegabytes }: DaySettings): DayBudget {
+  return { messages, bytes: megabytes * mebibyte, attachmentBytes: attachmentMegabytes * mebibyte };
+}

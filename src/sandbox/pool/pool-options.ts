@@ -85,3 +85,24 @@ export interface PoolOptions {
   readonly now: () => number;
   readonly logger: Logger;
 }
+
+/** The settings of the configuration that bound the pool. */
+interface SessionSettings {
+  readonly maxHot?: number | undefined;
+  readonly idleStopMinutes: number;
+  readonly freezeSeconds: number;
+  readonly memoryReserveMb: number;
+  readonly silenceTimeoutSeconds: number;
+}
+
+/** Returns the bounds that follow from the settings. */
+export function poolLimits(settings: SessionSettings): PoolOptions["limits"] {
+  const { maxHot, idleStopMinutes, freezeSeconds, memoryReserveMb, silenceTimeoutSeconds } = settings;
+  return {
+    maxHot,
+    idleStopMs: idleStopMinutes * 60_000,
+    freezeMs: freezeSeconds * 1000,
+    memoryReserveMb,
+    readyTimeoutMs: silenceTimeoutSeconds * 1000,
+  };
+}

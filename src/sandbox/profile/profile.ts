@@ -10,6 +10,11 @@ export interface SandboxSize {
   readonly pids: number;
 }
 
+/** Returns the size alone, which containers are compared by, without other settings. */
+export function sandboxSize({ memoryMb, cpus, pids, runtime }: SandboxSize): SandboxSize {
+  return { memoryMb, cpus, pids, runtime };
+}
+
 /** The user that all processes of a container run as, by number: the image has no accounts for it. */
 export interface ContainerUser {
   readonly uid: number;

@@ -22,7 +22,7 @@ export interface WorkspaceWatchOptions {
   /** Ends a container that has taken too much; the watch does not wait for it. */
   readonly exceeded: (container: WatchedContainer, hit: LimitHit) => Promise<void>;
   readonly logger: Logger;
-  readonly intervalMs: number;
+  readonly intervalMs?: number;
   /** Folder to measure; the group's folder by default. */
   readonly describe?: (group: string) => MeasuredFolder;
 }
@@ -47,6 +47,8 @@ const groupFolder = (group: string): MeasuredFolder => ({
  * A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target.
  */
 const entriesPerMebibyte = 256;
+/** Time between two looks at the free space, each a single system call. */
+const usualIntervalMs = 2_000;
 /** Rounds after which an active group is measured without a hint. */
 const roundsBetweenLooks = 30;
 
@@ -68,7 +70,7 @@ export class WorkspaceWatch implements AsyncDisposable {
 
   constructor(options: WorkspaceWatchOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), options.intervalMs);
+    this.#timer = setInterval(() => this.#look(), options.intervalMs ?? usualIntervalMs);
     this.#timer.unref();
   }
 

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
  */
 const contents = {
   "package.json": JSON.stringify({ exports: { "./plugin": "./src/plugins/plugin.ts" } }),
-  "vitest.config.ts": 'import "./test/support/setting.ts";',
+  "vitest.config.ts": 'import "../../../src/domain/settings/setting.ts";',
   "test/support/setting.ts": "export {};",
   "test/support/build-first.ts": "export {};",
   "test/support/no-leaks.ts": 'void import("../../src/late.ts");',
@@ -36,7 +36,7 @@ const contents = {
   "test/unit/launch.test.ts": 'import "../../src/launch.ts";',
   "test/unit/fixture.test.ts": 'spawn(join(import.meta.dirname, "..", "fixtures", "started.ts"));',
   "test/unit/leaks.test.ts": 'readdir("test/fixtures/leaks");',
-  "test/scenarios/command.test.ts": 'import "../support/crabpot.ts";',
+  "test/scenarios/command.test.ts": 'import "../../support/crabpot.ts";',
   "test/docker/agent.test.ts": 'import "../../src/sandbox/images/agent-image.ts";',
   "test/architecture.test.ts": 'glob(["src"]);',
 };

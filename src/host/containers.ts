@@ -1,0 +1,287 @@
+import { join } from "node:path";
+
+import type { JobDesk } from "../abilities/jobs/job-desk.ts";
+import { createServerContainers } from "../abilities/mcp/server-containers.ts";
+import type { GroupSkills } from "../abilities/skills/group-skills.ts";
+import { configuredGroups } from "../config/groups.ts";
+import { ensureGlobalFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
+import { WorkFolders } from "../config/home/work-folder.ts";
+import { networkOfServer } from "../config/mcp.ts";
+import type { GroupNotices } from "../delivery/group-notices.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import { leftOf } from "../domain/sandbox/skill.ts";
+import { speechServer } from "../domain/settings/speech.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import { memoize } from "../lib/memoize.ts";
+import { availableMemoryMb } from "../lib/process/available-memory.ts";
+import { hostUid } from "../lib/process/host-uid.ts";
+import { type EgressOverrides, EgressProxies } from "../sandbox/egress/egress-proxies.ts";
+import { publishEgress } from "../sandbox/egress/publish-egress.ts";
+import { openEngine } from "../sandbox/engine/catalog.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
+import { LateEngine } from "../sandbox/engine/late-engine.ts";
+import { prepareEngine } from "../sandbox/engine/prepare-engine.ts";
+import { Images } from "../sandbox/images/images.ts";
+import { ImageWait } from "../sandbox/images/image-wait.ts";
+import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
+import { mailFolderOf, openMailbox } from "../sandbox/mailbox/open-mailbox.ts";
+import { MountWatch } from "../sandbox/pool/mount-watch.ts";
+import { SessionPool } from "../sandbox/pool/pool.ts";
+import { sandboxSize } from "../sandbox/profile/profile.ts";
+import { poolLimits } from "../sandbox/pool/pool-options.ts";
+import { watchSessions } from "../sandbox/pool/session-watch.ts";
+import type { Servers } from "../sandbox/servers/servers.ts";
+import { Instructions } from "../sandbox/workspace/instructions.ts";
+import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
+import { createJobs } from "./capabilities/jobs.ts";
+import { skillNamesIn } from "./capabilities/skill-narrowing.ts";
+import { createSkills } from "./capabilities/skills.ts";
+import type { AppContext } from "./context.ts";
+import { noteInstalled } from "./installed.ts";
+
+export interface Containers {
+  readonly engine: ContainerEngine;
+  /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
+  readonly prepare: () => Promise<void>;
+  readonly images: Images;
+  readonly imageWait: ImageWait;
+  readonly launcher: ContainerLauncher;
+  readonly pool: SessionPool;
+  readonly mounts: MountWatch;
+  readonly instructions: Instructions;
+  readonly skills: GroupSkills;
+  readonly jobs: JobDesk;
+  /** Containers of MCP servers. */
+  readonly servers: Servers;
+}
+
+interface ContainerOptions {
+  readonly engine: ContainerEngine;
+  readonly notices: GroupNotices;
+  readonly tell: TellOperator;
+  readonly groups: GroupRegistry;
+  /** The end of a job has made work. */
+  readonly workAdded: () => void;
+  readonly egress?: EgressOverrides | undefined;
+}
+
+/** The container engine, which is looked for when it is first asked: it may be away for now. */
+export function openEngineLater(
+  { environment, interception }: AppContext,
+  stack: AsyncDisposableStack,
+): ContainerEngine {
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  return interception.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+}
+
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`. */
+export async function openContainers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: ContainerOptions,
+): Promise<Containers> {
+  const { environment, home, config, live, store, space, clock, logger, publish } = context;
+  const { engine, groups, tell, notices } = options;
+  const { paths, instance } = home;
+  const { checkout } = environment;
+  await ensureGlobalFolder(paths.global, checkout);
+  await ensureProfilesFolder(paths.agents, checkout);
+  const base = memoize(() =>
+    prepareEngine(engine, { runtime: () => config.sandbox.runtime, checkout, publish, logger }),
+  );
+  const egress = stack.use(createEgress(context, options.egress));
+  const instructions = createInstructions(context, tell);
+  const skills = createSkills(context, tell);
+  const images = stack.use(
+    new Images({
+      instance,
+      engine,
+      base,
+      surroundings: { env: environment.variables, homeFolder: environment.userHome },
+      groups: () => groups.list().map(({ name }) => name),
+      packagesOf: (name) => live.groupOf({ name }).packages,
+      publish,
+      clock,
+      logger,
+    }),
+  );
+  const folders = new WorkFolders({ groups: paths.groups, checkout }, store.groups);
+  const parts = { engine, images, egress, instructions, skills, folders };
+  const launcher: ContainerLauncher = createLauncher(context, { ...parts, isOther: (name) => servers.has(name) });
+  const servers: Servers = openServers(context, stack, { ...parts, base, launcher });
+  const jobs = createJobs(context, { ...options, pool: () => pool });
+  const { groups: groupFolders, sessions } = paths;
+  const watched = { space, groups: groupFolders, sessions, pool: () => pool, jobs, publish, logger };
+  const watch = stack.use(watchSessions(watched));
+  const mounts = stack.use(
+    new MountWatch({
+      publish,
+      keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
+      now: () => clock.monotonic(),
+      logger,
+    }),
+  );
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, jobs, notices }));
+  images.changed.on(() => pool.endOutdated((name) => groups.byName(name)));
+  // Timers first: what they would end, the pool ends.
+  stack.use(jobs);
+  const prepare = async (): Promise<void> => {
+    const { id } = await base();
+    await images.review();
+    logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
+  };
+  const imageWait = new ImageWait(images, (group, text) => notices.send(group, text));
+  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, skills, jobs, servers };
+}
+
+function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
+  const { config, live, home, logger, clock, store, publish } = context;
+  const now = (): number => clock.now();
+  return new EgressProxies({
+    folder: home.paths.egress,
+    keyFolder: home.paths.keys,
+    networkOf: (owner) => networkOfServer(config, owner) ?? live.groupOf({ name: owner }).network,
+    publish: publishEgress(store.origins, now, publish),
+    logger,
+    get nameservers() {
+      return config.sandbox.nameservers;
+    },
+    now,
+    overrides,
+  });
+}
+
+function createInstructions({ home, store, publish, clock, logger }: AppContext, tell: TellOperator): Instructions {
+  return new Instructions({
+    folders: { groups: home.paths.groups, copies: home.paths.instructions },
+    hostUid: hostUid(),
+    store: store.groups,
+    changes: store.events,
+    tell: (text) => tell({ text }),
+    publish,
+    clock,
+    logger,
+  });
+}
+
+interface LaunchParts {
+  readonly engine: ContainerEngine;
+  readonly images: Images;
+  readonly egress: EgressProxies;
+  readonly instructions: Instructions;
+  readonly skills: GroupSkills;
+  readonly folders: WorkFolders;
+}
+
+function createLauncher(
+  context: AppContext,
+  parts: LaunchParts & { readonly isOther: (name: string) => boolean },
+): ContainerLauncher {
+  const { config, home, environment, store, logs, publish } = context;
+  const { engine, images, egress, instructions, skills, folders, isOther } = parts;
+  return new ContainerLauncher({
+    engine,
+    image: (group) => images.imageOf(group),
+    instance: home.instance,
+    get sandbox() {
+      return sandboxSize(config.sandbox);
+    },
+    mountContext: {
+      homeFolder: environment.userHome,
+      crabpotHome: home.paths.root,
+      checkout: environment.checkout,
+      allowlistPath: home.paths.mounts,
+      hostUid: hostUid(),
+    },
+    get groups() {
+      return configuredGroups(config);
+    },
+    groupFolder: (group, user) => folders.open(group, user),
+    scratchFolder: (session, user) => openScratchFolder(home.paths.sessions, session, user),
+    protectedFiles: (group) => instructions.protectedFiles(group),
+    globalFolder: home.paths.global,
+    skillsOf: async (group, session) =>
+      leftOf(await skills.look(group.name), await skillNamesIn(context, { group, session })),
+    openEgress: (group) => egress.open(group),
+    egressOf: (group) => egress.kindOf(group),
+    ordinal: (group) => store.groups.ordinal(group),
+    output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
+    isOther,
+    publish,
+  });
+}
+
+function openServers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: LaunchParts & {
+    readonly base: () => ReturnType<typeof prepareEngine>;
+    readonly launcher: ContainerLauncher;
+  },
+): Servers {
+  const { config, home, environment, store, space, clock, publish, logger } = context;
+  const { engine, images, base, egress, instructions, folders, launcher } = parts;
+  const { root, mcp, mcpLock } = home.paths;
+  const options = {
+    folder: mcp,
+    home: root,
+    instance: home.instance,
+    engine,
+    sandbox: () => sandboxSize(config.sandbox),
+    quotaBytes: () => space.quotaBytes,
+    packages: {
+      lock: mcpLock,
+      folder: join(mcp, "packages"),
+      variables: environment.variables,
+      now: () => clock.now(),
+    },
+    installed: () => noteInstalled(context),
+    groups: store.groups,
+    openWorkFolder: folders.open.bind(folders),
+    egress,
+    instructions,
+    launcher,
+    publish,
+    logger,
+  };
+  return createServerContainers(
+    {
+      ...options,
+      imageOf: ({ name }, group) => (name === speechServer && group ? images.imageOf(group.name) : base()),
+    },
+    stack,
+  );
+}
+
+function createPool(
+  context: AppContext,
+  parts: {
+    readonly launcher: ContainerLauncher;
+    readonly watch: ReturnType<typeof watchSessions>;
+    readonly mounts: MountWatch;
+    readonly jobs: JobDesk;
+    readonly notices: GroupNotices;
+  },
+): SessionPool {
+  const { config, home, store, logs, clock, logger, publish, interception } = context;
+  const { launcher, watch, mounts, jobs, notices } = parts;
+  const { sessions } = home.paths;
+  return new SessionPool({
+    launcher: interception.launcher(launcher),
+    sessions: store.sessions,
+    mailFolder: (session, generation) => mailFolderOf(sessions, session, generation),
+    openMailbox: async (request) => interception.mailbox(await openMailbox(request, { sessions, publish, logger })),
+    containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
+    publish,
+    notify: (group, text) => notices.send(group, text),
+    workspaces: watch,
+    jobs,
+    mounts,
+    get limits() {
+      return poolLimits(config.sessions);
+    },
+    availableMemoryMb,
+    now: () => clock.now(),
+    logger,
+  });
+}

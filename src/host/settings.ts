@@ -1,0 +1,70 @@
+import { ConfigWatch } from "../config/changes/config-watch.ts";
+import type { ConfigReloader } from "../config/changes/config-reloader.ts";
+import { followLogLevel } from "../config/changes/log-level.ts";
+import { SettingsHistory } from "../config/changes/settings-history.ts";
+import { GroupOperations } from "../config/serving/group-operations.ts";
+import { createReloader } from "../config/serving/open-reloader.ts";
+import { ServedGroups } from "../config/serving/served-groups.ts";
+import { SettingsService } from "../config/serving/settings-service.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import { reviewMounts } from "../sandbox/launch/mount-review.ts";
+import type { Containers } from "./containers.ts";
+import type { AppContext } from "./context.ts";
+import type { FoundationOptions } from "./foundation.ts";
+
+/** All groups, with their stored settings; the settings that hold from this start on are on record. */
+export async function openGroups(
+  context: AppContext,
+): Promise<{ readonly opened: ServedGroups; readonly groups: GroupRegistry; readonly history: SettingsHistory }> {
+  const { live, adapters, home, store, clock, logger, publish } = context;
+  const history = new SettingsHistory(store.settings, clock, adapters);
+  const opened = await ServedGroups.open(context, {
+    store: store.groups,
+    hasMemories: async (name) => (await import("./memory/has-memories.ts")).hasMemories(home.paths.memory, name),
+    publish,
+    logger,
+  });
+  await history.recordStart(live.current);
+  return { opened, groups: opened.registry, history };
+}
+
+/** Settings, which change by commands and in chats; by their files as soon as these are watched. */
+export function openSettings(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: {
+    readonly started: Pick<FoundationOptions, "loaded"> & { readonly console: object | undefined };
+    readonly groups: ServedGroups;
+    readonly history: SettingsHistory;
+    readonly containers: Pick<Containers, "images" | "pool" | "launcher">;
+    readonly tell: TellOperator;
+  },
+): {
+  readonly reloader: ConfigReloader;
+  readonly settings: SettingsService;
+  readonly groupOperations: GroupOperations;
+} {
+  const { live, store, clock, logger, publish } = context;
+  const { started, groups, history, containers, tell } = options;
+  const { images, pool, launcher } = containers;
+  followLogLevel(live, logger, started.console !== undefined);
+  const reviewContainers = async (): Promise<void> => {
+    await images.review();
+    pool.endOutdated((name) => groups.registry.byName(name));
+    await reviewMounts(launcher, logger);
+  };
+  const shared = { groups, history, reviewContainers, publish };
+  const notify = (text: string): void => tell({ text });
+  const { loaded } = started;
+  const reloader = stack.use(createReloader(context, { ...shared, loaded, tell: notify, clock, logger }));
+  const settings = new SettingsService(context, { ...shared, reloader, mounts: launcher });
+  const groupOperations = new GroupOperations(live, { groups, store: store.groups, reloader, publish });
+  return { reloader, settings, groupOperations };
+}
+
+/** Lets changed files take effect by themselves. */
+export function watchConfig({ home, logger }: AppContext, reloader: ConfigReloader): ConfigWatch {
+  const files = [home.paths.config, home.paths.mounts];
+  return new ConfigWatch({ files, changed: () => void reloader.reloadSoon(), logger });
+}
