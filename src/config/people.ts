@@ -1,4 +1,4 @@
-import { memberKey, type Person } from "../domain/people/person.ts";
+import { type MemberId, memberKey, parseMemberKey, type Person } from "../domain/people/person.ts";
 import { entryOf } from "./resolve/entry.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -34,4 +34,25 @@ export function namedIds(config: Pick<Config, "people" | "members" | "access" | 
   ];
   const beginning = memberKey({ channel, id: "" });
   return keys.filter((key) => key.startsWith(beginning)).map((key) => key.slice(beginning.length));
+}
+
+/**
+ * Returns every id of a person: those that the configuration names together, and for each the other id that a channel
+ * knows the person by.
+ */
+export function idsOfPerson(
+  config: Pick<Config, "people">,
+  who: MemberId,
+  aliasesOf: (who: MemberId) => readonly string[],
+): readonly MemberId[] {
+  const withAliases = (key: string): readonly string[] => {
+    const member = parseMemberKey(key);
+    return member ? [key, ...aliasesOf(member)] : [key];
+  };
+  const own = new Set(withAliases(memberKey(who)));
+  const named = configuredPeople(config).filter(({ ids }) =>
+    ids.some((id) => withAliases(id).some((key) => own.has(key))),
+  );
+  const keys = new Set([...own, ...named.flatMap(({ ids }) => ids.flatMap(withAliases))]);
+  return [...keys].flatMap((key) => parseMemberKey(key) ?? []);
 }

@@ -37,7 +37,6 @@ import { createJobs } from "./capabilities/jobs.ts";
 import { skillNamesIn } from "./capabilities/skill-narrowing.ts";
 import { createSkills } from "./capabilities/skills.ts";
 import type { AppContext } from "./context.ts";
-import { noteInstalled } from "./installed.ts";
 
 export interface Containers {
   readonly engine: ContainerEngine;
@@ -219,7 +218,7 @@ function openServers(
     readonly launcher: ContainerLauncher;
   },
 ): Servers {
-  const { config, home, environment, store, space, clock, publish, logger } = context;
+  const { config, home, environment, store, space, installed, clock, publish, logger } = context;
   const { engine, images, base, egress, instructions, folders, launcher } = parts;
   const { root, mcp, mcpLock } = home.paths;
   const options = {
@@ -235,7 +234,7 @@ function openServers(
       variables: environment.variables,
       now: () => clock.now(),
     },
-    installed: () => noteInstalled(context),
+    installed: () => installed.look(),
     groups: store.groups,
     openWorkFolder: folders.open.bind(folders),
     egress,

@@ -13,6 +13,7 @@ import type { Aliases } from "../rights/people/aliases.ts";
 import type { Roles } from "../rights/people/roles.ts";
 import type { Publish } from "../domain/events/event.ts";
 import type { Media } from "../abilities/media/media.ts";
+import type { InstalledRecord } from "../records/installed-record.ts";
 import type { Metrics } from "../records/metrics/metrics.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
@@ -53,6 +54,8 @@ export interface AppContext {
   /** Who may do what. */
   readonly roles: Roles;
   readonly fingerprint: (text: string) => Fingerprint;
+  /** The record of installed plugins, skills and packages. */
+  readonly installed: InstalledRecord;
   readonly metrics: Metrics;
   readonly interception: Interception;
 }

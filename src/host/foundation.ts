@@ -1,4 +1,11 @@
+import { join } from "node:path";
+
 import type { Logger } from "pino";
+
+import { installedServers } from "../abilities/mcp/packages/lock-file.ts";
+import { installedSkills } from "../abilities/skills/lock-file.ts";
+import { installedPlugins } from "../plugins/install/lock-file.ts";
+import { InstalledRecord } from "../records/installed-record.ts";
 
 import { auditEntryOf } from "../records/audit/event-records.ts";
 import { readLogInstance } from "../records/audit/keys.ts";
@@ -98,8 +105,18 @@ export async function openFoundation(
     aliases,
     roles: createRolesOf({ live, adapters }, aliases),
     fingerprint: (text) => audit.fingerprint(text),
+    installed: createInstalledRecord(home, { publish, logger }),
     interception,
   };
+}
+
+function createInstalledRecord({ paths }: Home, told: Pick<AppContext, "publish" | "logger">): InstalledRecord {
+  const readers = {
+    plugin: () => installedPlugins(paths.pluginLock),
+    skill: () => installedSkills(paths.skillLock),
+    mcp: () => installedServers(paths.mcpLock),
+  };
+  return new InstalledRecord({ file: join(paths.root, "installed.json"), readers, ...told });
 }
 
 /** So many of the newest events tell what time it was, however the clock was set meanwhile. */

@@ -47,7 +47,7 @@ import { createAnswers } from "./people/onboarding.ts";
 import { operationNeeds } from "./operations.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { openGroups, openSettings, watchConfig } from "./settings.ts";
-import { attachPlugins } from "./plugins/attach-plugins.ts";
+import { attachPlugins } from "../plugins/attach-plugins.ts";
 import { createWork, resume } from "./turns/queue.ts";
 import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.ts";
 import type { WorkQueue } from "./turns/queue.ts";
@@ -165,7 +165,7 @@ async function openSandbox(
   const { egress, plugins } = started;
   const containers = await openContainers(patient, stack, { ...options, egress });
   stack.defer(() => retrying.giveUp());
-  await Promise.all([reviewMounts(containers.launcher, context.logger), attachPlugins(context, plugins)]);
+  await Promise.all([reviewMounts(containers.launcher, context.logger), attachPlugins(plugins, context)]);
   return containers;
 }
 

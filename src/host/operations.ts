@@ -29,7 +29,7 @@ import type { GroupOperations } from "../config/serving/group-operations.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
 import { forgetLearned } from "../models/knowledge/learned-models.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
-import type { quietGroups } from "./erasure/erasure.ts";
+import { quietGroups } from "../work/quiet-groups.ts";
 
 const engineTimeoutMs = 5_000;
 
@@ -148,11 +148,12 @@ async function viewEngine({ engine }: Containers): ReturnType<OperationNeeds["en
 /** Erases people's words. It is loaded when somebody is to be forgotten. */
 function createEraserWhenAsked(
   context: AppContext,
-  options: Parameters<typeof quietGroups>[1],
+  options: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,
 ): OperationNeeds["eraser"] {
   const load = memoize(async () => {
-    const erasure = await import("./erasure/erasure.ts");
-    return erasure.createEraser(context, erasure.quietGroups(context, options));
+    const { createEraser } = await import("./erasure.ts");
+    const { erasure } = context.store;
+    return createEraser(context, (groups) => quietGroups(groups, { erasure, ...options }));
   });
   return { look: async (who) => (await load()).look(who), erase: async (who, by) => (await load()).erase(who, by) };
 }

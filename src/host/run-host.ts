@@ -18,7 +18,7 @@ import { Redaction } from "../lib/secrets/redaction.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import { readVersion } from "../lib/process/version.ts";
 import { visible } from "../lib/text/visible.ts";
-import { adaptersWith, openInstalledPlugins } from "./plugins/installed-plugins.ts";
+import { adaptersWith, openInstalledPlugins } from "../config/loading/installed-plugins.ts";
 import { lockHome } from "../stores/catalog.ts";
 
 export interface RunOptions {

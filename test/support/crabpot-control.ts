@@ -25,7 +25,7 @@ import { CodeTries } from "../../src/rights/people/code-tries.ts";
 import { TaskBook } from "../../src/abilities/tasks/task-book.ts";
 import { timeZoneFault } from "../../src/lib/time/time-zone-fault.ts";
 import { homePaths } from "../../src/config/home/home.ts";
-import { createEraser } from "../../src/host/erasure/erasure.ts";
+import { createEraser } from "../../src/host/erasure.ts";
 import { Aliases } from "../../src/rights/people/aliases.ts";
 import { createPeopleView } from "../../src/host/people/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";

@@ -1,3 +1,4 @@
+import type { InstalledFacts } from "../../records/installed-record.ts";
 import * as z from "zod";
 
 import { whileGuarded } from "../../lib/files/guarded-change.ts";
@@ -43,4 +44,10 @@ export async function writeSkillLock(file: string, content: SkillLock): Promise<
 /** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
 export async function withSkillLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
   return whileGuarded(file, "the skills of this home", change);
+}
+
+/** Returns the facts about installed skills by name. */
+export async function installedSkills(file: string): Promise<Readonly<Record<string, InstalledFacts>>> {
+  const { skills } = await readSkillLock(file);
+  return Object.fromEntries(Object.entries(skills).map(([name, { sha256 }]) => [name, { sha256 }]));
 }

@@ -8,7 +8,6 @@ import type { Containers } from "../containers.ts";
 import type { AppContext } from "../context.ts";
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
 import { type HostAbilityOptions, startHostAbilities } from "../abilities.ts";
-import { noteInstalled } from "../installed.ts";
 import { createSkillSync } from "./skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
 import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-when-enabled.ts";
@@ -100,7 +99,7 @@ export async function createCapabilities(
     start: () => {
       abilities.begin();
       tidySkills(context, options);
-      noting = noteInstalled(context);
+      noting = context.installed.look();
       void skillSync.changed();
     },
   };

@@ -108,8 +108,8 @@ function viewImage({ image, packages, groups, built }: ShelvedImage, states: rea
 }
 
 /** Builds of groups whose packages are missing. */
-export function listUnready({ states }: Pick<ImageNeeds["images"], "states">): ImageBuildView[] {
-  return states().flatMap((state) => (state.state === "ready" ? [] : [viewBuild(state)]));
+export function listUnready(images: Pick<ImageNeeds["images"], "states">): ImageBuildView[] {
+  return images.states().flatMap((state) => (state.state === "ready" ? [] : [viewBuild(state)]));
 }
 
 function viewBuild({ group, image, state, reason }: ImageBuildView): ImageBuildView {

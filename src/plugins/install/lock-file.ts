@@ -1,3 +1,4 @@
+import type { InstalledFacts } from "../../records/installed-record.ts";
 import * as z from "zod";
 
 import { whileGuarded } from "../../lib/files/guarded-change.ts";
@@ -48,4 +49,10 @@ export async function writePluginLock(file: string, content: PluginLock): Promis
 /** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
 export async function withPluginLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
   return whileGuarded(file, "the plugins of this home", change);
+}
+
+/** Returns the facts about installed plugins by name. */
+export async function installedPlugins(file: string): Promise<Readonly<Record<string, InstalledFacts>>> {
+  const { plugins } = await readPluginLock(file);
+  return Object.fromEntries(Object.entries(plugins).map(([name, { sha256, version }]) => [name, { sha256, version }]));
 }

@@ -48,7 +48,8 @@ export class CommandContext {
 
   /** What can be configured in this home: what comes with crabpot, and its plugins. */
   async adapters(): Promise<Adapters> {
-    return this.hostFunctions.adaptersWith(await this.plugins());
+    const { adaptersWith } = await import("../../config/loading/installed-plugins.ts");
+    return adaptersWith(await this.plugins());
   }
 
   /** The configuration of this home. Throws `config_invalid` with all that is wrong in it. */
@@ -71,7 +72,9 @@ export class CommandContext {
 
   /** The plugins of this home; undefined: there are none. */
   async plugins(): Promise<Plugins | undefined> {
-    this.#opened ??= this.hostFunctions.openInstalledPlugins(this.paths, this.environment.variables);
+    this.#opened ??= import("../../config/loading/installed-plugins.ts").then(({ openInstalledPlugins }) =>
+      openInstalledPlugins(this.paths, this.environment.variables),
+    );
     return this.#opened;
   }
 

@@ -3,10 +3,7 @@ import type { Environment, EnvironmentVariables } from "../../config/environment
 import type { HomePaths } from "../../config/home/home.ts";
 import type { LoadedConfig } from "../../config/loading/load.ts";
 import type { OfflineNeeds } from "../operations.ts";
-import type { ImageNeeds } from "../../operations/images/operations.ts";
 import type { ErasureNeeds } from "../../operations/people/operations.ts";
-import type { PluginInstaller, PluginInstallerOptions } from "../../plugins/install/installer.ts";
-import type { Plugins } from "../../plugins/plugins.ts";
 
 /**
  * Functions that build a host or a part of one. They stand above the command line, so `main.ts` hands them over; each
@@ -19,15 +16,6 @@ export interface HostFunctions {
     readonly json: boolean;
     readonly env: EnvironmentVariables;
   }) => Promise<number>;
-  /** The plugins that are installed in a home; undefined without any. */
-  readonly openInstalledPlugins: (paths: HomePaths, variables: EnvironmentVariables) => Promise<Plugins | undefined>;
-  /** The built-in adapters and those of plugins. */
-  readonly adaptersWith: (plugins: Plugins | undefined) => Promise<Adapters>;
-  readonly createPluginInstaller: (
-    paths: HomePaths,
-    variables: EnvironmentVariables,
-    logger: PluginInstallerOptions["logger"],
-  ) => Promise<PluginInstaller>;
   /** Reads what a stopped host has left. Throws `store_failed`. */
   readonly readStoppedHost: (
     paths: HomePaths,
@@ -36,12 +24,6 @@ export interface HostFunctions {
   ) => Promise<OfflineNeeds & AsyncDisposable>;
   /** Configured people of whom the store knows only the id that the configuration names. */
   readonly readHalfKnownKeys: (paths: HomePaths, loaded: LoadedConfig) => Promise<string[]>;
-  /** Builds and lists images without a running host. */
-  readonly openStoppedImages: (
-    environment: Environment,
-    adapters: Adapters,
-    progress: (line: string) => void,
-  ) => Promise<ImageNeeds & AsyncDisposable>;
   /** Erases people without a running host. */
   readonly openOfflineErasure: (
     environment: Environment,

@@ -1,3 +1,4 @@
+import type { InstalledFacts } from "../../../records/installed-record.ts";
 import * as z from "zod";
 
 import { whileGuarded } from "../../../lib/files/guarded-change.ts";
@@ -59,4 +60,16 @@ export function changeMcpLock(file: string, change: (before: McpLock) => Promise
     changed.catch(() => undefined),
   );
   return changed;
+}
+
+/** Returns the facts about installed packages by server. */
+export async function installedServers(file: string): Promise<Readonly<Record<string, InstalledFacts>>> {
+  const { servers } = await readMcpLock(file);
+  return Object.fromEntries(
+    Object.entries(servers).flatMap(([name, { package: one }]) => {
+      if (!one) return [];
+      const { sha256, version, package: named, integrity } = one;
+      return [[name, { sha256, version, package: named, ...(integrity !== undefined && { integrity }) }]];
+    }),
+  );
 }

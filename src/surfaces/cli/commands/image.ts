@@ -89,7 +89,7 @@ export async function runImageOperation<Input extends z.ZodType, Output extends 
   const say = (line: string): void => {
     if (line.startsWith("Step ")) context.streams.stderr.write(`crabpot: ${visible(line.slice(0, 120))}\n`);
   };
-  const { environment, hostFunctions } = context;
-  await using needs = await hostFunctions.openStoppedImages(environment, await context.adapters(), say);
+  const { openStoppedImages } = await import("./stopped-images.ts");
+  await using needs = await openStoppedImages(context.environment, await context.adapters(), say);
   return await invokeHere(operation, needs, input);
 }

@@ -61,13 +61,14 @@ function addList(plugins: Command, context: CommandContext): void {
   );
 }
 
-async function installerOf({ paths, environment, streams, hostFunctions }: CommandContext): Promise<PluginInstaller> {
+async function installerOf({ paths, environment, streams }: CommandContext): Promise<PluginInstaller> {
   const print = (facts: unknown): void => {
     const { said } = facts as { readonly said?: string };
     if (said !== undefined) streams.stderr.write(`crabpot: the plugin says: ${visible(said)}\n`);
   };
   const logger = { info: print, warn: () => undefined, error: print };
-  return hostFunctions.createPluginInstaller(paths, environment.variables, logger);
+  const { createPluginInstaller } = await import("./plugin-installer.ts");
+  return createPluginInstaller(paths, environment.variables, logger);
 }
 
 function addAdd(plugins: Command, context: CommandContext): void {

@@ -1,14 +1,14 @@
-import type { EnvironmentVariables } from "../../config/environment.ts";
-import type { HomePaths } from "../../config/home/home.ts";
-import { AppError } from "../../lib/app-error.ts";
-import { PluginInstaller, type PluginInstallerOptions } from "../../plugins/install/installer.ts";
-import { pluginPlaces } from "../../plugins/places.ts";
-import { fetchSource, runToFetch } from "../../abilities/skills/install/fetch-source.ts";
-import { sourceOf } from "../../abilities/skills/install/source.ts";
-import { scanSkill, wantsOf } from "../../abilities/skills/install/scan-skill.ts";
-import { readTree } from "../../abilities/skills/tree/read-tree.ts";
-import { writeTree } from "../../abilities/skills/tree/skill-copies.ts";
-import { pluginNameFault } from "./installed-plugins.ts";
+import type { EnvironmentVariables } from "../../../config/environment.ts";
+import type { HomePaths } from "../../../config/home/home.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import { PluginInstaller, type PluginInstallerOptions } from "../../../plugins/install/installer.ts";
+import { pluginPlaces } from "../../../plugins/places.ts";
+import { fetchSource, runToFetch } from "../../../abilities/skills/install/fetch-source.ts";
+import { sourceOf } from "../../../abilities/skills/install/source.ts";
+import { scanSkill, wantsOf } from "../../../abilities/skills/install/scan-skill.ts";
+import { readTree } from "../../../abilities/skills/tree/read-tree.ts";
+import { writeTree } from "../../../abilities/skills/tree/skill-copies.ts";
+import { pluginNameFault } from "../../../config/loading/installed-plugins.ts";
 
 /** Installs plugins into a home, by the same steps as skills: fetching, reading, looking through and writing. */
 export function createPluginInstaller(

@@ -1,16 +1,16 @@
 import pino from "pino";
 
-import type { Adapters } from "../../config/adapters.ts";
-import type { Environment } from "../../config/environment.ts";
-import { prepareHome } from "../../config/home/home.ts";
-import { loadPartOfConfig } from "../../config/loading/part-of-config.ts";
-import { Redaction } from "../../lib/secrets/redaction.ts";
-import { systemClock } from "../../lib/time/clock.ts";
-import { readVersion } from "../../lib/process/version.ts";
-import type { ErasureNeeds } from "../../operations/people/operations.ts";
-import { lockHome } from "../../stores/catalog.ts";
+import type { Adapters } from "../config/adapters.ts";
+import type { Environment } from "../config/environment.ts";
+import { prepareHome } from "../config/home/home.ts";
+import { loadPartOfConfig } from "../config/loading/part-of-config.ts";
+import { Redaction } from "../lib/secrets/redaction.ts";
+import { systemClock } from "../lib/time/clock.ts";
+import { readVersion } from "../lib/process/version.ts";
+import type { ErasureNeeds } from "../operations/people/operations.ts";
+import { lockHome } from "../stores/catalog.ts";
 import { createEraser } from "./erasure.ts";
-import { openFoundation } from "../foundation.ts";
+import { openFoundation } from "./foundation.ts";
 
 /**
  * The same as a running host does, in a home where none runs: this process is the home's host meanwhile, which is on

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
-import { type Adapters, builtInAdapters, withBuiltInAdapters } from "../../config/adapters.ts";
-import type { EnvironmentVariables } from "../../config/environment.ts";
-import type { HomePaths } from "../../config/home/home.ts";
+import { type Adapters, builtInAdapters, withBuiltInAdapters } from "../adapters.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import type { HomePaths } from "../home/home.ts";
 import type { Plugins, PluginsOptions } from "../../plugins/plugins.ts";
 
 type NameFault = PluginsOptions["nameFault"];

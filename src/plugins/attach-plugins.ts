@@ -1,13 +1,15 @@
-import type { Plugins } from "../../plugins/plugins.ts";
-import type { AppContext } from "../context.ts";
+import type { Logger } from "pino";
+
+import type { Publish } from "../domain/events/event.ts";
+import type { Plugins } from "./plugins.ts";
 
 /**
  * Lets a host use the plugins that it was started with: what they print is logged, what becomes of them is told as
  * events.
  */
 export async function attachPlugins(
-  { logger, publish }: Pick<AppContext, "logger" | "publish">,
   plugins: Plugins | undefined,
+  { logger, publish }: { readonly logger: Logger; readonly publish: Publish<"plugin.ended" | "plugin.refused"> },
 ): Promise<void> {
   if (!plugins) return;
   await plugins.verify();

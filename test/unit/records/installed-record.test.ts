@@ -6,7 +6,10 @@ import { expect, test } from "vitest";
 
 import { homePaths } from "../../../src/config/home/home.ts";
 import type { NewEvent } from "../../../src/domain/events/event.ts";
-import { noteInstalled } from "../../../src/host/installed.ts";
+import { installedServers } from "../../../src/abilities/mcp/packages/lock-file.ts";
+import { installedSkills } from "../../../src/abilities/skills/lock-file.ts";
+import { installedPlugins } from "../../../src/plugins/install/lock-file.ts";
+import { InstalledRecord } from "../../../src/records/installed-record.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const sha256 = "a".repeat(64);
@@ -28,15 +31,25 @@ function mcpLock(hash: string): string {
 async function openRig() {
   const folder = await temporaryFolder();
   const told: NewEvent[] = [];
-  const look = (fail = false) =>
-    noteInstalled({
-      home: { paths: homePaths(folder.path), instance: "0".repeat(16) },
-      logger: pino({ level: "silent" }),
-      publish: async (event) => {
-        if (fail) throw new Error("the disk is full");
-        told.push(event);
-      },
-    });
+  const paths = homePaths(folder.path);
+  let isFailing = false;
+  const record = new InstalledRecord({
+    file: join(paths.root, "installed.json"),
+    readers: {
+      plugin: () => installedPlugins(paths.pluginLock),
+      skill: () => installedSkills(paths.skillLock),
+      mcp: () => installedServers(paths.mcpLock),
+    },
+    logger: pino({ level: "silent" }),
+    publish: async (event) => {
+      if (isFailing) throw new Error("the disk is full");
+      told.push(event);
+    },
+  });
+  const look = (fail = false): Promise<void> => {
+    isFailing = fail;
+    return record.look();
+  };
   return {
     told,
     look,

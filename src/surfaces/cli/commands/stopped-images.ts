@@ -1,27 +1,27 @@
 import { existsSync } from "node:fs";
 
-import { withAddedGroups } from "../config/added-groups.ts";
-import type { Adapters } from "../config/adapters.ts";
-import type { Environment } from "../config/environment.ts";
-import { resolveGroup } from "../config/resolve-group.ts";
-import { homePaths, readInstance } from "../config/home/home.ts";
-import { loadConfig } from "../config/loading/load.ts";
-import type { Group } from "../domain/chats/group.ts";
-import { toError } from "../lib/app-error.ts";
-import type { ImageBuildView, ImageNeeds } from "../operations/images/operations.ts";
-import { openEngine, openImageBuilder } from "../sandbox/engine/catalog.ts";
-import { findAgentImage } from "../sandbox/images/agent-image.ts";
-import { listPackageImages, prunePackageImages, type WantedPackages } from "../sandbox/images/image-shelf.ts";
-import { findMirrors } from "../sandbox/images/mirrors.ts";
+import { withAddedGroups } from "../../../config/added-groups.ts";
+import type { Adapters } from "../../../config/adapters.ts";
+import type { Environment } from "../../../config/environment.ts";
+import { resolveGroup } from "../../../config/resolve-group.ts";
+import { homePaths, readInstance } from "../../../config/home/home.ts";
+import { loadConfig } from "../../../config/loading/load.ts";
+import type { Group } from "../../../domain/chats/group.ts";
+import { toError } from "../../../lib/app-error.ts";
+import type { ImageBuildView, ImageNeeds } from "../../../operations/images/operations.ts";
+import { openEngine, openImageBuilder } from "../../../sandbox/engine/catalog.ts";
+import { findAgentImage } from "../../../sandbox/images/agent-image.ts";
+import { listPackageImages, prunePackageImages, type WantedPackages } from "../../../sandbox/images/image-shelf.ts";
+import { findMirrors } from "../../../sandbox/images/mirrors.ts";
 import {
   buildPackageImage,
   failingLine,
   findPackageImage,
   type PackageBuildOptions,
   readBaseOnce,
-} from "../sandbox/images/package-image.ts";
-import { nameOfPackages } from "../sandbox/images/package-recipe.ts";
-import { openStoreReader } from "../stores/catalog.ts";
+} from "../../../sandbox/images/package-image.ts";
+import { nameOfPackages } from "../../../sandbox/images/package-recipe.ts";
+import { openStoreReader } from "../../../stores/catalog.ts";
 
 /** The same operations where no host runs: for its next start. They are told of on stderr, and are on no record. */
 export async function openStoppedImages(
