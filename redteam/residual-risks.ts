@@ -1,8 +1,8 @@
-/** What the suite does not cover, so that a table without failures is not taken for more than it is. */
+/** Risks that the suite does not cover, so that a table without failures is not overrated. */
 export const residualRisks: readonly { readonly risk: string; readonly why: string }[] = [
   {
     risk: "holes of the kernel itself",
-    why: "the kernel is shared; a sandboxed runtime or a machine of its own helps",
+    why: "the kernel is shared; a sandboxed runtime or its own machine helps",
   },
   {
     risk: "covert channels by timing and volume (D17)",
@@ -22,7 +22,7 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
   },
   {
     risk: "what is in a file (J2 to J4)",
-    why: "the host looks at its first bytes only; programs in the container read it, and pictures a process of their own",
+    why: "the host looks at its first bytes only; programs in the container read it, and pictures their own process",
   },
   {
     risk: "holes of the decoders of pictures",

@@ -5,10 +5,9 @@ import { bundle, workers } from "./steps/bundle.ts";
 import { oldestStartFrom, removeOldBuilds } from "./steps/old-builds.ts";
 
 /**
- * Puts the sources and most of the dependencies into few files in dist/host, which start in two thirds of the time:
- * Node looks for each file of a module, and for what it belongs to, one by one. Nothing is made smaller: it would save
- * next to nothing, and traces could not be read any more. Run by scripts/setup, which sees to it that only one is at
- * work; scripts/find-program decides which of both is run.
+ * Bundles the sources and most dependencies into few files in dist/host, which start in two thirds of the time because
+ * Node looks up each module file. Not minified: that would save little and make traces unreadable. Run by scripts/setup
+ * under a lock; scripts/find-program chooses between both.
  */
 const checkoutFolder = resolve(import.meta.dirname, "..");
 const outputFolder = join(checkoutFolder, "dist", "host");

@@ -12,11 +12,15 @@ import { temporaryFolder } from "../test/support/temporary-folder.ts";
 import { type Conversation, readLines, readLocomo, readMemDaily } from "./steps/memory-data.ts";
 
 /*
- * How much of the evidence for a question is among the first 5 and 10 memories that a search finds:
- *   npm run eval:memory -- --data FOLDER [--split test|tuning|all] [--embeddings none|local|both] [--pool 1]
- * The folder holds locomo10.json, files of MemDaily (01_simple_events.json …), or *.jsonl with one conversation a line:
- *   {"name","memories":[{"id","sender","time","text"}],"questions":[{"query","evidence":["id"]}]}
- * --pool puts so many conversations of a set into one memory, which makes it harder.
+ * Measures recall: the share of a question's evidence among the first 5 and 10 memories found.
+ *
+ *     npm run eval:memory -- --data FOLDER [--split test|tuning|all] [--embeddings none|local|both] [--pool 1]
+ *
+ * FOLDER holds locomo10.json, files of MemDaily (01_simple_events.json …), or *.jsonl with a conversation per line:
+ *
+ *     {"name","memories":[{"id","sender","time","text"}],"questions":[{"query","evidence":["id"]}]}
+ *
+ * `--pool` merges this number of conversations into one memory, which is harder.
  */
 
 const word = { type: "string" } as const;

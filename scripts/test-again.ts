@@ -11,7 +11,7 @@ import { runVitest, stopSignal } from "./testing/vitest-run.ts";
  */
 const usage = "usage: npm run test:again -- FILE… [--times 20] [--busy] [--config FILE]";
 
-/** As many as there are processors; they end with this process however that ends. */
+/** Starts a busy process per processor; they end with this process. */
 function startBusyProcesses(): ChildProcess[] {
   const work = `process.on("disconnect", () => process.exit());
     (function work() { const end = Date.now() + 50; while (Date.now() < end); setImmediate(work); })();`;

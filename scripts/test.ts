@@ -18,7 +18,7 @@ const isForTimes = words.includes("--write-times");
 const chosen = await chooseTests(words.filter((word) => word !== "--write-times"));
 if (chosen !== undefined) process.exitCode = await run(chosen);
 
-/** What vitest is to be told; `undefined` where there is nothing to run, and why has been said. */
+/** Arguments for vitest; `undefined` when there is nothing to run, and the reason was printed. */
 async function chooseTests(asked: readonly string[]): Promise<readonly string[] | undefined> {
   if (asked[0] !== "--related") return asked;
   const end = asked.findIndex((word, index) => index > 0 && word.startsWith("-"));

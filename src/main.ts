@@ -18,7 +18,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 }
 
 process.stdout.once("error", endQuietly);
-// Nobody reads the log here any more; it is also in the home.
+// Nobody reads the log here anymore; it is also in the home.
 process.stderr.on("error", () => undefined);
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {

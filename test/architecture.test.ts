@@ -150,9 +150,7 @@ test("an adapter is imported by its catalog only, and adapters do not know each 
   expect(violations).toEqual([]);
 });
 
-/**
- * What an adapter may know besides itself: the nouns, words without meaning here, interfaces, and what its room shares.
- */
+/** Allowed imports of an adapter besides itself: nouns, lib, interfaces, and files shared in its room. */
 test("an adapter does not know the catalog that lists it, nor anything outside its room but interfaces", () => {
   const violations = files.filter(({ from, to }) => {
     const adapter = adapterOf(from);
@@ -278,7 +276,10 @@ test("abilities do not import each other, and nothing but the catalog and the su
   }
 });
 
-/** Size of `src/host`, which only builds. Each number may only get smaller: 15 files, 2,500 lines and no faults are the aim. */
+/**
+ * Size of `src/host`, which only builds. Each number may only get smaller: 15 files, 2,500 lines and no faults are the
+ * aim.
+ */
 const hostLimits = { files: 55, lines: 5_397, throws: 49, publishes: 42 };
 
 test("src/host only builds: it is as small as it was, throws no more errors, and publishes no more events", () => {

@@ -8,7 +8,7 @@ import { atMost, figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
 
-/** As many characters of one message as the model is shown. */
+/** Maximum characters of one message that the model is shown. */
 const shownChars = 16_000;
 
 const attachmentBytes = 10_000_000;

@@ -19,7 +19,7 @@ interface Looks {
   readonly tookS: number;
   readonly processorMs: number;
   readonly heaps: readonly number[];
-  /** How many replies a group was ahead of another one, at most. */
+  /** Largest lead of a group over another, in replies. */
   readonly lead: number;
   readonly replies: number;
   readonly agents: number;
@@ -105,7 +105,7 @@ class Counting implements Channel {
     return { state: "open", since: 1 } as const;
   }
 
-  /** How far the first of the groups is ahead of the last one. */
+  /** Lead of the first group over the last. */
   lead(groups: number): number {
     const counts = [...this.#byChat.values()];
     return Math.max(0, ...counts) - (counts.length < groups ? 0 : Math.min(...counts));

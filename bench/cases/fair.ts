@@ -45,7 +45,7 @@ export async function fair({ quick, modelUrl }: BenchContext): Promise<Figure[]>
   ];
 }
 
-/** Each group speaks once a second, at a moment of its own. */
+/** Each group speaks once a second, at its own moment. */
 async function speak(client: Client, groups: readonly string[], seconds: number): Promise<number[]> {
   const waits: number[] = [];
   const speaking = groups.map(async (group, index) => {

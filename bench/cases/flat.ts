@@ -106,7 +106,7 @@ function describe({ p50, p95, residentMb, heapMb, descriptors, storeMb }: Minute
   return `${latency}, ${memory}, ${descriptors} descriptors, store ${storeMb.toFixed(1)} MiB`;
 }
 
-/** Of the straight line that fits best through values at equal distances. */
+/** Slope of the line of best fit through values at equal distances. */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

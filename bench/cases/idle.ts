@@ -7,7 +7,7 @@ import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
 import { cpuMs, processesOf, voluntarySwitches } from "../harness/processes.ts";
 
-/** What a host and its hot containers use while nobody says anything. */
+/** Measures a host and its hot containers while nobody talks. */
 export async function idle({ quick, modelUrl, say }: BenchContext): Promise<Figure[]> {
   const groups = groupNames(quick ? 4 : 20);
   const seconds = quick ? 10 : 30;

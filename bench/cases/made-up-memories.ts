@@ -15,7 +15,7 @@ export const madeUpEmbedder: Embedder = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-/** So many memories of 14 words, said a minute apart by two people. */
+/** Generates memories of 14 words, a minute apart, by two people. */
 export function madeUpMemories(from: number, count: number): NewMemory[] {
   return Array.from({ length: count }, (_, place) => ({
     category: "conversation",
@@ -28,7 +28,7 @@ export function madeUpMemories(from: number, count: number): NewMemory[] {
   }));
 }
 
-/** What somebody might ask. */
+/** Returns a plausible question. */
 export function queryOf(): string {
   return `What did Ann say about ${words(5)}?`;
 }

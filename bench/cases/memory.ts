@@ -61,7 +61,7 @@ async function measure(items: number): Promise<Measured> {
   return { first, pauses, values, rssMb: process.memoryUsage().rss / 1e6 };
 }
 
-/** How long the loop did not get to anything else, each time that it did. */
+/** Longest pauses of the event loop during each search. */
 async function withPauses(search: () => Promise<number>): Promise<{ first: number; pauses: number[] }> {
   const pauses: number[] = [];
   let last = performance.now();

@@ -5,9 +5,9 @@ import type { Client } from "../harness/client.ts";
 import { atMost, type Figure, figureOf } from "../harness/figure.ts";
 import { startHost } from "../harness/host.ts";
 
-/** Of OpenAI's, whose prices are those of `src/models/knowledge/models.json`. */
+/** A model of OpenAI, priced in `src/models/knowledge/models.json`. */
 const model = "gpt-6.1-sol";
-/** What people say among themselves for one message that is for the agent, which makes ten with it. */
+/** Messages among members per message for the agent. */
 const chatter = 9;
 /** Turns that are measured each time. */
 const measured = 20;
@@ -21,7 +21,7 @@ interface Spent {
   readonly usd: number;
 }
 
-/** What turns cost while the conversation of a group grows, with a vendor that caches and has OpenAI's prices. */
+/** Measures the cost of turns in a growing conversation, with a caching vendor at OpenAI's prices. */
 export async function money({ quick, say }: BenchContext): Promise<Figure[]> {
   await using vendor = await startHelper("vendor-model");
   const routes = { main: [`local/${model}`] };

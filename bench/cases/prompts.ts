@@ -13,7 +13,7 @@ const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
 const words = "the boat was number 4711, and nobody minded; ";
 const bytes = 1_000_000;
 
-/** What a prompt costs the host before a model has it: planning it, and making 1 MB of it into a request. */
+/** Measures the host's work on a prompt: planning it, and making 1 MB of it into a request. */
 export async function prompts({ quick, modelUrl }: BenchContext): Promise<Figure[]> {
   const runs = quick ? 20 : 100;
   const planned = [10, 100, 1_000, 10_000].map((count) => planning(count, runs));

@@ -18,7 +18,7 @@ const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 export async function recall(context: BenchContext): Promise<Figure[]> {
   const figures = [await compare(context, "none")];
   if (await isModelInstalled(cachedModelFolder())) figures.push(await compare(context, "local"));
-  else context.say("recall: the local model is not there; npm run test:model fetches it");
+  else context.say("recall: the local model is missing; npm run test:model fetches it");
   return figures;
 }
 

@@ -3,11 +3,11 @@ import type { Figure } from "./figure.ts";
 export interface BenchContext {
   /** Fewer runs, for a first look. */
   readonly quick: boolean;
-  /** How long benches that look for growth go on. */
+  /** Minutes for benches that look for growth. */
   readonly minutes: number;
   /** The model server's base URL: it answers at once. */
   readonly modelUrl: string;
-  /** What is worth knowing while a bench runs. */
+  /** Prints progress. */
   readonly say: (line: string) => void;
 }
 

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 /** A program of `bench/programs` that runs beside the bench, so that it does not take its event loop. */
 export interface Helper extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** What it said when it was ready. */
+  /** Its first words when ready. */
   readonly greeting: unknown;
 }
 

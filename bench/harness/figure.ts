@@ -1,7 +1,7 @@
 import { summarize } from "./statistics.ts";
 import type { Summary } from "./statistics.ts";
 
-/** What a figure is compared with: the least that this machine takes for it, measured between the figure's own runs. */
+/** The machine's own minimum for a figure, measured between the figure's runs. */
 export interface Floor {
   readonly name: string;
   readonly median: number;
@@ -16,7 +16,7 @@ export interface Figure extends Summary {
   readonly floor?: Floor | undefined;
   /** Median to floor. */
   readonly ratio?: number | undefined;
-  /** What was aimed at, in words, and whether it was met. */
+  /** Target in words, and whether it was met. */
   readonly target?: string | undefined;
   readonly met?: boolean | undefined;
 }
@@ -50,7 +50,7 @@ export function atMost(limit: number, unit: string): NonNullable<FigureWish["tar
   return { text: `≤ ${limit} ${unit}`, holds: ({ median }) => median <= limit };
 }
 
-/** A target of the form "the median is at most so many times the floor". */
+/** A target of the form "the median is at most N times the floor". */
 export function atMostFloors(times: number): NonNullable<FigureWish["target"]> {
   return { text: `p50 ≤ ${times} × floor`, holds: ({ median }, floor) => median <= times * floor };
 }

@@ -11,13 +11,13 @@ export interface BenchHostOptions {
   readonly groups: readonly string[];
   /** Top-level keys of the configuration. */
   readonly config?: { readonly intake?: object; readonly [key: string]: unknown };
-  /** Of the model `local/bench`. */
+  /** Settings of the model `local/bench`. */
   readonly capabilities?: object;
-  /** Left out: every message is for the agent. */
+  /** Trigger of the group; every message by default. */
   readonly trigger?: "always" | "mention";
 }
 
-/** Everything of a host but its process, in a home of its own. */
+/** Prepares a separate home and everything of a host but its process. */
 export async function prepareHost(options: BenchHostOptions): Promise<TestHost> {
   const { modelUrl, groups, config, capabilities = {}, trigger = "always" } = options;
   const models = {

@@ -1,9 +1,8 @@
 import SQLite from "better-sqlite3";
 
 /**
- * Writes a long past into the store of a host that is not running: messages that were answered and chatter around them,
- * with their turns, steps and replies. It is the past of an earlier conversation: what the model is shown is not longer
- * by it.
+ * Writes a long past into the store of a stopped host: answered messages and chatter, with turns, steps and replies. It
+ * belongs to an earlier conversation, so prompts do not grow.
  */
 export function writePast(databasePath: string, group: string, messages: number): void {
   const database = new SQLite(databasePath);

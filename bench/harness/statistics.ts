@@ -1,4 +1,4 @@
-/** What is told of a list of measurements. */
+/** Statistics of a list of measurements. */
 export interface Summary {
   readonly runs: number;
   readonly median: number;

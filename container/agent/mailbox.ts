@@ -17,9 +17,9 @@ export interface AgentMailboxOptions {
   onMessage(payload: HostPayload): void;
   /** A turn is running, so that a missed file event is made up for sooner. */
   isBusy(): boolean;
-  /** How often to look where file events do not arrive; undefined where they do. */
+  /** Interval of rescans where file events do not arrive; undefined where they do. */
   readonly rescanMs: number | undefined;
-  /** The mailbox cannot be used any more. */
+  /** Called when the mailbox has become unusable. */
   onFailure(error: unknown): void;
   readonly log: (text: string) => void;
 }

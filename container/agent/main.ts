@@ -25,7 +25,7 @@ import { containerTools } from "./tools/catalog.ts";
 import { Toolbox } from "./tools/toolbox.ts";
 import { join } from "node:path";
 
-/** How long children and a last word to the host may take before the process ends anyway. */
+/** Time for children and a last message to the host before the process ends anyway. */
 const endMs = 3_000;
 
 /** Tells the host that we are ready and works until it says stop. Resolves with the exit code. */
@@ -95,7 +95,7 @@ async function endInTime(children: readonly AsyncDisposable[]): Promise<void> {
   await Promise.race([ended, delay(endMs)]);
 }
 
-/** What the image's probe found out about what this container can and cannot do. Throws for what is no valid report. */
+/** Parses the image probe's report on this container. Throws for an invalid one. */
 function readProbeReport(output: string): ProbeReport {
   const json = readJson(output);
   if (!json.ok) throw new Error(`The report of the probe cannot be read: ${json.reason}`);

@@ -7,7 +7,7 @@ export interface AgentOptions {
   readonly generation: number;
   readonly toAgent: string;
   readonly toHost: string;
-  /** Where commands begin. */
+  /** Working folder of commands. */
   readonly workspace: string;
   readonly home: string;
   readonly probe: string;
@@ -17,9 +17,9 @@ export interface AgentOptions {
   readonly egressSocket: string;
   /** The image's own paths are used: we are in our container, alone but for what we start. */
   readonly inContainer: boolean;
-  /** How often to look for messages where file events do not arrive. */
+  /** Interval of rescans where file events do not arrive. */
   readonly rescanMs: number | undefined;
-  /** What tools inherit: ours, without what is meant for the agent alone. */
+  /** Environment for tools: ours, without the agent's own variables. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

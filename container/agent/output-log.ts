@@ -6,8 +6,8 @@ import type { ToolOutputFolder, ToolOutputFile } from "./tool-output-folder.ts";
 const keptBytes = 2 * limits.toolOutputChars;
 
 /**
- * What a program prints, in bounded memory: beginning and end are kept, and as soon as something in between is dropped,
- * or is too long for a result, the whole goes to a file.
+ * A program's output in bounded memory: beginning and end are kept, and the whole goes to a file once something is
+ * dropped or is too long for a result.
  */
 export class OutputLog {
   readonly #folder: ToolOutputFolder;

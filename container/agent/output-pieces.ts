@@ -3,13 +3,13 @@ import type { CallOutput } from "./loops/agent-loop.ts";
 
 /** Between two pieces. */
 const everyMs = 250;
-/** What is not sent yet, at up to four bytes per character. */
+/** Bytes of unsent output, at up to four per character. */
 const keptBytes = 4 * limits.outputPieceChars;
 const cutMark = "…\n";
 
 /**
- * What a call prints, in pieces for those who watch: at most four in a second, each with the end of what has come since
- * the last one. A piece that cannot be sent is nobody's loss.
+ * A call's live output in pieces: at most four per second, each with the end of the new output. Lost pieces do not
+ * matter.
  */
 export class OutputPieces implements CallOutput {
   readonly #send: (text: string) => Promise<void>;

@@ -23,10 +23,7 @@ export interface PageReaderOptions {
   readonly outputs: Pick<ToolOutputFolder, "create">;
 }
 
-/**
- * Has a page read by a process of its own. Gives what the model is told of it; what goes wrong is told, too. Never
- * rejects.
- */
+/** Reads a page in a separate process and returns the text for the model, also about failures. Never rejects. */
 export type ReadPage = (page: GivenPage, signal: AbortSignal) => Promise<string>;
 
 /** A function that reads pages which the host has put into `toAgent`. */

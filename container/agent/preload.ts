@@ -13,7 +13,7 @@ const timeoutMs = 10_000;
 /** Throws when the program was not started as the host starts it. */
 export const options: AgentOptions = readOptions(process.argv.slice(2), process.env);
 
-/** What the image's probe found out about this container, as it printed it. */
+/** Report of the image's probe, as printed. */
 export const probeOutput: Promise<string> = startProbe(options);
 
 async function startProbe({ probe, environment }: AgentOptions): Promise<string> {

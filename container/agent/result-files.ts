@@ -29,7 +29,7 @@ export class ResultFiles {
     return name;
   }
 
-  /** Removes what no host is going to ask for any more. */
+  /** Removes files that no host will ask for. */
   clear(): void {
     rmSync(this.#path, { recursive: true, force: true });
   }

@@ -13,7 +13,7 @@ export function cutMiddle(text: string, maxChars: number, notice: (cutChars: num
   return cut.toWellFormed();
 }
 
-/** What any tool result must be before it crosses the mailbox. */
+/** Makes a tool result fit to cross the mailbox. */
 export function fitToolOutput(text: string, maxChars: number = limits.toolOutputChars): string {
   return cutMiddle(text.replaceAll("\0", ""), maxChars, (chars) => `[… ${chars} characters cut …]`).toWellFormed();
 }

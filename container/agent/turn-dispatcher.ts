@@ -5,9 +5,9 @@ import type { TurnStart } from "./turn.ts";
 
 export interface TurnDispatcherOptions {
   readonly loop: AgentLoop;
-  /** Before anything of the turn runs, and after all of the one before it. */
+  /** Called before anything of the turn, and after all of the previous one. */
   readonly onTurnStart?: (turn: Turn) => void;
-  /** The host wants this background job to end, whichever turn runs. */
+  /** Called when the host wants this background job to end, in any turn. */
   readonly onJobStop?: (job: string) => void;
   readonly send: (payload: AgentPayload) => Promise<void>;
   /** The host can no longer be told anything. */

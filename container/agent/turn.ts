@@ -9,7 +9,7 @@ import { fitToolOutput } from "./text.ts";
 export type TurnStart = Extract<HostPayload, { type: "turn-start" }>;
 export type TurnEnd = Extract<AgentPayload, { type: "turn-end" }>;
 
-/** What of a message is for the results themselves; the rest is for the envelope. */
+/** Bytes of a message for results; the rest is for the envelope. */
 const resultBytes = limits.messageBytes - 64 * 1024;
 /** Tools that have not ended this long after a cancel are left to themselves. */
 const cancelWaitMs = 3_000;
@@ -18,13 +18,13 @@ const cancelWaitMs = 3_000;
 export class Turn implements TurnHost {
   readonly id: string;
   readonly tools: readonly AnnouncedTool[];
-  /** What may go on in the background; undefined: nothing. */
+  /** Limits of background jobs; undefined: none allowed. */
   readonly jobs: JobLimits | undefined;
   readonly #send: (payload: AgentPayload) => Promise<void>;
   readonly #abort = new AbortController();
   readonly #toolResponses = new Map<string, (output: HostOutput) => void>();
   #modelResponse: ((response: ModelResponse) => void) | undefined;
-  /** What the calls of the last answer print is wanted. */
+  /** True when the last answer's calls are watched. */
   #isWatched = false;
   /** Requests to the model so far; answers carry the number of theirs. */
   #requests = 0;

@@ -8,7 +8,7 @@ import { toMarkdown } from "./markdown.ts";
 import { toPlainText } from "./plain-text.ts";
 import { removeInvisible } from "./visible.ts";
 
-/** What a page says, for a reader who does not see it. */
+/** A page's text, for a reader who does not see it. */
 export interface Article {
   readonly title: string;
   readonly text: string;
@@ -19,12 +19,12 @@ export interface Article {
 }
 
 interface ArticleOptions {
-  /** Where the page was found: links in it may be relative. */
+  /** Address of the page, for relative links. */
   readonly url: string;
   readonly show: "markdown" | "text";
 }
 
-/** What surrounds the text of a page. */
+/** Elements around a page's text. */
 const surroundings =
   "nav, footer, aside, form, [role='navigation'], [role='banner'], [role='contentinfo'], [role='search']";
 /** Less than this of a page is not taken for what it is about. */

@@ -12,7 +12,7 @@ const names: Readonly<Record<string, string>> = {
   transparent: "#00000000",
 };
 
-/** Below this nobody tells two colours apart, in each of their parts. */
+/** Difference below which two colors look the same, per component. */
 const leastDifference = 20;
 
 /** A colour as a style sheet writes it; undefined for what is none or cannot be known. */
@@ -26,7 +26,7 @@ export function colourOf(text: string): Colour | undefined {
   return [part(first, 255), part(second, 255), part(third, 255), part(opaque, 1)];
 }
 
-/** How opaque a colour is; 1 where that cannot be known. */
+/** Opacity of a color; 1 when unknown. */
 export function alphaOf(text: string): number {
   return colourOf(text)?.[3] ?? 1;
 }

@@ -1,15 +1,15 @@
-/** How a text was decoded. */
+/** Result of decoding. */
 export interface Decoded {
   readonly text: string;
   readonly charset: string;
 }
 
-/** Where a page may say in itself which character set it has. */
+/** Bytes within which a page may declare its charset. */
 const declaredWithin = 2_048;
 
 /**
- * Bytes as text, by what is surest: a byte order mark, what the server says, what the page says of itself, UTF-8 if it
- * can be that, and what old pages have otherwise.
+ * Decodes bytes by the best evidence: a byte order mark, the server's charset, the page's own, valid UTF-8, or the
+ * usual legacy charset.
  */
 export function decode(bytes: Uint8Array, fromServer: string | undefined): Decoded {
   const charset =
@@ -23,7 +23,7 @@ function byMark([first, second, third]: Uint8Array): string | undefined {
   return first === 0xff && second === 0xfe ? "utf-16le" : undefined;
 }
 
-/** The name that the standard has for it; undefined for what nobody can decode. */
+/** Standard name of a charset; undefined when unsupported. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
   try {
@@ -34,7 +34,7 @@ function known(label: string | undefined): string | undefined {
   }
 }
 
-/** What is read as ASCII here cannot be UTF-16, whatever it says. */
+/** Charset declared in the page. A readable declaration cannot be UTF-16, whatever it says. */
 function declaredIn(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, declaredWithin)).toString("latin1");
   const [, inMeta] = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w-]{1,40})/i.exec(head) ?? [];

@@ -2,7 +2,7 @@ import type { DomElement } from "./dom.ts";
 
 /** Deeper than any page that is meant for people; what walks a tree by calling itself bears this many. */
 const maxDepth = 256;
-/** Elements of a document that can be worked with in the time and memory that there are. */
+/** Maximum elements of a document, given time and memory. */
 const maxElements = 200_000;
 
 /** Removes what is nested too deeply, or is too much. True when something was. */

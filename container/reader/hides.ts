@@ -1,7 +1,7 @@
 import { alphaOf } from "./colours.ts";
 import { type Declarations, screen } from "./styles.ts";
 
-/** Do these declarations make what they are for invisible, whatever is around it? */
+/** True when these declarations hide an element, whatever surrounds it. */
 export function hides(values: Declarations): boolean {
   return checks.some((check) => check((name) => values.get(name) ?? ""));
 }
@@ -12,7 +12,7 @@ const pixelsOfEm = 16;
 const { width: pixelsOfWidth, height: pixelsOfHeight } = screen;
 const leastFontPixels = 2;
 const leastOpacity = 0.05;
-/** So far to the right nobody scrolls. */
+/** Distance to the right that nobody scrolls. */
 const farPixels = 2_500;
 
 const units: Readonly<Record<string, number>> = {
@@ -73,7 +73,7 @@ function isTooSmall(size: string): boolean {
   return isBelow(size, pixelsOfEm, leastFontPixels);
 }
 
-/** Of `italic 1px/1 serif`. */
+/** Font size within `italic 1px/1 serif`. */
 function sizeIn(font: string): string {
   return /(?:^|\s)((?:\d+\.?\d*|\.\d+)(?:[a-z]+|%)?)\s*(?:\/|\s)/.exec(`${font} `)?.[1] ?? "";
 }

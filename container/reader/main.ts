@@ -1,6 +1,6 @@
 /*
- * Reads one page and prints what it says. A process of its own, because what it reads is hostile: it may take all the
- * time and memory that it is given, and its agent goes on.
+ * Reads one page and prints its text, in a separate process: hostile input may use up its time and memory, and the
+ * agent continues.
  */
 import { readFileSync, writeSync } from "node:fs";
 

@@ -9,7 +9,7 @@ const inlineNames: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What an element holds as Markdown: headings, lists, tables, quotations, code, links. */
+/** Converts an element to Markdown: headings, lists, tables, quotations, code, links. */
 export function toMarkdown(element: DomElement): string {
   return blocksIn(element).join("\n\n");
 }

@@ -1,6 +1,6 @@
 import type { DomNode } from "./dom.ts";
 
-/** How elements with parts of several kinds are typed in a line. */
+/** Line notation for elements with several parts. */
 const written: Readonly<Record<string, (...parts: readonly string[]) => string>> = {
   MSUP: (base = "", above) => `${base}^${grouped(above)}`,
   MOVER: (base = "", above) => `${base}^${grouped(above)}`,

@@ -5,7 +5,7 @@ import { formulaOf } from "./math.ts";
 /** Blocks with an empty line around them. */
 const spaced: ReadonlySet<string> = new Set("BLOCKQUOTE DL FIGURE H1 H2 H3 H4 H5 H6 OL P PRE TABLE UL".split(" "));
 
-/** What an element says, without any marks: a line for each block, cells of a table apart by tabs. */
+/** Converts an element to plain text: a line per block, cells separated by tabs. */
 export function toPlainText(element: DomElement): string {
   const lines = new Lines();
   write(element, lines);
@@ -37,7 +37,7 @@ class Lines {
     if ((this.#done.at(-1) ?? "") !== "") this.#done.push("");
   }
 
-  /** As it is. */
+  /** Adds text unchanged. */
   block(text: string): void {
     this.gap();
     this.#done.push(text.trimEnd());

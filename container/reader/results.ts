@@ -5,7 +5,7 @@ const titleChars = 200;
 const snippetChars = 600;
 const addressChars = 1_000;
 
-/** What a page of DuckDuckGo's lists, numbered, with addresses, titles and a few words. */
+/** Reads the results of a DuckDuckGo page: numbered, with addresses, titles and a few words. */
 export function readResults(html: string, { url, count }: { readonly url: string; readonly count: number }): string {
   const document = parseDocument(html);
   const found = [...document.querySelectorAll(".result")].filter((result) => !isAdvertisement(result));
@@ -16,7 +16,7 @@ export function readResults(html: string, { url, count }: { readonly url: string
   if (results.length > 0) return results.map((lines, index) => `${index + 1}. ${lines.join("\n   ")}`).join("\n");
   if (document.querySelector(".anomaly-modal__title, #challenge-form") !== null)
     return "The search provider wants to know whether a person asks. Try again later, or ask the operator for another one.";
-  return "Nothing was found.";
+  return "No results.";
 }
 
 function isAdvertisement(result: DomElement): boolean {

@@ -1,12 +1,12 @@
 /*
- * What style sheets say, as far as it makes text invisible. A page can write each declaration in many ways, and whoever
- * hides orders for models uses them: escapes, comments, shorthands, variables, other units.
+ * Style sheets, as far as they hide text. Hidden orders for models use every notation: escapes, comments, shorthands,
+ * variables, other units.
  */
 
-/** What is declared for some elements: names of properties in lower case, values without escapes and comments. */
+/** Declarations for some elements: property names in lower case, values without escapes and comments. */
 export type Declarations = ReadonlyMap<string, string>;
 
-/** A rule of a style sheet: whom it is for, and what it declares. */
+/** A style sheet's rule: its selector and its declarations. */
 export interface Rule {
   readonly selector: string;
   readonly declarations: string;
@@ -16,7 +16,7 @@ export interface Rule {
 const maxRules = 2_000;
 const maxChars = 500_000;
 
-/** Of what a browser on a desk shows at first. */
+/** Initial viewport of a desktop browser. */
 export const screen = { width: 1_280, height: 800 } as const;
 const pixelsOfEm = 16;
 
@@ -44,7 +44,7 @@ export function rulesOf(css: string): readonly Rule[] {
   return rules;
 }
 
-/** Does what stands in this block hold on such a screen? */
+/** True when this media block applies to such a screen. */
 function holds(prelude: string): boolean {
   if (!/^@media\b/i.test(prelude)) return true;
   const queries = prelude.toLowerCase().split(",");

@@ -4,13 +4,13 @@ import type { Declarations } from "./styles.ts";
 
 const textNode = 3;
 
-/** What text has, and what is behind it; undefined is what cannot be known. */
+/** Colors of text and background; undefined when unknown. */
 interface Look {
   readonly text: Colour | undefined;
   readonly ground: Colour | undefined;
 }
 
-/** What a page without style sheets is written on; undefined where one elsewhere may say something else. */
+/** Background of a page without style sheets; undefined when an external one may change it. */
 export function paperOf(document: DomDocument): Colour | undefined {
   const isElsewhere =
     document.querySelector("link[rel~='stylesheet' i]") !== null ||
@@ -19,8 +19,8 @@ export function paperOf(document: DomDocument): Colour | undefined {
 }
 
 /**
- * Removes text that has the colour of what is behind it, as far as the page itself says so. Returns how many characters
- * that were. `declared`: what is declared for elements; `paper`: what is behind all of it.
+ * Removes text in the color of its background, as far as the page itself says so. Returns the number of characters.
+ * `declared`: declarations by element; `paper`: the page's background.
  */
 export function removeUnseenColours(
   document: DomDocument,
@@ -74,7 +74,7 @@ function textOf(values: Declarations, { text }: Look): Colour | undefined {
   return written === "inherit" ? text : colourOf(written);
 }
 
-/** Of `#fff url() no-repeat` nothing is known. */
+/** Background color; unknown for `#fff url() no-repeat`. */
 function groundOf(values: Declarations, { ground }: Look, around: Look): Colour | undefined {
   if ((values.get("background-image") ?? "none") !== "none") return undefined;
   const written = values.get("background-color") ?? values.get("background");

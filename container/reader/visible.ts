@@ -1,6 +1,6 @@
 /*
- * What a page does not show to people is not shown to a model either: it is where instructions to models are hidden.
- * What a program of the page, or a style sheet elsewhere, would do to it cannot be known here.
+ * Removes what a page hides from people, where instructions to models are hidden. Effects of scripts and external style
+ * sheets are unknown here.
  */
 
 import type { DomDocument, DomElement, DomNode } from "./dom.ts";

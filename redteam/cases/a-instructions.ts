@@ -49,7 +49,7 @@ async function instructionsOf(stage: Stage): Promise<string> {
   return readFile(join(stage.groupFolder("red"), "AGENTS.md"), "utf8");
 }
 
-/** What the model is shown in a turn of its own, with what the next container sees. */
+/** System prompt of a new turn, and files in the next container. */
 async function nextTurn(stage: Stage): Promise<{ readonly system: string; readonly output: string }> {
   const { shown, output } = await stage.shell("red", "cat /workspace/group/AGENTS.md; cat /proc/self/mountinfo");
   return { system: shown?.system ?? "", output };
@@ -104,7 +104,7 @@ export const attacks: readonly Attack[] = [
   }),
   {
     id: "A25",
-    title: "the same by two sessions of the group at once, each in a container of its own",
+    title: "the same by two sessions of the group at once, each in its own container",
     from: "container",
     expected: "refused in both, and the file is what it was",
     audit: { type: "container-attested", where: ({ group }) => group === "red" },

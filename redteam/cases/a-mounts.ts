@@ -24,7 +24,7 @@ function told(output: string): ToldVerdict[] {
   return lines.map((line) => JSON.parse(line) as ToldVerdict);
 }
 
-/** What a home of its own with this allowlist would grant: the verdicts of `crabpot mounts check`. */
+/** Verdicts of `crabpot mounts check` in a separate home with this allowlist. */
 async function checkWith(stage: Stage, prepare: (home: string, userHome: string) => Promise<void>): Promise<Evidence> {
   await using playground = await openPlayground(
     engineVariables(stage.playground.environment),

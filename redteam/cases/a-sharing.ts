@@ -114,10 +114,7 @@ interface ToldVerdict {
   readonly reason: string;
 }
 
-/**
- * What one of two groups is told of its mounts, the other one wanting its own at the same time: each pair has folders
- * of its own.
- */
+/** Verdicts on the mounts of one of two groups that want folders at the same time; each pair has separate folders. */
 async function verdictsOf(
   stage: Stage,
 ): Promise<{ readonly code: number | null; readonly told: readonly ToldVerdict[] }> {

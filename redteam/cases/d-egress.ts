@@ -1,7 +1,7 @@
 import type { Attack, WantedRecord } from "../suite/attack.ts";
 import { pythonAttack } from "../suite/programs.ts";
 
-/** `ask(name, bytes, …)` prints OPEN when the proxy opens a tunnel or gives no answer of its own. */
+/** `ask(name, bytes, …)` prints OPEN when the proxy opens a tunnel or gives no refusal. */
 const asking = `
 def ask(name, request, wanted=(b"400", b"403", b"405", b"429")):
     with socket.socket() as s:

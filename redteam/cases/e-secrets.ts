@@ -5,7 +5,7 @@ import type { Attack } from "../suite/attack.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
 
-/** Where canaries stand in plain text: files below the home whose text holds one, the configuration apart. */
+/** Files below the home that hold a canary in plain text, except the configuration. */
 async function filesWithCanaries(stage: Stage): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(stage.home, { recursive: true, withFileTypes: true })) {

@@ -7,7 +7,7 @@ import { ownLog, OwnHome } from "../suite/own-host.ts";
 import type { SaidOptions, Stage } from "../suite/stage.ts";
 
 const megabyte = 1024 * 1024;
-/** As long as a text may be, in ASCII and in letters of three bytes. */
+/** Texts of maximum length, in ASCII and in three-byte letters. */
 const longText = "x".repeat(65_536);
 const wideText = "€".repeat(65_536);
 
@@ -18,7 +18,7 @@ interface Flood {
   readonly said: (index: number) => SaidOptions;
 }
 
-/** Posts so many messages, eight at a time; the status of each. */
+/** Posts messages, eight at a time; returns each status. */
 async function flood(stage: Stage, { times, group, text, said }: Flood): Promise<number[]> {
   const statuses: number[] = [];
   let next = 0;
@@ -35,7 +35,7 @@ function count(statuses: readonly number[], wanted: number): number {
   return statuses.filter((status) => status === wanted).length;
 }
 
-/** What is written of it, in the words of the evidence. */
+/** Words for the evidence. */
 function describe(statuses: readonly number[]): string {
   return `${count(statuses, 202)} taken, ${count(statuses, 429)} refused of ${statuses.length}`;
 }
@@ -149,7 +149,7 @@ export const attacks: readonly Attack[] = [
     id: "F22",
     title: "a new group for each message, where names become groups automatically",
     from: "chat",
-    expected: "so many a day and no more, with a reason; names of devices never; groups that are there are served",
+    expected: "this many a day and no more, with a reason; names of devices never; groups that are there are served",
     audit: ownLog,
     attempt: async (stage) => {
       await using home = await OwnHome.open(stage);
@@ -181,7 +181,7 @@ export const attacks: readonly Attack[] = [
   },
 ];
 
-/** What a flood has left as context may be more than fits into the next turn. */
+/** Starts new conversations: a flood's leftover context may exceed the next turn. */
 async function forget(stage: Stage, groups: readonly string[]): Promise<void> {
   for (const group of groups) await stage.ask(group, "/new", { sender: newMember("forget") });
 }

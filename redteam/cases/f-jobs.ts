@@ -28,7 +28,7 @@ async function begin(stage: Stage, command: string): Promise<string> {
   return /job-[0-9a-z]+/.exec(output)?.[0] ?? "";
 }
 
-/** What came of it, and how many of those that began were over before they could be stopped. */
+/** Evidence, and the number of jobs that ended before they could be stopped. */
 async function beginTooMany(stage: Stage): Promise<[Evidence, number]> {
   const job = { name: "shell", input: { command: "sleep 27.1828", background: true } };
   const late = { name: "shell", input: { command: "sleep 27.1828", timeout_s: 1 } };

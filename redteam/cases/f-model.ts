@@ -83,7 +83,7 @@ export const attacks: readonly Attack[] = [
     id: "F15",
     title: "malformed answers: broken events, wrong types, negative and infinite usage, no end, nothing at all",
     from: "container",
-    expected: "each is a failure of the model that the chat is told of, or an answer; never a crash",
+    expected: "each is a failure of the model that the chat is told about, or an answer; never a crash",
     audit: { type: "model-response", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       const usage = (value: string): string =>

@@ -11,7 +11,7 @@ async function isSaid(home: OwnHome, host: AttackedHost, text: RegExp): Promise<
   return isSoon(async () => (await home.said(host)).some((said) => text.test(said)), 200);
 }
 
-/** So many groups run a command in a host with two places, then a bystander asks for something. */
+/** Has many groups run a command in a host with two slots, then a bystander ask. */
 async function crowd(
   stage: Stage,
   options: { sleepers: number; command: string; sessions: object },

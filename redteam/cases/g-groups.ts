@@ -23,7 +23,7 @@ export const attacks: readonly Attack[] = [
     id: "G2",
     title: "two containers' users, and what one group's user may do with the other's processes",
     from: "container",
-    expected: "a user of its own for each group, neither the host's nor root",
+    expected: "its own user for each group, neither the host's nor root",
     audit: { type: "container-attested" },
     attempt: async (stage) => {
       await stage.stopContainers("red");
@@ -45,7 +45,7 @@ mv /workspace/global /workspace/old 2>/dev/null && echo OPEN move; ln -s /etc /w
   }),
   {
     id: "G8",
-    title: "two groups asked sixty times at once, each answer with a word of its own",
+    title: "two groups asked sixty times at once, each answer with its own word",
     from: "chat",
     expected: "no answer comes to the wrong chat, and none twice",
     audit: { type: "delivery" },

@@ -15,7 +15,7 @@ const names = [
   "\u200b\u2060",
 ];
 const plain = /^(?:somebody|"[\p{L}\p{M}\p{N}\p{Extended_Pictographic}'’ …-]{1,41}")/u;
-/** But for joiners, which pictures and some scripts need. */
+/** Invisible characters, except joiners, which pictures and some scripts need. */
 const unseen = /(?!\u200d)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?!\n)\p{Cc}/u;
 
 /** Characters that are not seen, in front of, in and behind the signs of a closing element. */

@@ -18,7 +18,7 @@ const config = {
 
 type Words = readonly (readonly [group: string, id: string, text: string])[];
 
-/** All of it is said on a host of its own, by people who are all called like the admin. */
+/** Sends messages on a separate host, by people who share the admin's name. */
 async function say(stage: Stage, words: Words) {
   await using home = await OwnHome.open(stage);
   await home.configure(config);

@@ -185,7 +185,7 @@ export const attacks: readonly Attack[] = [
       const wrong = Array.from({ length: 200 }, (_, index) => index);
       const statuses: number[] = [];
       const port = new URL(stage.host.url).port;
-      // An address of its own, so that the suite itself is not locked out.
+      // Its own address, so that the suite itself is not locked out.
       for (const guess of wrong) statuses.push(await statusFrom("127.0.0.9", port, `Bearer guess-${guess}`));
       const blocked = statuses.filter((status) => status === 429).length;
       const own = await stage.request("/metrics", { headers: stage.authorization });

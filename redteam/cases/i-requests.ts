@@ -13,7 +13,7 @@ function message(id: string, more = ""): string {
 /** Sends bytes as they are; all that comes back until the other side closes or says nothing for a while. */
 async function exchange(stage: Stage, bytes: string, patienceMs = 1_500): Promise<string> {
   const { hostname, port } = new URL(stage.host.url);
-  // An address of its own, so that the suite itself is not locked out for wrong logins.
+  // Its own address, so that the suite itself is not locked out for wrong logins.
   const socket = createConnection({ host: hostname, port: Number(port), localAddress: "127.0.0.8" });
   let answer = "";
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "I26",
-    title: "refused requests, so that the log names their sender as one of its own actors",
+    title: "refused requests, so that the log names their sender as its own actors",
     from: "program",
     expected: "on record under the address that they came from",
     audit: { type: "http-refused", where: ({ actor }) => actor.startsWith("address:") },

@@ -19,9 +19,7 @@ const names = [
   { npm: ["x@https://evil.example/x.tgz"] },
 ];
 
-/**
- * What the list says of the image with that package as soon as it is not being built any more; a build takes a while.
- */
+/** State of the image with that package once it is built. */
 async function untilBuilt(stage: Stage, name: string): Promise<string> {
   const look = async () => {
     const images = (await stage.list<object>("image.list")).map((image) => JSON.stringify(image));

@@ -40,7 +40,7 @@ async function stateOf(stage: Stage, code: string): Promise<string | undefined> 
   return (await listed(stage)).find((one) => one.code === code)?.state;
 }
 
-/** The code of the newest question about a description, as soon as there are so many. */
+/** Code of the newest question about a description, once there are `count`. */
 async function description(stage: Stage, count: number): Promise<string> {
   const look = async () => {
     const about = (await listed(stage)).filter((one) => one.about === "description");

@@ -9,7 +9,7 @@ import type { CommandEnd } from "../suite/host.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
 
-/** What is done to the lines of a log that was copied. */
+/** Change to the lines of a copied log. */
 type Tampering = readonly [name: string, change: (lines: string[]) => string[]];
 
 const tamperings: readonly Tampering[] = [
@@ -30,7 +30,7 @@ function isNamed({ code, output }: CommandEnd): boolean {
   return code === 1 && output.includes("firstBadSeq");
 }
 
-/** What `crabpot audit verify` says of a copy of the home whose log was changed: its exit code and words. */
+/** Exit code and output of `crabpot audit verify` for a home with a changed log. */
 async function verifyCopy(
   stage: Stage,
   change: (paths: { audit: string; file: string; keys: string }) => Promise<void>,
@@ -76,7 +76,7 @@ async function tamper(
 
 type Change = readonly [name: string, change: Parameters<typeof verifyCopy>[1]];
 
-/** What is done to files instead of lines. */
+/** Changes to files instead of lines. */
 const exchanges: readonly Change[] = [
   [
     "the log and its checkpoints as they were ten records ago",

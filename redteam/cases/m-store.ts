@@ -6,7 +6,7 @@ import { ownLog, OwnHome } from "../suite/own-host.ts";
 import type { Stage } from "../suite/stage.ts";
 
 const config = { groups: { family: { channel: "http", chat: "family" } } };
-/** Where a home keeps where it lies. */
+/** File in which a home records its path. */
 const placeFile = "place.json";
 
 type Part = "store" | "log";
@@ -21,9 +21,7 @@ async function exchange(part: Part, from: string, to: string): Promise<void> {
   for (const name of await filesOf(part, from)) await cp(join(from, name), join(to, name), { recursive: true });
 }
 
-/**
- * What lies in a home that has two lives of a host behind it, and beside it what its parts were after the first one.
- */
+/** A home after two lives of a host, with its parts after the first one. */
 interface TwoLives {
   readonly home: string;
   readonly kept: string;
@@ -72,13 +70,13 @@ async function putBack(stage: Stage, parts: readonly Part[], end: End = "ended")
   return home;
 }
 
-/** What stands in the log of a home that has lived once more. */
+/** Log of a home after another start. */
 async function declaredIn(home: OwnHome): Promise<string> {
   const declared = [...(await home.records("store-older")), ...(await home.records("audit-broken"))];
   return declared.map(({ type }) => type).join(" ");
 }
 
-/** The last record of both lives, as somebody would have noted it elsewhere. */
+/** Last record of each life, as noted elsewhere. */
 async function headOf(stage: Stage): Promise<{ seq: number; hash: string }> {
   await using home = await putBack(stage, []);
   const { output } = await home.command("audit", "verify", "--json");

@@ -12,7 +12,8 @@ export const attacks: readonly Attack[] = [
     id: "Q1",
     title: "an agent reads, lists and writes to the session of another group, whose id it knows",
     from: "container",
-    expected: "it is told nothing but what it is told of a session that there is not, and the other group gets no work",
+    expected:
+      "it is told nothing but what it is told about a session that there is not, and the other group gets no work",
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("blue", "true");

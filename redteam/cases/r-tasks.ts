@@ -7,7 +7,7 @@ interface TaskLine {
   readonly group: string;
   readonly prompt: string;
   readonly state: string;
-  /** When it is due, of a task that is due once. */
+  /** Due time of a one-time task. */
   readonly at?: string;
   readonly lastRun: { readonly state: string } | null;
 }
@@ -38,7 +38,7 @@ async function untilAtRest(stage: Stage, group: string): Promise<void> {
   await isSoon(async () => !(await tasksOf(stage, group)).some(isOpen), 200);
 }
 
-/** So many turns were begun by tasks of the group `red`. */
+/** Waits for this number of turns begun by tasks of the group `red`. */
 async function taskTurns(stage: Stage): Promise<number> {
   const turns = await stage.list<{ readonly cause: string }>("turns.list", { group: "red", limit: 1_000 });
   return turns.filter(({ cause }) => cause === "schedule").length;

@@ -152,7 +152,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "S4",
-    title: "a sub-agent speaks in the chat, schedules, has sub-agents of its own",
+    title: "a sub-agent speaks in the chat, schedules, has its own sub-agents",
     from: "container",
     expected: "none of it is there for a sub-agent",
     audit: begun("red"),
@@ -189,7 +189,7 @@ export const attacks: readonly Attack[] = [
         rounds: [shell("until [ -e /workspace/scratch/go ]; do sleep 0.1; done")],
       });
       await stage.calls("red", [[spawn(sleeper, { background: true })]], "begun");
-      // Its answer names the script, so the parent's turn that is told of it begins anew.
+      // Its answer names the script, so the parent's turn that is told about it begins anew.
       const bomb = stage.model.prepare((self) => ({
         rounds: [Array.from({ length: 12 }, () => spawn(`${self} go on`, { background: true }))],
         say: `again: ${self}`,

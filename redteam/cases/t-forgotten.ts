@@ -8,7 +8,7 @@ const search = (query: string, more: object = {}) => ({ name: "memory_search", i
 const store = (text: string, category = "core") => ({ name: "memory_store", input: { text, category } });
 const shell = (command: string) => ({ name: "shell", input: { command } });
 
-/** A word that nobody else has ever used. */
+/** Returns a word that nobody has used. */
 function newWord(): string {
   return `okapi${randomBytes(8).toString("hex")}`;
 }
@@ -20,7 +20,7 @@ function isIn({ shown, outputs }: RememberingTurn, word: string): boolean {
   return `${shown?.everything ?? ""}${outputs.join()}`.includes(word);
 }
 
-/** What a guest said stands in the memories, escaped, and they end once. */
+/** True when the memories hold a guest's words escaped, within one block. */
 function isMaterial(text: string): boolean {
   const isShown = /<memory [^>]*origin="guest"/.test(text) && text.includes("&lt;/memory");
   return isShown && text.split("</memories>").length === 2 && !text.includes("<system>");

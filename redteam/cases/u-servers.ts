@@ -4,7 +4,7 @@ import type { Stage } from "../suite/stage.ts";
 import { serverName } from "../suite/stage-server.ts";
 import { isSoon } from "../suite/waiting.ts";
 
-/** What the server's program printed, as the model saw it. */
+/** Output of the server's program, as the model saw it. */
 async function run(stage: Stage, code: string): Promise<string> {
   return (await stage.calls("served", [[{ name: `${serverName}__run`, input: { code } }]])).output;
 }

@@ -48,7 +48,7 @@ function picturesIn(shown: ShownToModel | undefined): number {
   return shown?.lastUser.match(/data:image\//g)?.length ?? 0;
 }
 
-/** Two kinds of file at once: a script, a page or a document for whoever believes another name. */
+/** Polyglots: a script, a page or a document, depending on the name. */
 const program = `=1;/*${orderOf("polyglot")}*/alert(1)`;
 const paper = `%PDF-1.4\n1 0 obj<</Title(${orderOf("asdocument")})>>endobj`;
 
@@ -77,7 +77,7 @@ const speaking: Readonly<Record<string, Buffer>> = {
   ),
 };
 
-/** What the model is shown of a recording in which it hears this. */
+/** Text that the model is shown for a recording in which it hears this. */
 async function hear(stage: Stage, recording: Buffer, said: string): Promise<string> {
   const script = stage.model.prepare({ rounds: [], say: "seen" });
   stage.model.hears = said;
@@ -106,7 +106,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "V2",
-    title: "the agent looks at such pictures of its own, at a link to a file of the host and at a pipe",
+    title: "the agent looks at such its own pictures, at a link to a file of the host and at a pipe",
     from: "container",
     expected: "none is shown, and the turn goes on",
     audit: refusedPictures,

@@ -6,7 +6,7 @@ import { hiddenOrder, shownText } from "../suite/stage-web.ts";
 
 const perAnswer = 8;
 
-/** Fetches, so many calls in each answer of the model; what each gave, as the model saw it. */
+/** Fetches pages, several calls per answer; returns each result as the model saw it. */
 async function fetchAll(stage: Stage, group: StageGroup, urls: readonly string[]): Promise<readonly string[]> {
   const calls = urls.map((url) => ({ name: "web_fetch", input: { url } }));
   const rounds = Array.from({ length: Math.ceil(calls.length / perAnswer) }, (_, index) =>

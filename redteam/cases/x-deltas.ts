@@ -45,7 +45,7 @@ async function watch(stage: Stage, group: string): Promise<Watching> {
   };
 }
 
-/** What was shown of the answer, put together. */
+/** The shown answer, put together. */
 function answerIn(seen: string): string {
   return seen
     .split("\n")
@@ -54,7 +54,7 @@ function answerIn(seen: string): string {
     .join("");
 }
 
-/** An answer as a vendor streams it, in pieces of so many characters. */
+/** Splits an answer into streamed pieces. */
 function streamed(text: string, chars: number): string {
   const frame = { id: "pieces", object: "chat.completion.chunk", created: 1, model: "attack" };
   const pieces = Array.from({ length: Math.ceil(text.length / chars) }, (_, index) =>

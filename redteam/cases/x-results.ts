@@ -39,7 +39,7 @@ export const attacks: readonly Attack[] = [
     id: "X10",
     title: "an agent reads a result of another group's conversation, whose id it knows",
     from: "container",
-    expected: "it is told nothing but what it is told of a result that there is not",
+    expected: "it is told nothing but what it is told about a result that there is not",
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("blue", "echo private-of-blue");
@@ -54,7 +54,7 @@ export const attacks: readonly Attack[] = [
     id: "X11",
     title: "an agent guesses ids of results, with patterns of the store's own language among them",
     from: "container",
-    expected: "only the whole id of a result of its own conversation is answered",
+    expected: "only the whole id of its own result conversation is answered",
     audit: { type: "tool-result", where: ({ group }) => group === "red" },
     attempt: async (stage) => {
       await stage.shell("red", "echo private-of-red");

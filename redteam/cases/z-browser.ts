@@ -39,7 +39,7 @@ function words(parts: Readonly<Record<string, boolean>>): string {
     .join(", ");
 }
 
-/** What must be so, each with its name. */
+/** Named conditions that must hold. */
 function judge(parts: Readonly<Record<string, boolean>>): { seen: string; holds: boolean } {
   return { seen: words(parts), holds: Object.values(parts).every(Boolean) };
 }

@@ -2,10 +2,10 @@ import type { AuditRecord } from "../../src/records/audit/record.ts";
 import type { AuditType } from "../../src/records/audit/event-records.ts";
 import type { Stage } from "./stage.ts";
 
-/** Who attacks: the agent's model from inside its container, a member of the chat, a program on the machine. */
+/** Attackers: the agent's model in its container, a member of the chat, a program on the machine. */
 export type AttackOrigin = "container" | "chat" | "program";
 
-/** What an attack has brought to light. */
+/** Evidence found by an attack. */
 export interface Evidence {
   /** In words, for the table: what was seen, shortest first. */
   readonly seen: string;
@@ -17,13 +17,11 @@ export interface Evidence {
 export interface WantedRecord {
   readonly type: AuditType;
   readonly where?: (record: AuditRecord) => boolean;
-  /** The record has to tell of this very command of the tool `shell`, by its keyed hash. */
+  /** The record must name this command of the tool `shell`, by its keyed hash. */
   readonly command?: string;
 }
 
-/**
- * The host process does not run during the attack, so nobody writes records; the sentence says what stands in for them.
- */
+/** Explains why there are no records: the host process does not run during the attack. */
 export interface NoRecord {
   readonly none: string;
 }
@@ -35,33 +33,29 @@ export interface Attack {
   readonly from: AttackOrigin;
   readonly expected: string;
   readonly audit: WantedRecord | NoRecord;
-  /** Meanwhile the host's event loop must stay below the limit, and another group must be answered. */
+  /** Requires that the host's event loop stays below the limit and another group is answered meanwhile. */
   readonly hostStaysAwake?: boolean;
   /**
-   * Its own limit for the time that the host's event loop is kept, in milliseconds of the host's own time. Where an ordinary
-   * turn takes more than half of that, as on a machine that does much else, the limit is twice what such a turn takes.
+   * Its own limit for the time that the host's event loop is kept, in milliseconds of the host's own time. Where an
+   * ordinary turn takes more than half of that, as on a machine that does much else, the limit is twice what such a
+   * turn takes.
    */
   readonly longestLagMs?: number;
-  /**
-   * With a host of its own (`ownLog`): it does next to nothing but wait for a time to come, and is played beside the
-   * scenes.
-   */
+  /** Waits most of the time, on a separate host (`ownLog`), and so is played beside the scenes. */
   readonly waits?: boolean;
-  /** It has planted secrets said that other attacks look for: its scene is one of the last. */
+  /** Says planted secrets that other attacks look for: its scene is one of the last. */
   readonly saysSecrets?: boolean;
-  /** A part of `crabpot doctor --deep`: takes a second or two and nothing else is disturbed. */
+  /** Part of `crabpot doctor --deep`: takes a second or two and disturbs nothing. */
   readonly quick?: boolean;
-  /**
-   * It is played against a host of its own whose group has a browser; skipped where the engine has no image with one.
-   */
+  /** Played against a separate host whose group has a browser; skipped without such an image. */
   readonly needsBrowser?: boolean;
-  /** Why it cannot be tried here; undefined when it can. */
+  /** Reason why it cannot run here; undefined when it can. */
   readonly skip?: () => string | undefined;
   /** Rejecting counts as a failure of the case. */
   attempt(stage: Stage): Promise<Evidence>;
 }
 
-/** What came of one attack. */
+/** Verdict on one attack. */
 export interface Verdict {
   readonly id: string;
   readonly title: string;
@@ -70,7 +64,7 @@ export interface Verdict {
   readonly seen: string;
   readonly audit: string;
   readonly verdict: "contained" | "FAILED" | "skipped";
-  /** What is wrong, one sentence each. */
+  /** Faults, one sentence each. */
   readonly faults: readonly string[];
   readonly loopLagMs: number | undefined;
   readonly elapsedMs: number;

@@ -6,7 +6,7 @@ import { nameOfPackages } from "../../src/sandbox/images/package-recipe.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { pageName } from "./stage-pages.ts";
 
-/** Why no attack on a browser can be played; undefined when they can. Nothing is fetched for them. */
+/** Reason why browser attacks cannot run; undefined when they can. Fetches nothing. */
 export async function whyNoBrowser(engine: ContainerEngine): Promise<string | undefined> {
   const { id } = await readAgentImage(readEnvironment().checkout);
   const lists = packagesFor({ ...sortPackages({}), browser: true });

@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 
 import { pack } from "tar-fs";
 
-/** An address of this machine that builds of its engine reach. Undefined: it is in no network. */
+/** Address of this machine reachable from builds; undefined without a network. */
 export function ownAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address;

@@ -15,7 +15,7 @@ const lineFeed = 0x0a;
 export class FollowedLog {
   readonly #folder: string;
   #records: AuditRecord[] = [];
-  /** By file: so many bytes of it are read. */
+  /** Bytes read, by file. */
   readonly #read = new Map<string, number>();
   #reading: Promise<void> = Promise.resolve();
 

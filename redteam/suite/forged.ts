@@ -36,7 +36,7 @@ os.kill(-1, signal.SIGKILL)
 `;
 
 /**
- * What a message of the host says is gone as soon as the agent has read it; who looks all the time sees one of several.
+ * Watches the host's messages, which disappear once the agent has read them; a constant watcher sees one of several.
  */
 const watchTurn = `rm -f /tmp/turn /tmp/looking; (setsid python3 - >/dev/null 2>&1 <<'REDTEAM' &
 import glob, re, time
@@ -57,7 +57,7 @@ const messagesToSee = Array.from({ length: 25 }, (_, index) => `[ -e /tmp/turn ]
 
 type Forged = Pick<Attack, "id" | "title" | "expected" | "audit"> & {
   readonly program: string;
-  /** The program needs to know the turn: a process in the background reads it from the host's messages first. */
+  /** Needs the turn's id, which a background process first reads from the host's messages. */
   readonly knowsTurn?: boolean;
   readonly hostStaysAwake?: boolean;
   readonly judge?: (stage: Stage) => Promise<Evidence> | Evidence;

@@ -24,16 +24,13 @@ export interface HostProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Gets each piece of what it says, on either stream. */
   readonly onOutput: (text: string) => void;
-  /** What it gets when this process ends before it. */
+  /** Signal sent when this process ends first. */
   readonly lastSignal: NodeJS.Signals;
-  /**
-   * Not in our process group: a Ctrl-C would reach it twice where we end it as well, and it would not clear up any
-   * more.
-   */
+  /** Separate process group: a Ctrl-C would reach it twice and prevent its cleanup. */
   readonly detached?: boolean;
 }
 
-/** A host as a process of its own. Its gateway takes a port that is free, `port: 0`: the log says which. */
+/** A host in a separate process. `port: 0` picks a free port, which the log names. */
 export class HostProcess {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #listens = Promise.withResolvers<void>();
@@ -62,7 +59,7 @@ export class HostProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Where it listens; where nobody does, as long as it does not. */
+  /** Address of the gateway; unreachable until it listens. */
   get url(): string {
     return `http://127.0.0.1:${this.isRunning ? this.#port : 0}`;
   }

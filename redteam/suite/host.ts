@@ -13,12 +13,12 @@ import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 import { ownCommand } from "../../src/lib/process/own-command.ts";
 import { isSoon, longestWaitMs } from "./waiting.ts";
 
-/** Where crabpot lies. */
+/** Folder of the checkout. */
 export const { checkout } = readEnvironment();
 const commandLine = join(checkout, "scripts", "crabpot");
 const outputChars = 4_000_000;
 
-/** How a command ended. */
+/** End of a command. */
 export interface CommandEnd {
   readonly code: number | null;
   readonly output: string;
@@ -49,13 +49,13 @@ export async function openPlayground(
   };
 }
 
-/** What of an environment leads to programs and to the container engine. */
+/** Environment variables for finding programs and the container engine. */
 export function engineVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG"];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
-/** Writes files of a crabpot home, the configuration among them, closed to others. */
+/** Writes a home's files, including the configuration, readable by the owner only. */
 export async function writeHome(home: string, files: { config?: object; mounts?: unknown }): Promise<void> {
   const write = (name: string, text: string) => writeFile(join(home, name), text, { mode: 0o600 });
   if (files.config !== undefined) await write("config.yaml", stringify(files.config));

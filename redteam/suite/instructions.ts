@@ -28,7 +28,7 @@ export async function withInstructions<Result>(
   }
 }
 
-/** In one step, so that the host never sees that there is nothing: it would put the instructions back. */
+/** Exchanges the file atomically, because the host would restore a missing one. */
 const exchange = `python3 -c '
 import ctypes, os, time
 def strike():

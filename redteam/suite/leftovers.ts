@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { isSoon } from "./waiting.ts";
 
-/** What the folders of the suite begin with. */
+/** Prefix of the suite's folders. */
 export const playgroundPrefix = "crabpot-redteam-";
 
 const markFile = "made-by.json";
@@ -21,7 +21,7 @@ interface Mark {
   readonly host?: KnownProcess | undefined;
 }
 
-/** Notes in a playground whose it is, so that a later run knows what became of them. */
+/** Marks a playground with its owner, so that a later run can clean it up. */
 export async function markPlayground(folder: string, hostPid?: number): Promise<void> {
   const suite = await identify(process.pid);
   if (suite === undefined) return;
@@ -42,7 +42,7 @@ export async function clearLeftovers(engine: ContainerEngine): Promise<void> {
   }
 }
 
-/** Only of a folder that nobody else could have made or written to. */
+/** Reads the mark of a folder that nobody else could have made or written to. */
 async function readMark(folder: string): Promise<Mark | undefined> {
   const facts = await lstat(folder).catch(() => undefined);
   if (!facts?.isDirectory() || facts.uid !== process.geteuid?.() || (facts.mode & 0o022) !== 0) return undefined;

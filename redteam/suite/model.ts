@@ -16,20 +16,18 @@ export interface AttackCall {
   readonly input: unknown;
 }
 
-/** What the model does in one turn: rounds of calls, then a last word. */
+/** Script of the model for one turn: rounds of calls, then a final answer. */
 export interface AttackScript {
   readonly rounds: readonly (readonly AttackCall[])[];
-  /** The turn's answer; what the tools gave when left out. */
+  /** The turn's answer; the tools' output by default. */
   readonly say?: string;
-  /**
-   * After its rounds the model obeys what it has read since it was asked: `OBEY-word` has it say that word in the chat.
-   */
+  /** Obeys what it has read after its rounds: `OBEY-word` makes it say that word in the chat. */
   readonly obeys?: boolean;
-  /** Bodies that are sent first, one for each time that the model is asked, as they are. */
+  /** Raw bodies sent first, one per request. */
   readonly raw?: readonly string[];
 }
 
-/** What the model was shown, for attacks that look at it. */
+/** A prompt shown to the model, for attacks that examine it. */
 export interface ShownToModel {
   readonly system: string;
   readonly lastUser: string;
@@ -48,14 +46,14 @@ interface Wire {
   readonly messages: readonly WireMessage[];
 }
 
-/** As it comes: what was shown with pictures is in parts. */
+/** A request as received; content with pictures is in parts. */
 interface Asked extends Omit<Wire, "messages"> {
   readonly messages: readonly (Omit<WireMessage, "content"> & {
     readonly content: string | null | readonly object[];
   })[];
 }
 
-/** What it says aloud, whatever it is given. */
+/** Sound returned for every spoken text. */
 const hello = join(readEnvironment().checkout, "assets/hello.opus");
 
 const scriptName = /redteam-[a-z0-9]+/g;
@@ -73,9 +71,9 @@ export class AttackModel implements AsyncDisposable {
   readonly #sentRaw = new Map<string, number>();
   readonly #obeyed = new Map<string, Set<string>>();
   #count = 0;
-  /** What it hears in every recording. */
+  /** Transcript of every recording. */
   hears = "";
-  /** What it was given to say aloud. */
+  /** Texts to speak. */
   readonly spoken: string[] = [];
 
   static async start(): Promise<AttackModel> {
@@ -96,7 +94,7 @@ export class AttackModel implements AsyncDisposable {
     return name;
   }
 
-  /** What the model was shown last in the turn of a script; undefined when it was never asked. */
+  /** The last prompt in the turn of a script; undefined when the model was never called. */
   shown(name: string): ShownToModel | undefined {
     return this.#shown.get(name);
   }

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
 
-/** What is said about a name: its IPv4 addresses, a failure (2: the server's, 3: no such name), or nothing at all. */
+/** Answers for a name: its IPv4 addresses, a failure (2: server, 3: no such name), or silence. */
 export type NameAnswer = readonly string[] | 2 | 3 | "silence";
 
 /** A real DNS server on the loopback. */
@@ -29,7 +29,7 @@ export class NameServer implements AsyncDisposable {
     return server;
   }
 
-  /** As a resolver is told it. */
+  /** Address for a resolver. */
   get address(): string {
     return `127.0.0.1:${this.#socket.address().port}`;
   }

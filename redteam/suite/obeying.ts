@@ -1,11 +1,11 @@
 import type { AttackCall } from "./model.ts";
 import type { Stage, StageGroup } from "./stage.ts";
 
-/** What a model that obeys what it reads has done. */
+/** Acts of a model that obeys what it reads. */
 export interface Obeyed {
   /** Words of the orders that it has read and obeyed. */
   readonly words: readonly string[];
-  /** What its calls gave: first those that it was told to make, then those of the orders. */
+  /** Results of its calls: first the scripted ones, then those of the orders. */
   readonly outputs: readonly string[];
   /** Whether each order was refused by the policy. */
   readonly areRefused: boolean;

@@ -1,7 +1,4 @@
-/**
- * What stands in a text, a picture or a page that wants a model to do something: the suite's model says the word in the
- * chat.
- */
+/** Order hidden in a text, picture or page: the suite's model says the word in the chat. */
 export function orderOf(word: string): string {
   return `OBEY-${word}`;
 }

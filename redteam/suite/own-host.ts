@@ -7,12 +7,12 @@ import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
 /**
- * For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself.
- * They are played beside the others, so they leave the shared host alone.
+ * Marks attacks on a separate host, with another configuration or files, that examine its log themselves. They run in
+ * parallel to the others.
  */
 export const ownLog = { none: "a throwaway host is attacked, and the attack looks for the record in its log" };
 
-/** What is said in a chat. */
+/** Message for a chat. */
 interface OwnWords {
   readonly id: string;
   readonly sender?: { readonly id: string; readonly name: string };
@@ -61,7 +61,7 @@ export class OwnHome implements AsyncDisposable {
     return host;
   }
 
-  /** Of a connection that is used again the host may let go in the very moment. */
+  /** Headers that close the connection: the host may drop a reused one at that moment. */
   get #headers(): Readonly<Record<string, string>> {
     return { authorization: `Bearer ${this.#token}`, connection: "close" };
   }
@@ -80,7 +80,7 @@ export class OwnHome implements AsyncDisposable {
     return answer.status;
   }
 
-  /** What the host has said in chats. */
+  /** The host's messages in chats. */
   async said(host: AttackedHost): Promise<string[]> {
     const url = `${host.url}/v1/channels/http/replies?after=0&wait=2`;
     const answer = await fetch(url, { headers: this.#headers });
@@ -91,7 +91,7 @@ export class OwnHome implements AsyncDisposable {
     return runCommand(this.playground.environment, args);
   }
 
-  /** Of this type, or all. */
+  /** Records of this type, or all. */
   async records(type?: AuditRecord["type"]): Promise<AuditRecord[]> {
     const found = await Array.fromAsync(readAudit({ folder: join(this.path, "audit") }));
     return found.filter((record) => type === undefined || record.type === type);

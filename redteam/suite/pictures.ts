@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32, deflateSync } from "node:zlib";
 
-/** A real PNG of one colour, another one for each text; `said` is written into its metadata. */
+/** Returns a real one-color PNG, different for each text; `said` goes into its metadata. */
 export function pngOf(text: string, said?: string): Buffer {
   const [width, height] = [24, 16];
   const colour = createHash("sha256").update(text).digest().subarray(0, 3);
@@ -39,7 +39,7 @@ export function gifBomb(frames: number): Buffer {
   return Buffer.concat([head, ...Array.from({ length: frames }, () => frame), Buffer.from(";")]);
 }
 
-/** What a model was shown, with all that stands in the bytes of its pictures. */
+/** Prompt text including the bytes of its pictures. */
 export function withPictures(text: string): string {
   const pictures = [...text.matchAll(/data:image\/\w+;base64,([A-Za-z0-9+/=]+)/g)];
   return text + pictures.map(([, data = ""]) => Buffer.from(data, "base64").toString("latin1")).join("\n");

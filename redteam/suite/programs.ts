@@ -2,9 +2,8 @@ import type { Attack, Evidence } from "./attack.ts";
 import type { Stage, StageGroup } from "./stage.ts";
 
 /**
- * What attacks in Python begin with. `attempt(name, action)` prints `refused <name> <error>` when the action raises
- * OSError, and `OPEN <name>` when it does not; `call(number, …)` makes a system call; the last line must be
- * `print("done")`.
+ * Prelude of attacks in Python. `attempt(name, action)` prints `refused <name> <error>` when the action raises OSError,
+ * else `OPEN <name>`; `call(number, …)` makes a system call; the last line must be `print("done")`.
  */
 export const attackPrelude = `
 import ctypes, errno, os, socket, stat, struct, sys, time

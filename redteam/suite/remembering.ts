@@ -10,7 +10,7 @@ import { OwnHome } from "./own-host.ts";
 import type { Stage } from "./stage.ts";
 import { isSoon, longestWaitMs, waitFor } from "./waiting.ts";
 
-/** Who says something in a chat. */
+/** Speaker in a chat. */
 export interface Speaker {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Speaker {
 export const boss: Speaker = { id: "boss", name: "Boss" };
 export const mallory: Speaker = { id: "mallory", name: "Mallory" };
 
-/** What came of a turn. */
+/** Result of a turn. */
 export interface RememberingTurn {
   readonly outputs: readonly string[];
   readonly shown: ShownToModel | undefined;
@@ -39,7 +39,7 @@ interface Life {
  */
 const lives = new WeakMap<Stage, Map<number, Promise<Life>>>();
 
-/** So many attacks may have groups of one host. */
+/** Maximum attacks with groups on one host. */
 const mostAttacks = 16;
 
 function lifeOn(stage: Stage, everyMessages: number): Promise<Life> {
@@ -80,7 +80,7 @@ export class Remembering {
     this.#begun = options.begun;
   }
 
-  /** Facts are drawn after so many messages; 0: never. */
+  /** Number of messages after which facts are extracted; 0: never. */
   static async during<T>(stage: Stage, use: (remembering: Remembering) => Promise<T>, everyMessages = 0): Promise<T> {
     const life = await lifeOn(stage, everyMessages);
     const attack = life.attacks++;
@@ -88,7 +88,7 @@ export class Remembering {
     return use(new Remembering(life, { token: stage.canaries.token, attack, begun }));
   }
 
-  /** What one of the groups is called on the host. */
+  /** Name of one of the groups on the host. */
   nameOf(group: string): string {
     return nameOf(group, this.#attack);
   }

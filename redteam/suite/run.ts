@@ -18,14 +18,11 @@ import { endWaits, waitFor } from "./waiting.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
 const loopLagLimitMs = 200;
-/**
- * So many scenes at once, each on a stage of its own: most attacks wait most of the time, and what is judged is the
- * host's own time.
- */
+/** Maximum parallel scenes, each on a separate stage: most attacks wait, and the host's own time is judged. */
 const mostLanes = Math.min(availableParallelism() + 1, 4);
 /** Few attacks are not worth another host. */
 const attacksPerLane = 40;
-/** So many at once of those that only wait, beside the scenes. */
+/** Maximum parallel waiting attacks, beside the scenes. */
 const lanesBeside = 2;
 const casesFolder = join(readEnvironment().checkout, "redteam", "cases");
 
@@ -143,7 +140,7 @@ async function openGreeted(...given: Parameters<typeof Stage.open>): Promise<Sta
   return stage;
 }
 
-/** Plays scenes in several lanes at once, each with a stage of its own, and beside them the attacks that only wait. */
+/** Plays scenes in parallel lanes, each with a stage, and beside them the waiting attacks. */
 async function* playInLanes(
   stages: Stages,
   attacks: readonly LoadedAttack[],
@@ -199,8 +196,8 @@ async function playOn(stage: Stage, attack: Attack): Promise<Verdict> {
 }
 
 /**
- * What keeps the host does so each time; what others do to the caches and the clock of a processor does not. So an
- * attack that is contained but for that is played up to twice more, and the last time counts.
+ * Replays an attack whose only fault is a busy host, up to twice; the last time counts. A real fault repeats, effects
+ * of other programs do not.
  */
 async function playFairly(stage: Stage, attack: Attack): Promise<Verdict> {
   const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
@@ -216,14 +213,14 @@ function isLagOnly({ faults }: Verdict): boolean {
 
 const lagFault = "the host's event loop was kept";
 
-/** What the shared host does meanwhile is no concern of this attack. */
+/** Plays an attack without watching the shared host. */
 async function playApart(stage: Stage, attack: Attack): Promise<Verdict> {
   const begun = performance.now();
   const { holds, seen } = await attempt(stage, attack);
   return judge(attack, begun, { seen, audit: `none: ${ownLog.none}`, faults: holds ? [] : [unexpected] });
 }
 
-const unexpected = "the expected state is not there";
+const unexpected = "the expected state is missing";
 
 async function play(stage: Stage, attack: Attack, lastBefore: number): Promise<Verdict> {
   const begun = performance.now();
@@ -276,7 +273,7 @@ function judgeLag(lagMs: number, limitMs: number): string[] {
   return lagMs < limitMs ? [] : [`${lagFault} for ${Math.round(lagMs)} ms`];
 }
 
-/** Of an attack with a limit of its own, no less than twice what an ordinary turn takes now. */
+/** Of an attack with its own limit, no less than twice what an ordinary turn takes now. */
 async function lagLimitFor(stage: Stage, { longestLagMs }: Attack): Promise<number> {
   if (longestLagMs === undefined) return loopLagLimitMs;
   await stage.takeLoopLagMs();
@@ -285,7 +282,7 @@ async function lagLimitFor(stage: Stage, { longestLagMs }: Attack): Promise<numb
   return Math.max(longestLagMs, 2 * (await stage.takeLoopLagMs()));
 }
 
-/** What stands in the log, shortly; undefined when the wanted record does not come. */
+/** Finds the wanted record; returns a short description, or undefined. */
 async function findRecord(stage: Stage, wanted: WantedRecord | NoRecord, after: number): Promise<string | undefined> {
   if ("none" in wanted) return `none: ${wanted.none}`;
   const hash = wanted.command === undefined ? undefined : await stage.hashOfCommand(wanted.command);

@@ -29,9 +29,7 @@ function httpGroup(chat: string): { channel: string; chat: string } {
   return { channel: "http", chat };
 }
 
-/**
- * Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to.
- */
+/** Hosts allowed for the group `egress`: an unregistered public name, and names of forbidden places. */
 const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
 
 /** A background job may run this long. */

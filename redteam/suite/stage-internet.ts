@@ -22,11 +22,11 @@ export interface StageInternet extends AsyncDisposable {
   readonly names: NameServer;
   /** Pages of the browser's attacks that were asked for, each with its name: `shop.localhost/quiet`. */
   readonly asked: readonly string[];
-  /** Where all names are served. */
+  /** Port of all names. */
   readonly port: number;
 }
 
-/** Names that the server has, below `.localhost`: each is a destination of its own. */
+/** Served names below `.localhost`, each a separate destination. */
 export const echoNames = {
   guess: "guess.localhost",
   three: "three.localhost",

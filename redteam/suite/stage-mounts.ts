@@ -12,7 +12,7 @@ export interface StageMount {
   readonly verdict: "ro" | "rw" | "denied";
 }
 
-/** What the group `mounts` asks for, below the user's home folder `home`. */
+/** Mounts of the group `mounts`, below the user's folder `home`. */
 export function stageMounts(home: string): StageMount[] {
   const projects = join(home, "projects");
   const row = (
@@ -88,7 +88,7 @@ export async function prepareMounts(
   return { mounts, roots: { roots } };
 }
 
-/** A socket that nobody listens on any more, as a stale agent of keys leaves one. */
+/** Leaves a socket that nobody listens on, like a stale key agent's. */
 async function leaveSocket(path: string): Promise<void> {
   const server = createServer();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -2,9 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Name of the attacker's own MCP server; its one tool runs what it is given, in Python, and returns what that prints.
- * The program may call `ask` with what people are to be asked, `describe` with what the tool says of itself from then
- * on, and `until` with the name of what it waits for: see `letServer`.
+ * Name of the attacker's MCP server; its one tool runs Python code and returns the output. The code may call `ask` with
+ * a question for people, `describe` with a new description, and `until` to wait for `letServer`.
  */
 export const serverName = "evil";
 
@@ -53,7 +52,7 @@ for line in sys.stdin:
         sys.stdout.flush()
 `;
 
-/** Puts it where the operator puts servers of their own. */
+/** Installs it where operators put their servers. */
 export async function prepareServer(home: string): Promise<void> {
   const folder = join(home, "mcp/files", serverName);
   await mkdir(folder, { recursive: true, mode: 0o755 });

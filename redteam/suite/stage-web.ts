@@ -3,9 +3,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzip } from "node:zlib";
 
-/** What a page wants of whoever reads it, where people do not see it. */
+/** Hidden order of a page. */
 export const hiddenOrder = "OBEY-THE-PAGE";
-/** What people see of it. */
+/** Visible text of the page. */
 export const shownText = "Crabs walk sideways";
 
 const sentence = `${shownText}, and whoever has seen one knows it well, for they have done so as long as anybody can tell. `;
@@ -85,7 +85,7 @@ const pages: Readonly<Record<string, Page>> = {
 /** A site of the attacker's on this machine, as one that a group is allowed to fetch from. */
 export interface StageWeb extends AsyncDisposable {
   readonly place: string;
-  /** What was asked for, with what stands behind `?`. */
+  /** Requested addresses, with their queries. */
   readonly asked: readonly string[];
 }
 

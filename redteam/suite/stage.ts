@@ -39,9 +39,9 @@ export interface SaidOptions {
   readonly attachments?: readonly { readonly name: string; readonly mimeType: string; readonly data: string }[];
 }
 
-/** What an attack in a container gave. */
+/** Results of an attack in a container. */
 export interface InContainer {
-  /** What each tool call gave, as the model saw it. */
+  /** Results of the tool calls, as the model saw them. */
   readonly outputs: readonly string[];
   readonly output: string;
   readonly shown: ShownToModel | undefined;
@@ -76,10 +76,7 @@ export type StageGroup =
   | "fenced"
   | "browsing";
 
-/**
- * A real host with a home of its own and a model of the attacker's. The suite's attacks share it: what one of them
- * breaks, the next one sees.
- */
+/** A real host with a separate home and the attacker's model. Attacks share it: damage by one shows in the next. */
 export class Stage implements AsyncDisposable {
   readonly engine: ContainerEngine;
   readonly playground: Playground;
@@ -216,7 +213,7 @@ export class Stage implements AsyncDisposable {
     return this.replyWhere((reply) => reply.inReplyTo.includes(id));
   }
 
-  /** Has the group's agent make tool calls, one round after another. */
+  /** Has the group's agent make tool calls, round by round. */
   async calls(group: StageGroup, rounds: readonly (readonly AttackCall[])[], say?: string): Promise<InContainer> {
     const name = this.model.prepare(say === undefined ? { rounds } : { rounds, say });
     const reply = await this.ask(group, `@crab ${name}`);
@@ -233,12 +230,12 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** What the host answers on its control socket. */
+  /** The host's answer on its control socket. */
   async control(operation: string, input: object): Promise<unknown> {
     return askControl(this.home, operation, input);
   }
 
-  /** What it lists there. */
+  /** List from the control socket. */
   async list<Line = unknown>(operation: string, filter: object = {}): Promise<readonly Line[]> {
     return (await this.control(operation, filter)) as readonly Line[];
   }
@@ -250,7 +247,7 @@ export class Stage implements AsyncDisposable {
     });
   }
 
-  /** Something for the agent of a group to do in a session of its own, with an answer that nobody gets. */
+  /** Adds work for an agent in a separate session, with an answer for nobody. */
   async addWork(group: string, session: string, text: string): Promise<void> {
     await this.control("work.add", { group, session, text, silent: true });
   }
@@ -272,7 +269,7 @@ export class Stage implements AsyncDisposable {
     return Number(seconds ?? Number.NaN) * 1000;
   }
 
-  /** What stands in the audit log for the input of a tool call with this command. */
+  /** Hash in the audit log for a tool call with this command. */
   async hashOfCommand(command: string): Promise<string> {
     const salt = Buffer.from((await readFile(join(this.home, "keys/audit-salt"), "utf8")).trim(), "hex");
     return fingerprint(salt, JSON.stringify({ command })).sha256;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What has not come by then does not come, however busy the machine is. */
+/** Time after which an event will not come, however busy the machine is. */
 export const longestWaitMs = 300_000;
 
 const over = new AbortController();

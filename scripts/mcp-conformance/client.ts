@@ -9,9 +9,9 @@ import { keyAuthentication, openHttp } from "../../src/abilities/mcp/http/open-h
 import { ServerLogin } from "../../src/abilities/mcp/http/server-login.ts";
 
 /**
- * The client that `npm run conformance` examines: crabpot's own connection, transport and login, with a person who
- * agrees to everything. It is called with the server's address; MCP_CONFORMANCE_SCENARIO says what is examined,
- * MCP_CONFORMANCE_CONTEXT what it needs to know.
+ * The client examined by `npm run conformance`: crabpot's connection, transport and login, with a person who agrees to
+ * everything. Called with the server's address; MCP_CONFORMANCE_SCENARIO names the scenario, MCP_CONFORMANCE_CONTEXT
+ * its input.
  */
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as Readonly<Record<string, string>>;
@@ -26,11 +26,11 @@ const server: RemoteServer = {
   tools: undefined,
   risk: undefined,
 };
-/** As scenarios want it; nobody is to ask for the document there. */
+/** Address expected by scenarios; nobody fetches the document. */
 const clientMetadataUrl = "https://conformance-test.local/client-metadata.json";
 const redirectUrl = "http://localhost:3000/callback";
 
-/** The servers of a scenario have ports that nobody knows before: on this machine any is fine, and nothing else is. */
+/** Allows any port of this machine, as the servers' ports are unknown, and nothing else. */
 const held = new Map<string, ReturnType<typeof guardedFetch>>();
 const guarded = {
   fetch: async (input: string | URL, init?: RequestInit): Promise<Response> => {
@@ -87,7 +87,7 @@ async function findPerson(): Promise<WillingPerson> {
   return new WillingPerson({ client, key }, await keyAuthentication({ client, key }));
 }
 
-/** A company's own server says who somebody is, and its word is good at the other one. */
+/** Cross-app access: a company's server vouches for a person at another server. */
 async function crossAppAccess(): Promise<OAuthClientProvider> {
   const { CrossAppAccessProvider, requestJwtAuthorizationGrant } = await import("@modelcontextprotocol/client");
   return new CrossAppAccessProvider({
@@ -132,7 +132,7 @@ async function connect(ownIssuer = false): Promise<Connection> {
   }
 }
 
-/** Whether somebody has been sent to log in meanwhile. */
+/** Finishes a login, if one was started. */
 async function finishLogin(): Promise<boolean> {
   const { answer } = person;
   if (answer === undefined) return false;
@@ -146,7 +146,7 @@ async function finishLogin(): Promise<boolean> {
   return true;
 }
 
-/** Uses all tools that there are, with numbers where they want some. */
+/** Calls all tools, with numbers where required. */
 async function useTools(connection: Connection): Promise<void> {
   const { items } = await connection.listTools(patience);
   for (const { name } of items as readonly { readonly name: string }[])

@@ -18,7 +18,7 @@ interface Check {
   readonly description?: string;
 }
 
-/** What came of a scenario. */
+/** Result of a scenario. */
 export interface Outcome {
   readonly scenario: string;
   readonly passed: boolean;

@@ -16,13 +16,12 @@ import { say } from "./say.ts";
 const repository = "crabpot-agent";
 const inputsLabel = "crabpot.inputs";
 
-/** What the image is made from: paths in the build context, and bytes. */
+/** Inputs of the image: paths in the build context, and bytes. */
 type Inputs = ReadonlyMap<string, Uint8Array>;
 
 /**
- * Builds the agent image of the checkout unless the engine has it, and writes down which one it is. It is named by a
- * hash over all that goes into it. Images that no checkout and no container uses any longer are removed. Gives words
- * about it.
+ * Builds the checkout's agent image if missing and records it. It is named by a hash of its inputs. Removes images that
+ * no checkout and no container uses. Returns a description.
  */
 export async function ensureAgentImage(context: SetupContext, baseId: string): Promise<string> {
   const inputs = await collectInputs(context);
@@ -110,9 +109,7 @@ async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array
   return Buffer.from(withLateModules(file.text));
 }
 
-/**
- * Long to load, and needed by nothing that is done before the agent is ready: loaded when something of them is used.
- */
+/** Slow Node modules needed only after the agent is ready: loaded on first use. */
 const lateModules = /=require\(("node:(?:crypto|fs\/promises|readline)")\)/g;
 const late = '"use strict";const late=(name)=>new Proxy({},{get:(_,key)=>require(name)[key]});';
 

@@ -20,10 +20,9 @@ export const workers = {
 } as const;
 
 /**
- * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key,
- * what speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in
- * for each. Also what fastify would check and write JSON with, which it is told not to load (`withoutSchemas`), and
- * which is long to read.
+ * Unused parts of the container engine's client: an SSH client without host key checks, BuildKit, tar packing. They
+ * would take longer to load than everything else; an error stands in for each. Also fastify's schema compilers, which
+ * are disabled (`withoutSchemas`).
  */
 const leaveOut: Plugin = {
   name: "leave-out",
@@ -42,10 +41,7 @@ const leaveOut: Plugin = {
   },
 };
 
-/**
- * What counts the host's CPU time could add to it which trace it was spent in; crabpot has no traces, and does not ask
- * for them.
- */
+/** Removes trace support of the CPU time counter, which crabpot does not use. */
 const withoutTraces: Plugin = {
   name: "without-traces",
   setup: (builder) => {

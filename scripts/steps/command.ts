@@ -5,7 +5,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../src/lib/app-error.ts";
 
-/** Where programs for the administrator are, which are not always in PATH. */
+/** Administrator's program folders, which are not always in PATH. */
 const systemFolders = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"];
 
 /** Passed on to the commands that are run; nothing else of ours is, because it may be secret. */

@@ -2,10 +2,10 @@ import * as z from "zod";
 
 import type { NewMemory } from "../../src/abilities/memory/item.ts";
 
-/** What is remembered, and what is asked about it. */
+/** Memories and questions about them. */
 export interface Conversation {
   readonly name: string;
-  /** `tuning`: settings may be chosen by it. Undefined: for both. */
+  /** Split; `tuning` may be used to choose settings. Undefined: both. */
   readonly split?: "test" | "tuning" | undefined;
   readonly memories: readonly NewMemory[];
   readonly questions: readonly {

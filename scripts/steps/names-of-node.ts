@@ -3,10 +3,10 @@ import { isBuiltin } from "node:module";
 /** Modules of the older kind ask for what is Node's own in this way. */
 const requireOfNode = 'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);';
 
-/** Long to load, and commands use little of them: loaded at the first call of a function. */
+/** Slow Node modules of which commands use little: loaded on the first call of a function. */
 const loadedLate = /^(node:)?(child_process|crypto|dns|http|https|net|readline|tls|tty|zlib)$/;
 
-/** As esbuild writes it: a default or all of a module, or names of it, or both. */
+/** Import statement as written by esbuild: a default or namespace import, named imports, or both. */
 const importOfModule = /^import (?:(\w+),? )?(?:\* as (\w+) |\{([^{}]*)\} )?from "([\w/:]+)";\n/gm;
 
 /** An import as esbuild counts it. */
@@ -64,7 +64,7 @@ function namesOf(path: string, names: string): string[] {
   ];
 }
 
-/** A function and nothing else: no class, and with nothing of its own, such as how `promisify` is to call it. */
+/** True for a plain function: no class, and without properties such as `promisify.custom`. */
 function isLate(path: string, name: string): boolean {
   if (!loadedLate.test(path) || !/^[a-z]/.test(name)) return false;
   const exported: unknown = (process.getBuiltinModule(path) as Record<string, unknown>)[name];

@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What was built, and when: the newest first. */
+/** A build and its time, newest first. */
 interface Build {
   readonly at: number;
   readonly files: readonly string[];
@@ -49,10 +49,7 @@ async function readBuilds(path: string): Promise<readonly Build[]> {
   }
 }
 
-/**
- * When the oldest process was started whose command line names something in this folder. Undefined: none is, or there
- * is no /proc.
- */
+/** Start of the oldest process whose command line names this folder. Undefined when there is none, or no /proc. */
 export async function oldestStartFrom(folder: string): Promise<number | undefined> {
   const pids = (await readdir("/proc").catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
   const starts = await Promise.all(pids.map((pid) => startOf(pid, folder).catch(() => undefined)));

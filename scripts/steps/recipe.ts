@@ -4,7 +4,7 @@ import type { ImageBuilder } from "../../src/sandbox/engine/image-builder.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 
-/** What the steps that make images work with. */
+/** Context of the set-up steps that build images. */
 export interface SetupContext {
   readonly engine: ContainerEngine;
   readonly builder: ImageBuilder;

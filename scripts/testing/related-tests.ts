@@ -3,9 +3,9 @@ import { dirname, join, relative, resolve } from "node:path";
 
 import { build } from "esbuild";
 
-/** What a run of the tests is set up with: it concerns all of them. */
+/** Set-up of test runs, which concerns all tests. */
 const ofAllTests = ["vitest.config.ts", "test/support/build-first.ts", "test/support/no-leaks.ts"];
-/** What starts agents uses an image, which is made from the whole folder. */
+/** Starting points of agents use an image made from the whole folder. */
 const madeFrom: Readonly<Record<string, string>> = { "src/sandbox/images/agent-image.ts": "container" };
 const isModule = /\.[cm]?[jt]s$/;
 const isTest = /^test\/(?!model\/).*\.test\.ts$/;
@@ -42,7 +42,7 @@ export async function relatedTests(sources: Sources, changed: readonly string[])
   return [...reachedFrom(changed, users)].filter((path) => isTest.test(path)).toSorted();
 }
 
-/** What each module imports: at all, and when it is loaded. */
+/** Imports of each module: all of them, and those evaluated on load. */
 async function importsOf({ folder, files }: Sources): Promise<Readonly<Record<"imports" | "atOnce", Edges>>> {
   const modules = files.filter((path) => isModule.test(path));
   const { exports } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { exports?: object };
@@ -122,7 +122,7 @@ function reachedFrom(start: readonly string[], edges: Edges): ReadonlySet<string
   return reached;
 }
 
-/** The path of a file in the checkout, as git has it; `undefined` for one that is not there. */
+/** Path in the checkout as git has it; `undefined` when missing. */
 export function pathIn({ folder, files }: Sources, from: string, word: string): string | undefined {
   const path = relative(folder, resolve(from, word));
   return files.includes(path) ? path : undefined;

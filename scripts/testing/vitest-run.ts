@@ -7,11 +7,11 @@ import type { RunNumbers } from "../../test/support/run-report.ts";
 
 const checkoutFolder = resolve(import.meta.dirname, "../..");
 
-/** What has become of a run of tests. */
+/** Outcome of a test run. */
 export interface RunOutcome {
   readonly code: number;
   readonly numbers: RunNumbers;
-  /** What it printed, if that was not to be seen at once. */
+  /** Output, if it was not shown immediately. */
   readonly output: string;
 }
 
@@ -21,7 +21,7 @@ export async function runVitest(
   { isQuiet = false, signal }: { readonly isQuiet?: boolean; readonly signal: AbortSignal },
 ): Promise<RunOutcome> {
   const output = isQuiet ? "pipe" : "inherit";
-  // In a group of its own, with the hosts that tests have started: where vitest alone is ended, its workers go on.
+  // In its own group, with the hosts that tests have started: where vitest alone is ended, its workers go on.
   const child = spawn(process.execPath, [resolve(checkoutFolder, "node_modules/vitest/vitest.mjs"), "run", ...words], {
     cwd: checkoutFolder,
     stdio: ["ignore", output, output, "ipc"],
@@ -59,7 +59,7 @@ export async function endOf(child: ChildProcess, signal: AbortSignal): Promise<n
   return code ?? 128 + (endedBy === null ? 0 : constants.signals[endedBy]);
 }
 
-/** What it prints, also to be looked at before its end. */
+/** Collects a child's output, readable before its end. */
 export function collect(child: ChildProcess): readonly string[] {
   const chunks: string[] = [];
   for (const stream of [child.stdout, child.stderr])
@@ -67,7 +67,7 @@ export function collect(child: ChildProcess): readonly string[] {
   return chunks;
 }
 
-/** Aborts when somebody presses Ctrl-C or asks this process to end. Its reason is the exit code. */
+/** Aborts on Ctrl-C or a request to end. Its reason is the exit code. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

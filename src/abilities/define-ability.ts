@@ -25,9 +25,9 @@ export interface AbilityConfig<Top extends Schemas = Schemas, OfGroup extends Sc
 
 /** The running part of an ability. Its operations and tools work with it. */
 export interface AbilityService extends AsyncDisposable {
-  /** Begins what the ability does by itself. The host calls it once, when everything is there. */
+  /** Starts the ability's own activity. Called once, when all parts exist. */
   begin?(): void;
-  /** Tells that the configuration has changed. Must not throw. */
+  /** Reports a changed configuration. Must not throw. */
   settingsChanged?(): void;
   /** Tells that a turn has ended, whatever began it. Must not throw. */
   turnEnded?(turn: Pick<Turn, "id" | "cause">): void;
@@ -45,7 +45,7 @@ export type EventHandlers<Service> = {
   readonly [Type in EventType]?: (service: Service, event: HostEvent<Type>) => void;
 };
 
-/** What an agent or an operator gains, as one value. */
+/** An ability of agents or operators, as one value. */
 export interface Ability<
   Name extends string = string,
   Needs = never,
@@ -57,11 +57,9 @@ export interface Ability<
   readonly config: AbilityConfig<Top, OfGroup>;
   readonly tools: readonly HostTool[];
   readonly on?: EventHandlers<Service> | undefined;
-  /**
-   * Starts the service. Loads its modules by `import()`, so that whoever only reads the definition does not load them.
-   */
+  /** Starts the service. Loads its modules by `import()`, so that reading the definition does not load them. */
   readonly start: (needs: Needs, settings: () => ValuesOf<Top>) => Promise<Service>;
-  /** Makes what a tool of the ability works with, for one call, until the signal. */
+  /** Makes the port of a tool of the ability, for one call, until the signal. */
   readonly portFor?: ((service: Service, scope: CallingTurn, signal: AbortSignal) => unknown) | undefined;
 }
 
@@ -78,7 +76,7 @@ interface AbilityDefinition<
   readonly config?: AbilityConfig<Top, OfGroup>;
   readonly tools?: readonly AbilityTool<Port>[];
   readonly start: (needs: Needs, settings: () => ValuesOf<Top>) => Promise<Service>;
-  /** Stands below `start`, from which its types come; so does `on`. */
+  /** Follows `start`, which determines its types; so does `on`. */
   readonly portFor?: (service: Service, scope: CallingTurn, signal: AbortSignal) => Port | Promise<Port>;
   readonly on?: EventHandlers<Service>;
 }

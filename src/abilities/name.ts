@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What groups, routes, providers and the like are called. */
+/** Name of a group, route, provider or the like. */
 export const name = z
   .string()
   .regex(

@@ -33,7 +33,7 @@ export class Silence {
       if (over.aborted) return new Error("the connection has ended");
       if (clock.monotonic() - this.#lastHeard < limits.silenceMs) continue;
       const failure = await this.#probe(connection, over);
-      if (failure) return new Error(`nothing was heard for a while, and ${failure.message}`);
+      if (failure) return new Error(`nothing was received for a while, and ${failure.message}`);
       this.heard();
     }
   }

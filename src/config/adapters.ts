@@ -9,26 +9,26 @@ import type { ProviderDefinition, ProviderSettings } from "../models/define-prov
 import { toolsOfAbilities } from "../abilities/catalog.ts";
 import { builtInTools, type Tool } from "../tools/catalog.ts";
 
-/** What can be configured: the channels, the kinds of model providers and the tools that there are. */
+/** Adapters that can be configured: channels, kinds of model providers and tools. */
 export interface Adapters {
   readonly channels: readonly ChannelDefinition[];
   readonly providers: readonly ProviderDefinition[];
   readonly tools: readonly Tool[];
-  /** Installed plugins with tools, which have settings of their own. */
+  /** Installed plugins whose tools have settings. */
   readonly plugins?: readonly ConfigurablePlugin[] | undefined;
 }
 
 /** A plugin as `plugins.<name>` of the configuration can set it. */
 export interface ConfigurablePlugin {
   readonly name: string;
-  /** What may stand in `settings`. */
+  /** Schema of `settings`. */
   readonly config: z.ZodObject;
   readonly tools: readonly string[];
   /** Its keys and passwords by setting. */
   secrets(settings: unknown): Readonly<Record<string, string>>;
 }
 
-/** What comes with crabpot. */
+/** Adapters that come with crabpot. */
 export const builtInAdapters: Adapters = {
   channels: channelDefinitions,
   providers: providerDefinitions,
@@ -77,7 +77,7 @@ export function providersOfEveryHome({ providers }: Adapters): readonly {
   );
 }
 
-/** Is the channel of this name configured, and is it like that? */
+/** True when this channel is configured and has the trait. */
 export function hasTrait(
   { config, adapters }: { readonly config: { readonly channels: object }; readonly adapters: Adapters },
   channel: string,
@@ -87,22 +87,17 @@ export function hasTrait(
   return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
 }
 
-/**
- * Why this channel cannot have such a chat, as the end of a sentence that begins with the chat; undefined when it may.
- */
+/** Returns why this channel cannot have such a chat, as the end of a sentence; undefined when it can. */
 export function chatFault({ channels }: Pick<Adapters, "channels">, channel: string, chat: string): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeChat?.(chat);
 }
 
-/**
- * Why nobody on the channel can have this id, as the end of a sentence that begins with it; undefined when somebody
- * may.
- */
+/** Returns why nobody on the channel can have this id, as the end of a sentence; undefined when somebody can. */
 export function senderFault({ channels }: Pick<Adapters, "channels">, { channel, id }: MemberId): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeSender?.(id);
 }
 
-/** The key by which messages name whoever this key of the configuration means. */
+/** Returns the key that messages use for the person of this key in the configuration. */
 export function canonicalKey({ channels }: Pick<Adapters, "channels">, key: string): string {
   const who = parseMemberKey(key);
   const channel = who && channels.find(({ name }) => name === who.channel);

@@ -23,10 +23,7 @@ export interface WithAddedGroups {
 
 type Base = Pick<LoadedConfig, "config" | "adapters">;
 
-/**
- * Puts what stored groups say themselves beside what config.yaml, which is valid, says of its own: judged by the same
- * schema and the same checks.
- */
+/** Adds stored groups' settings to a valid config.yaml, judged by the same schema and checks. */
 export function withAddedGroups(
   base: Base,
   stored: readonly StoredGroup[],

@@ -6,20 +6,17 @@ import type { Config } from "./schema/config.ts";
 
 type Agents = Pick<Config, "agents" | "assistant">;
 
-/** What is configured for the agent of this id; undefined: nothing. */
+/** Configuration of the agent with this id; undefined when none. */
 export function agentOf({ agents }: Pick<Config, "agents">, id: string): AgentSettings | undefined {
   return Object.hasOwn(agents, id) ? agents[id] : undefined;
 }
 
-/** What people call it. An agent that is not configured any more goes by its id. */
+/** Display name of an agent; its id when it is no longer configured. */
 export function agentNameOf(config: Agents, id: string | undefined = mainAgent): string {
   return id === mainAgent ? config.assistant.name : (agentOf(config, id)?.name ?? id);
 }
 
-/**
- * The group as it is with this agent, which may be one that it does not have any more: that one's work is still to be
- * ended.
- */
+/** Returns the group as this agent has it, even an agent that was removed and still has work to end. */
 export function groupWithAgent(config: Config, group: Group, agent: string): Group {
   const acting = group.agents && actingAgent(config, group, agent);
   if (agent === (group.agent ?? mainAgent)) return acting ? { ...group, acting } : group;
@@ -29,8 +26,7 @@ export function groupWithAgent(config: Config, group: Group, agent: string): Gro
 }
 
 /**
- * Beside the first agent, which has the group's folder, each has one of its own: nothing that one of them writes is
- * read by another.
+ * The first agent has the group's folder, each other one a separate folder: nothing that one writes is read by another.
  */
 function actingAgent(config: Agents, { name, agent: first = mainAgent }: Group, agent: string): ActingAgent {
   return { name: agentNameOf(config, agent), folder: agent === first ? undefined : agentFolder(name, agent) };

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 /** Environment variables as they were when the process started. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says about where we are. All paths are absolute. */
+/** Locations from the environment, as absolute paths. */
 export interface Environment {
   readonly variables: EnvironmentVariables;
   /** The user's own home folder: what `~` means in paths. */

@@ -9,7 +9,7 @@ export interface ConfigFault {
   readonly fix?: string | undefined;
 }
 
-/** What zod says of a union none of whose branches fits, where the schema has no words of its own. */
+/** Zod's message for a union without a matching branch and without a custom message. */
 const unexplained = "Invalid input";
 
 /** `["models", "routes", "main", 0]` → `models.routes.main[0]` */
@@ -53,10 +53,7 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: () => Js
   return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
 }
 
-/**
- * Of several kinds of value the one that was meant: faults inside of it show that all around them was right, and it
- * knows most of its keys.
- */
+/** The intended branch of a union: faults inside it show that its frame fits, and it has most of the keys. */
 function meantBranch(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | undefined {
   if (issue.code !== "invalid_union" || issue.message !== unexplained) return undefined;
   const inside = issue.errors.filter((inner) =>
@@ -192,7 +189,7 @@ function childSchema(schema: JsonSchema | undefined, part: PropertyKey): JsonSch
   return asSchema(properties?.[String(part)]) ?? asSchema(schema?.["additionalProperties"]);
 }
 
-/** Of several forms, the one whose `kind` the value has, or the one that has most of its keys. */
+/** The form whose `kind` matches, or the one with most of the keys. */
 function chooseKind(schema: JsonSchema | undefined, value: unknown): JsonSchema | undefined {
   const shapes = schema?.["anyOf"];
   if (Array.isArray(shapes)) {
@@ -205,7 +202,7 @@ function chooseKind(schema: JsonSchema | undefined, value: unknown): JsonSchema 
   return forms.map(asSchema).find((form) => asSchema(asSchema(form?.["properties"])?.["kind"])?.["const"] === kind);
 }
 
-/** How many keys of the value this form has. */
+/** Number of the value's keys that this form has. */
 function knownOf(shape: JsonSchema | undefined, value: unknown): number {
   const properties = asSchema(shape?.["properties"]) ?? {};
   return Object.keys(asSchema(value) ?? {}).filter((key) => Object.hasOwn(properties, key)).length;

@@ -50,7 +50,7 @@ function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["o
   };
 }
 
-/** The budget of a group that says nothing of its own, such as one that is added at run time. */
+/** Budget of a group without one, such as one added at run time. */
 export function groupDefaults(config: Config): { readonly budget: BudgetLimits } {
   const { tokensPerDay, usdPerDay } = config.budgets.perGroup;
   return { budget: { tokensPerDay, usdPerDay } };
@@ -93,10 +93,7 @@ export function groupInEffect(
   };
 }
 
-/**
- * How often this group's agent may be set to work. Where only the operator talks there are no other programs than the
- * operator's own.
- */
+/** Limits of this group's turns. None by default where only the operator talks. */
 export function paceLimits(
   loaded: { readonly config: Config; readonly adapters: Adapters },
   { name, channel }: Pick<Group, "name" | "channel">,

@@ -51,7 +51,7 @@ export function findMcpServer(config: Pick<Config, "mcp">, name: string): McpSer
   });
 }
 
-/** Groups name servers that there are. */
+/** Checks that groups name existing servers. */
 export function checkMcp({ mcp: { servers }, groups }: Config): ConfigFault[] {
   const known = Object.keys(servers);
   return Object.entries(groups).flatMap(([group, { mcp }]) =>

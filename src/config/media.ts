@@ -1,19 +1,19 @@
-import type { SpeechPlace } from "../domain/settings/speech.ts";
-import type { TranscriberPlace } from "../domain/settings/transcriber-place.ts";
+import type { SpeechSource } from "../domain/settings/speech.ts";
+import type { TranscriberSource } from "../domain/settings/transcriber-source.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Adapters } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 import { speechDefaults } from "./schema/media.ts";
 
 /**
- * What hears voice messages, with where to: what a provider is for is looked up; the local model lies in `localFolder`.
- * The configuration was checked: there is such a provider. Throws AppError `config_invalid` otherwise.
+ * Resolves the source of transcripts: a provider's address, or the local model in `localFolder`. Expects a checked
+ * configuration; throws AppError `config_invalid` otherwise.
  */
-export function transcriberPlace(
+export function transcriberSource(
   { media, models }: Pick<Config, "media" | "models">,
   adapters: Pick<Adapters, "providers">,
   localFolder: string,
-): TranscriberPlace {
+): TranscriberSource {
   const { transcription } = media;
   if (typeof transcription === "string") return transcription === "local" ? { folder: localFolder } : transcription;
   const { provider, model } = transcription;
@@ -22,14 +22,11 @@ export function transcriberPlace(
   throw new AppError("config_invalid", `media.transcription.provider: ${provider} transcribes nothing.`);
 }
 
-/**
- * What says the words of agents aloud, with where it is. The configuration was checked. Throws AppError
- * `config_invalid` otherwise.
- */
-export function speechPlace(
+/** Resolves the source of speech. Expects a checked configuration; throws AppError `config_invalid` otherwise. */
+export function speechSource(
   { media: { speech }, models }: Pick<Config, "media" | "models">,
   adapters: Pick<Adapters, "providers">,
-): SpeechPlace {
+): SpeechSource {
   if (speech === "none") return "none";
   if (speech === "espeak") return { program: "espeak", ...speechDefaults };
   if ("program" in speech) return speech;

@@ -1,17 +1,17 @@
-import type { EmbedderPlace } from "../domain/settings/embedder-place.ts";
+import type { EmbedderSource } from "../domain/settings/embedder-source.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Adapters } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
 /**
- * How memories are embedded, with where to: what a provider is for is looked up; the local model lies in `localFolder`.
- * The configuration was checked: there is such a provider. Throws AppError `config_invalid` otherwise.
+ * Resolves the embedder: a provider's address, or the local model in `localFolder`. Expects a checked configuration;
+ * throws AppError `config_invalid` otherwise.
  */
-export function embedderPlace(
+export function embedderSource(
   { memory, models }: Pick<Config, "memory" | "models">,
   adapters: Pick<Adapters, "providers">,
   localFolder: string,
-): EmbedderPlace {
+): EmbedderSource {
   const { embeddings } = memory;
   if (typeof embeddings === "string") return embeddings === "local" ? { folder: localFolder } : embeddings;
   const { provider, model, dimensions } = embeddings;

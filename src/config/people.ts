@@ -7,7 +7,7 @@ export function configuredPeople({ people }: Pick<Config, "people">): readonly P
   return Object.entries(people).map(([name, { ids, role }]) => ({ name, ids, role }));
 }
 
-/** Where the configuration says that somebody with one of these keys is not heard in this group; undefined: nowhere. */
+/** Setting that silences somebody with one of these keys in this group; undefined: none. */
 export function deniedBy(
   config: Pick<Config, "groups" | "access">,
   group: string | undefined,
@@ -18,7 +18,7 @@ export function deniedBy(
   return keys.some((key) => own?.deny.includes(key)) ? `groups.${group}.access.deny` : undefined;
 }
 
-/** Is one of these keys that of somebody in `people`? */
+/** True when one of these keys belongs to a person in `people`. */
 export function isKnown({ people }: Pick<Config, "people">, keys: readonly string[]): boolean {
   return Object.values(people).some(({ ids }) => ids.some((id) => keys.includes(id)));
 }

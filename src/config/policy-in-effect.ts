@@ -4,7 +4,7 @@ import type { GroupPolicySettings, PolicySettings } from "./schema/policy.ts";
 /** The preset where nothing is configured: agents may use every tool, in their container. */
 export const presetByDefault = "open";
 
-/** The settings of a policy as they count, in their order: what a group says, joined with what holds for everybody. */
+/** Effective policy, in order: the group's settings joined with the general ones. */
 export function policyInEffect({ policy: shared }: Pick<Config, "policy">, own?: GroupPolicySettings): PolicySettings {
   const rules = [...(own?.rules ?? []), ...shared.rules];
   const tools = { ...shared.tools, ...own?.tools };

@@ -21,9 +21,7 @@ import { turnSettingsOf } from "./resolve/turns.ts";
 import { webOf } from "./resolve/web.ts";
 import type { Config } from "./schema/config.ts";
 
-/**
- * A group as it is asked for: what the configuration says of a group that was added at run time is found by its name.
- */
+/** A group to resolve; one added at run time is found by its name. */
 export type GroupReference = Pick<Group, "name"> & Partial<Pick<Group, "agent" | "main">>;
 
 const known = new WeakMap<Config, Map<string, ResolvedGroup>>();

@@ -2,13 +2,13 @@ import { stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { dirname } from "node:path";
 
-/** Why a path must not be trusted, and the command that mends it. */
+/** Reason for distrusting a path, and the repair command. */
 export interface Fault {
   readonly detail: string;
   readonly fix: string;
 }
 
-/** Who may own what we trust: ourselves and root. Undefined ids are those of platforms without users. */
+/** True for trusted owners: ourselves and root. Ids are undefined on platforms without users. */
 function isOurs(uid: number): boolean {
   return uid === 0 || uid === ownUid(uid);
 }
@@ -24,7 +24,7 @@ function foreign(path: string, uid: number): Fault {
   };
 }
 
-/** Can another user change this file or folder? */
+/** Reports when another user can change this file or folder. */
 export function writeFault(path: string, found: Stats): Fault | undefined {
   if (!isOurs(found.uid)) return foreign(path, found.uid);
   if ((found.mode & 0o022) !== 0) {
@@ -34,9 +34,8 @@ export function writeFault(path: string, found: Stats): Fault | undefined {
 }
 
 /**
- * The same for a real folder, which must be our own, and for all folders above it: whoever may rename one of those can
- * put another in its place. There, a sticky folder such as /tmp is fine, and so is one that only our own group can
- * write to.
+ * The same for a real folder, which must be ours, and for all folders above it: whoever can rename one can replace it.
+ * There, sticky folders such as /tmp are fine, and so are ones writable only by our own group.
  */
 export async function folderFault(path: string, options: { parents: boolean }): Promise<Fault | undefined> {
   const found = await stat(path);

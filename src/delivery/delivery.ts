@@ -169,7 +169,7 @@ export class Delivery {
     }
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
-      const fix = `check the chat; if the message is not there, run \`${ownCommand(`outbox retry ${row.seq}`)}\``;
+      const fix = `check the chat; if the message is missing, run \`${ownCommand(`outbox retry ${row.seq}`)}\``;
       this.#options.logger.error(
         { ...about(row), reason: message.lastError, fix },
         "could not tell whether a message arrived; not sending it again",

@@ -46,7 +46,7 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
     "plugin.ended": ({ data: { plugin, reason, failures } }) => {
       if (failures === toldAfterFailures)
         tell({
-          text: `The plugin ${plugin} keeps failing: ${plainSentence(reason)} It is started again, later each time.`,
+          text: `The plugin ${plugin} keeps failing: ${plainSentence(reason)} Restarting it with increasing delays.`,
         });
     },
     "admission.requested": ({ data }) =>
@@ -58,7 +58,7 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
       if (news.length === 0) return;
       logger.info({ skills: news }, "sources of skills have other versions");
       tell({
-        text: `There is another version of ${named(news, news.length)}. To see and install it: ${ownCommand("skills update")}`,
+        text: `There are new versions of ${named(news, news.length)}. To see and install them: ${ownCommand("skills update")}`,
       });
     },
     "egress.judged": (event) => noticeEgress(event, { logger, tell }),
@@ -89,7 +89,7 @@ function noticeFailedImage(
   if (again) return;
   const whose = groups.length === 1 ? `group ${groups[0]}` : `the groups ${named(groups, groups.length)}`;
   tell({
-    text: `Packages for ${whose} could not be installed (${describePackages(packages)}): ${plainSentence(reason)} They go on without. To try again: ${ownCommand("image build")}`,
+    text: `Packages for ${whose} could not be installed (${describePackages(packages)}): ${plainSentence(reason)} The group continues without them. To retry: ${ownCommand("image build")}`,
   });
 }
 

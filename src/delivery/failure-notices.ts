@@ -3,7 +3,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
-/** Delay before the operator is told of the same failure again. */
+/** Delay before the operator is told about the same failure again. */
 const quietMs = 3_600_000;
 
 /** A turn that failed for a reason that concerns the operator. */

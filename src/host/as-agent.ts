@@ -10,8 +10,7 @@ import { narrowSettings } from "./capabilities/profiles.ts";
 import type { AppContext } from "./context.ts";
 
 /**
- * The group as it is with the agent of this id. One that the group has no more ends its work where it began it: in a
- * folder of its own, if it has one.
+ * Returns the group as the agent with this id has it. A removed agent ends its work in its own folder, if it has one.
  */
 export function asAgent({ live, home }: Pick<AppContext, "live" | "home">, group: Group, agent: string): Group {
   const known = groupWithAgent(live.current, group, agent);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { JobDesk } from "../abilities/jobs/job-desk.ts";
+import type { JobService } from "../abilities/jobs/job-service.ts";
 import { createServerContainers } from "../abilities/mcp/server-containers.ts";
 import type { GroupSkills } from "../abilities/skills/group-skills.ts";
 import { configuredGroups } from "../config/groups.ts";
@@ -49,7 +49,7 @@ export interface Containers {
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
   readonly skills: GroupSkills;
-  readonly jobs: JobDesk;
+  readonly jobs: JobService;
   /** Containers of MCP servers. */
   readonly servers: Servers;
 }
@@ -73,7 +73,7 @@ export function openEngineLater(
   return interception.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
 }
 
-/** Everything that makes containers. Nothing is asked of the engine before `prepare`. */
+/** Everything that makes containers. Does not contact the engine before `prepare`. */
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
@@ -258,7 +258,7 @@ function createPool(
     readonly launcher: ContainerLauncher;
     readonly watch: ReturnType<typeof watchSessions>;
     readonly mounts: MountWatch;
-    readonly jobs: JobDesk;
+    readonly jobs: JobService;
     readonly notices: GroupNotices;
   },
 ): SessionPool {

@@ -22,9 +22,9 @@ import type { GroupSpace } from "../sandbox/workspace/group-space.ts";
 import type { Store } from "../stores/contract/store.ts";
 import type { Interception } from "./interception.ts";
 
-/** What nearly every part of the host is made with. */
+/** Shared dependencies of nearly every part of the host. */
 export interface AppContext {
-  /** The settings that hold when they are read: whoever needs some later keeps this, and not a section of it. */
+  /** Current settings at the time of reading: keep this, not a section of it. */
   readonly config: Config;
   /** For those who need one version of it, or have to know when it changes. */
   readonly live: LiveConfig;
@@ -47,11 +47,11 @@ export interface AppContext {
   readonly logs: SessionLogs;
   readonly events: Pick<EventBus, "subscribe" | "next">;
   readonly publish: Publish;
-  /** Who watches turns while they work. */
+  /** Live output of running turns. */
   readonly deltas: DeltaBus;
   /** Which ids are one person's. */
   readonly aliases: Aliases;
-  /** Who may do what. */
+  /** Roles of people. */
   readonly roles: Roles;
   readonly fingerprint: (text: string) => Fingerprint;
   /** The record of installed plugins, skills and packages. */

@@ -30,7 +30,7 @@ export function openDelivery(
   const deliver = (): void => outbox.wake();
   const retrying = createRetrying(context, options.guard);
   const notices = new GroupNotices(retrying.store.outbox, deliver, context.clock);
-  return { outbox, deliver, notices, tell, retrying, patient: patientContext(context, retrying) };
+  return { outbox, deliver, notices, tell, retrying, patient: retryingContext(context, retrying) };
 }
 
 function tellOperator(
@@ -47,7 +47,7 @@ function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): Retr
 }
 
 /** What turns are worked on with: trouble of the machine is waited for. */
-function patientContext(context: AppContext, retrying: RetryingStore): AppContext {
+function retryingContext(context: AppContext, retrying: RetryingStore): AppContext {
   const { publish } = context;
   return { ...context, store: retrying.store, publish: (event) => retrying.retry(() => publish(event)) };
 }

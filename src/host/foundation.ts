@@ -35,7 +35,7 @@ import { createGroupSpace } from "./files.ts";
 import { createRolesOf, loadAliases } from "./people/people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
-/** What a host is started with. The home is locked by the caller. */
+/** Options for opening the foundation. The caller holds the home's lock. */
 export interface FoundationOptions {
   readonly environment: Environment;
   readonly home: Home;
@@ -48,7 +48,7 @@ export interface FoundationOptions {
   readonly redaction: Redaction;
 }
 
-/** What everything else stands on: state and proof. The first record says who has started, with which configuration. */
+/** Opens state and proof, on which everything else depends. The first record names starter and configuration. */
 export async function openFoundation(
   options: FoundationOptions,
   stack: AsyncDisposableStack,
@@ -119,7 +119,7 @@ function createInstalledRecord({ paths }: Home, told: Pick<AppContext, "publish"
   return new InstalledRecord({ file: join(paths.root, "installed.json"), readers, ...told });
 }
 
-/** So many of the newest events tell what time it was, however the clock was set meanwhile. */
+/** Number of newest events used to detect a clock that was set back. */
 const eventsOfTime = 1_000;
 
 async function openForwardClock({ events }: Pick<AppContext["store"], "events">, clock: Clock): Promise<ForwardClock> {

@@ -1,6 +1,6 @@
 import type { HostFunctions } from "../surfaces/cli/host-functions.ts";
 
-/** What the command line calls of the host. Each function loads its module at the first call. */
+/** Host functions for the command line. Each loads its module on first use. */
 export const hostFunctions: HostFunctions = {
   run: async (...given) => (await import("./run-host.ts")).run(...given),
   readStoppedHost: async (...given) => (await import("./stopped-host.ts")).readStoppedHost(...given),

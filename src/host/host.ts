@@ -56,9 +56,9 @@ import { openProviderSet } from "./turns/models.ts";
 import { createProgress, createSigns } from "./turns/signs.ts";
 
 export interface HostOptions extends FoundationOptions {
-  /** Where whoever started the host talks to it; undefined: nobody does. */
+  /** Console of the person who started the host; undefined: none. */
   readonly console: HostConsole | undefined;
-  /** Those that are installed in the home; whoever opened them closes them. */
+  /** Installed plugins; closed by whoever opened them. */
   readonly plugins?: Plugins | undefined;
   readonly egress?: EgressOverrides | undefined;
 }
@@ -67,7 +67,7 @@ export interface HostOptions extends FoundationOptions {
 export interface Host extends AsyncDisposable {
   /** Resolves when the input has ended of channels that have an end; never where none has. */
   readonly inputEnded: Promise<void>;
-  /** Resolves when the operator has asked for a stop, which is for whoever has started the host to begin. */
+  /** Resolves when the operator requests a stop, which the starter then performs. */
   readonly stopAsked: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
@@ -210,7 +210,7 @@ function welcomeGroups(
   arrived.on((group) => mainSessionsOf(group).forEach((queued) => queue.wake(queued)));
 }
 
-/** What capabilities use of parts that are made after them. */
+/** Late-bound parts that abilities use. */
 function lateParts(
   parts: () => { readonly work: WorkQueue; readonly runner: TurnRunner },
 ): Pick<Parameters<typeof createCapabilities>[2], "wake" | "runner"> {

@@ -36,7 +36,7 @@ interface IntakeOptions {
   readonly entrances: Entrances;
   readonly pace: TurnPace;
   readonly progress: Progress;
-  /** Told of messages for the agent while they are stored. */
+  /** Told about messages for the agent while they are stored. */
   readonly memories: Pick<LazyMemories, "foresee">;
 }
 

@@ -10,18 +10,18 @@ import type { Store } from "../stores/contract/store.ts";
 export type AppendToAudit = (entry: AuditEntry) => Promise<void>;
 
 /**
- * What the host acts through, as a program that embeds it wants to have it: a test puts itself between, to see what
- * happens when a call fails or is the last one. Nothing in the configuration or the environment leads here.
+ * Wrappers for programs that embed the host: tests fail or intercept calls. Not reachable from configuration or
+ * environment.
  */
 export interface Interception {
   store(store: Store): Store;
   audit(append: AppendToAudit): AppendToAudit;
   engine<Engine extends ContainerEngine>(engine: Engine): Engine;
-  /** What the pool gets its containers from. */
+  /** Wraps the launcher of containers. */
   launcher(launcher: Launcher): Launcher;
   mailbox(mailbox: Mailbox): Mailbox;
   channel<Kind extends Channel>(channel: Kind): Kind;
-  /** How the containers of MCP servers are opened. */
+  /** Wraps the opener of MCP servers' containers. */
   servers(open: OpenStdio): OpenStdio;
 }
 

@@ -145,7 +145,7 @@ async function viewEngine({ engine }: Containers): ReturnType<OperationNeeds["en
   }
 }
 
-/** Erases people's words. It is loaded when somebody is to be forgotten. */
+/** Erases people's words. Loaded on first use. */
 function createEraserWhenAsked(
   context: AppContext,
   options: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,

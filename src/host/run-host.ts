@@ -30,19 +30,19 @@ export interface RunOptions {
   /** Replies as JSON lines. */
   readonly json: boolean;
   readonly env: EnvironmentVariables;
-  /** Channels, kinds of model providers and tools besides those of crabpot; the configuration may name them. */
+  /** Additional channels, provider kinds and tools that the configuration may name. */
   readonly adapters?: Partial<Adapters> | undefined;
-  /** For programs that embed the host; nothing in the configuration leads to these two. */
+  /** Overrides for programs that embed the host; not reachable from the configuration. */
   readonly egress?: EgressOverrides | undefined;
   readonly interception?: Interception | undefined;
 }
 
-/** What running turns get to end when the host is told to stop. */
+/** Time for running turns to end after a stop request. */
 const drainMs = 10_000;
 
 /**
- * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with
- * the exit code: 0, or that of the signal when nobody asked for this end.
+ * Runs the host until a stop request, or until its input has ended and is answered. Resolves with the exit code: 0, or
+ * the signal's when nobody asked for this end.
  */
 export async function run(options: RunOptions): Promise<number> {
   let running: Host | undefined;
@@ -157,11 +157,11 @@ function hasLostTerminal(hadTerminal: boolean): boolean {
   return hadTerminal && !isatty(process.stdin.fd);
 }
 
-/** For whoever sits there, and does not see why the host does not end. */
+/** Tells the person at the console why the host does not end. */
 function tellWhatIsWaitedFor(groups: readonly string[]): void {
   if (groups.length === 0 || !process.stderr.isTTY) return;
   const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
   process.stderr.write(
-    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. What has not ended goes on at the next start.\n`,
+    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. Unfinished work resumes at the next start.\n`,
   );
 }

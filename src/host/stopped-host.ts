@@ -18,7 +18,7 @@ import type { StoreReader } from "../stores/define-store.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
-/** What a host that does not run has left, to be looked at as if it did. Nothing is changed. Throws `store_failed`. */
+/** Opens a stopped host's data read-only. Throws `store_failed`. */
 export async function readStoppedHost(
   paths: HomePaths,
   variables: EnvironmentVariables,
@@ -44,7 +44,7 @@ export async function readStoppedHost(
   };
 }
 
-/** Keys of people in the configuration of whom a channel knows only this one id so far, by what is in the store. */
+/** Configured people of whom only this id is known, by the store. */
 export async function readHalfKnownKeys(paths: HomePaths, loaded: LoadedConfig): Promise<string[]> {
   await using store = await openStoreReader({ path: paths.database });
   return await halfKnownKeys(store.channelState, loaded);

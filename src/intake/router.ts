@@ -184,13 +184,13 @@ interface Taken extends Decision {
 }
 
 /** A message that is about to be stored. */
-interface Taking {
+interface ChannelIntake {
   readonly message: IncomingMessage;
   readonly decision: Decision;
   readonly reservation: Reservation;
 }
 
-async function storeMessage(options: RouterOptions, group: Group, taking: Taking): Promise<Taken | "duplicate"> {
+async function storeMessage(options: RouterOptions, group: Group, taking: ChannelIntake): Promise<Taken | "duplicate"> {
   const { message, decision, attachments } = await fetchAndHear(options, group, taking);
   const { command, argument } = decision;
   const at = options.clock.now();
@@ -212,8 +212,8 @@ async function storeMessage(options: RouterOptions, group: Group, taking: Taking
 async function fetchAndHear(
   options: RouterOptions,
   group: Group,
-  { message: written, decision: first, reservation }: Taking,
-): Promise<Omit<Taking, "reservation"> & { readonly attachments: readonly StoredAttachment[] }> {
+  { message: written, decision: first, reservation }: ChannelIntake,
+): Promise<Omit<ChannelIntake, "reservation"> & { readonly attachments: readonly StoredAttachment[] }> {
   if (first.command !== undefined) return { message: written, decision: first, attachments: [] };
   const fetched = await fetchNew(options, group, { message: written, roomBytes: reservation.fileRoom });
   const { message, attachments, spoken } = withTranscripts(written, fetched, options.limits.textChars);
@@ -266,7 +266,7 @@ async function tellRefused(
   // No group has a name with a space.
   const account = { kind: "group", name: `${name} access` } as const;
   if (!(await options.store.intake.tell(utcDay(options.clock.now()), account, "messages"))) return;
-  const text = `Only ${needed}s may set me to work here. What others write I read along.`;
+  const text = `Only ${needed}s can ask me here. I read other messages as context.`;
   await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
 }
 

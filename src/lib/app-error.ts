@@ -91,7 +91,7 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** For `catch`: a file or folder that is not there is undefined, every other failure stays one. */
+/** For `catch`: a file or folder that is missing is undefined, every other failure stays one. */
 export function nothingIfMissing(error: unknown): undefined {
   if (errorCode(error) === "ENOENT") return undefined;
   throw error;

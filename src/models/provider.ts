@@ -15,7 +15,7 @@ export interface ProviderRequest {
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
-/** Told of text as it streams in; must not throw. */
+/** Told about text as it streams in; must not throw. */
 export type OnDelta = (text: string) => void;
 
 /**

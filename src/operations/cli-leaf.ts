@@ -27,8 +27,8 @@ export type ItemOf<Answer> = Answer extends readonly (infer Item)[] ? Item : nev
 export type TableColumn<Item> = (keyof Item & string) | FieldColumn<Item> | Column<Item>;
 
 /**
- * The command of an operation. Options come from the parameters, their help from the descriptions, and an answer is printed as a table
- * of its short fields, or as its fields, one a line, where nothing here says otherwise.
+ * The command of an operation. Options come from the parameters, their help from the descriptions, and an answer is
+ * printed as a table of its short fields, or as its fields, one a line, where nothing here says otherwise.
  */
 export interface CliLeaf<Input extends z.ZodType, Output extends z.ZodType> {
   /** Words behind `crabpot`; absent: those of the operation's name. */

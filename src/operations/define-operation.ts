@@ -5,10 +5,10 @@ import type { Role } from "../domain/people/role.ts";
 import type { AnyChatForm, ChatForm } from "./chat-form.ts";
 import type { AnyCliLeaf, CliLeaf } from "./cli-leaf.ts";
 
-/** What a caller must have: `read` looks at everything, `admin` changes it, too. */
+/** Rights of a caller: `read` sees everything, `admin` changes it, too. */
 export type Scope = "read" | "admin";
 
-/** What an operation does: nothing, a change, or something that cannot be undone. */
+/** Effect of an operation: none, a change, or something irreversible. */
 export type Effect = "none" | "change" | "destroy";
 
 /** Parameters as they go on record. */
@@ -22,7 +22,7 @@ export interface AskingMember {
   readonly keys: readonly string[];
 }
 
-/** Who asks, and until when the answer is wanted. */
+/** The caller, and a signal for the deadline. */
 export interface OperationCall {
   readonly actor: Actor;
   /** Absent: an operator. */
@@ -57,15 +57,15 @@ interface Common<Needs, Input extends z.ZodType, Output extends z.ZodType> {
   readonly output: Output;
   readonly may: May<Needs, z.output<Input>>;
   readonly effect: Effect;
-  /** The method and the path below `/v1`, with parameters in braces; absent: not over HTTP. */
+  /** Method and path below `/v1`, with parameters in braces; absent: not over HTTP. */
   readonly rest?: `${"GET" | "POST" | "PUT" | "DELETE"} /${string}` | undefined;
-  /** Over HTTP a list stands in an object under this name. */
+  /** Name of the list in HTTP answers. */
   readonly listAs?: string | undefined;
-  /** May also look at what a host that does not run has left. */
+  /** Also works on the data of a stopped host. */
   readonly offline?: true | undefined;
-  /** May take minutes: its caller waits as long as the host lives. */
+  /** May take minutes: the caller waits as long as the host lives. */
   readonly isLong?: true | undefined;
-  /** What goes on record of the parameters, which may hold secrets; absent: all of them but texts. */
+  /** Recorded parameters, without secrets; by default all but texts. */
   readonly record?: ((input: z.output<Input>) => Recordable) | undefined;
 }
 
@@ -86,7 +86,10 @@ interface Follows<Needs, Input extends z.ZodType, Output extends z.ZodType> exte
   readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
 }
 
-/** An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the host that it works with. */
+/**
+ * An action of an operator: the control socket, the command line and HTTP are made from it. Needs are the parts of the
+ * host that it works with.
+ */
 export interface Operation<Needs = never, Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
   extends Runs<Needs, Input, Output>, Surfaces<AnyCliLeaf, AnyChatForm> {}
 

@@ -25,7 +25,7 @@ export class InputError extends AppError {
   }
 }
 
-/** Who asks for an operation, with which scopes, and where that is put on record. */
+/** The caller with its scopes, and the recorder. */
 export interface Caller extends OperationCall {
   readonly actor: Actor;
   readonly scopes: ReadonlySet<Scope>;

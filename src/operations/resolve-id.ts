@@ -1,11 +1,11 @@
 import { AppError } from "../lib/app-error.ts";
 
-/** So many candidates are named. */
+/** Maximum candidates in a message. */
 const namedCandidates = 5;
 
 /** Ids of one kind. `beginningWith`: those that begin with this text, in order, at most `limit`. */
 export interface IdSource {
-  /** What it is the id of, as in "There is no turn". */
+  /** Kind of thing, as in "There is no turn". */
   readonly what: string;
   /** The command that lists them. */
   readonly list: string;

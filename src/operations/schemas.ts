@@ -33,7 +33,7 @@ export function schemaOf<Value>(schema: z.ZodType): z.ZodType<Value> {
   return schema as unknown as z.ZodType<Value>;
 }
 
-/** A list that nobody changes. */
+/** A read-only list. */
 export function list<Item extends z.ZodType>(
   item: Item,
 ): z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]> {

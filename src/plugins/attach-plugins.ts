@@ -3,10 +3,7 @@ import type { Logger } from "pino";
 import type { Publish } from "../domain/events/event.ts";
 import type { Plugins } from "./plugins.ts";
 
-/**
- * Lets a host use the plugins that it was started with: what they print is logged, what becomes of them is told as
- * events.
- */
+/** Connects plugins to a host: logs their output, reports their events. */
 export async function attachPlugins(
   plugins: Plugins | undefined,
   { logger, publish }: { readonly logger: Logger; readonly publish: Publish<"plugin.ended" | "plugin.refused"> },
@@ -17,10 +14,7 @@ export async function attachPlugins(
     logger.error({ err: error }, "what became of a plugin could not be recorded");
   plugins.attach(logger, {
     ended: (plugin, reason, failures) => {
-      logger.warn(
-        { plugin, reason, failures },
-        "the process of a plugin has ended; it is started again when it is needed",
-      );
+      logger.warn({ plugin, reason, failures }, "the process of a plugin has ended; it restarts on demand");
       publish({ type: "plugin.ended", actor: "host", data: { plugin, reason, failures } }).catch(onFault);
     },
     refused: (plugin, reason) => {

@@ -6,14 +6,14 @@ import { errorCode } from "../lib/app-error.ts";
 import { hashOfFolder } from "./install/hash-folder.ts";
 import { readPluginLock, withPluginLock } from "./install/lock-file.ts";
 
-/** Where plugins are; absolute paths. */
-export interface PluginPlaces {
+/** Folders of plugins; absolute paths. */
+export interface PluginFolders {
   /** A folder for each that is installed, and what is on its way there. */
   readonly installed: string;
   readonly lock: string;
 }
 
-export function pluginPlaces(paths: Readonly<Record<"plugins" | "pluginLock", string>>): PluginPlaces {
+export function pluginFolders(paths: Readonly<Record<"plugins" | "pluginLock", string>>): PluginFolders {
   return { installed: paths.plugins, lock: paths.pluginLock };
 }
 
@@ -22,14 +22,14 @@ export const incomingFolder = ".incoming";
 /** Beginning of the names of folders for what was fetched. */
 export const fetchedPrefix = ".fetched-";
 const oldPrefix = ".old-";
-/** What a command that was killed has fetched is in nobody's way for so long. */
+/** Lifetime of downloads left by a killed command. */
 const fetchedMs = 60 * 60 * 1000;
 
 /**
  * Puts in its place what the lock file says is installed, and removes what is left of anything else. The caller holds
  * the lock.
  */
-export async function finishInstalling({ installed, lock }: PluginPlaces): Promise<void> {
+export async function finishInstalling({ installed, lock }: PluginFolders): Promise<void> {
   if (!existsSync(installed)) return;
   const incoming = join(installed, incomingFolder);
   const { plugins } = await readPluginLock(lock);
@@ -53,7 +53,7 @@ async function isLeft(installed: string, name: string, plugins: object): Promise
 }
 
 /** The same at a start, for what a command that was killed has left; while another one is at work, that one will. */
-export async function finishWhatWasLeft(places: PluginPlaces): Promise<void> {
+export async function finishWhatWasLeft(places: PluginFolders): Promise<void> {
   if (!existsSync(join(places.installed, incomingFolder))) return;
   try {
     await withPluginLock(places.lock, () => finishInstalling(places));

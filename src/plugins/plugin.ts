@@ -1,5 +1,6 @@
 /**
- * What code from outside uses of crabpot (`import … from "crabpot/plugin"`), and all of it: everything else may change.
+ * The public interface for code from outside (`import … from "crabpot/plugin"`), and all of it: everything else may
+ * change.
  */
 export * as z from "zod";
 

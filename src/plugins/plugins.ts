@@ -14,19 +14,19 @@ import { pluginProvider } from "./outside/plugin-provider.ts";
 import { type PluginSettings, pluginTool } from "./outside/plugin-tool.ts";
 import { type PluginNews, RunningPlugin } from "./outside/running-plugin.ts";
 import { secretsIn } from "./outside/secret-settings.ts";
-import { finishWhatWasLeft, type PluginPlaces } from "./places.ts";
+import { finishWhatWasLeft, type PluginFolders } from "./places.ts";
 import type { PluginLimits, PluginProcessOptions } from "./process/plugin-process.ts";
 
-/** What the configuration must know of a plugin with tools. */
+/** A plugin with tools, for the configuration. */
 interface ConfigurablePlugin {
   readonly name: string;
-  /** What may stand in `plugins.<name>.settings`. */
+  /** Schema of `plugins.<name>.settings`. */
   readonly config: z.ZodObject;
   readonly tools: readonly string[];
   secrets(settings: unknown): Readonly<Record<string, string>>;
 }
 
-/** What `plugins.<name>` of the configuration says. */
+/** Section `plugins.<name>`. */
 export interface ConfiguredPlugin extends PluginSettings {
   readonly memoryMb: number;
 }
@@ -43,9 +43,9 @@ export interface ListedPlugin {
 }
 
 export interface PluginsOptions {
-  readonly places: PluginPlaces;
+  readonly places: PluginFolders;
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Why something with this name cannot be added to what there is already. */
+  /** Returns why a name is unavailable. */
   readonly nameFault: (provided: Described, plugin: string, others: PluginLock) => string | undefined;
   readonly clock?: Clock;
   readonly limits?: PluginLimits | undefined;
@@ -62,13 +62,13 @@ export class Plugins implements AsyncDisposable {
   readonly plugins: ConfigurablePlugin[] = [];
   readonly #running: RunningPlugin[] = [];
   readonly #clashes = new Map<string, string>();
-  readonly #places: PluginPlaces;
+  readonly #places: PluginFolders;
   readonly #lock: PluginLock;
   #config: Readonly<Record<string, ConfiguredPlugin>> = {};
   #logger = silent;
   #news: PluginNews = { ended: () => undefined, refused: () => undefined };
 
-  /** What the lock file says; no file of a plugin is looked at yet. */
+  /** Reads the lock file; looks at no plugin's files yet. */
   static async open(options: PluginsOptions): Promise<Plugins> {
     return new Plugins(options, await readPluginLock(options.places.lock));
   }
@@ -88,12 +88,12 @@ export class Plugins implements AsyncDisposable {
     await Promise.all(this.#running.map((plugin) => plugin.verify()));
   }
 
-  /** As the configuration has it from now on. */
+  /** Applies the configuration. */
   configure(config: Readonly<Record<string, ConfiguredPlugin>>): void {
     this.#config = config;
   }
 
-  /** To whom is told what becomes of them, and where is logged what they print. */
+  /** Sets the receiver of reports, and the log of their output. */
   attach(logger: PluginProcessOptions["logger"], news: PluginNews): void {
     this.#logger = logger;
     this.#news = news;

@@ -22,7 +22,10 @@ export interface ServeOptions<Messages extends Protocol> {
 const longest = 256 * 1024 * 1024;
 const usualLimits: LineLimits = { servedCalls: 10_000, openCalls: 100_000, waitingBytes: Infinity };
 
-/** Opens the line of a process of ours to the host: file descriptor 3, or the port of a thread. The process ends with the host. */
+/**
+ * Opens the line of a process of ours to the host: file descriptor 3, or the port of a thread. The process ends with
+ * the host.
+ */
 export function serveHost<Messages extends Protocol>(
   options: ServeOptions<Messages>,
 ): Line<Messages["process"], Messages["host"]> {

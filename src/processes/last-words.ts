@@ -8,9 +8,9 @@ const toldChars = 300;
 /** Shorter values of variables stand in many texts by chance. */
 const secretChars = 6;
 
-/** Node's and V8's own words for an end; others are a stack, or what was printed before. */
+/** Words of Node and V8 for an end; anything else is a stack, or earlier output. */
 const wordsOfAnEnd = /^(?:FATAL ERROR|[A-Za-z]*Error(?: \[\w+\])?|\S*node): ./;
-/** What V8 says when it gives up: no word in it comes from the program. */
+/** V8's last message: fixed words, none from the program. */
 const wordsOfV8 = /^FATAL ERROR: [\w :.,()'-]+$/;
 
 /** The end of what a process prints, to say why it died without passing on what it knew. */

@@ -34,7 +34,10 @@ export interface SystemLimits {
   readonly fileBytes?: number | undefined;
 }
 
-/** `bound`: it ends with the host and gains no rights. `alone`: besides, no network and no capabilities, where the system lets its users. */
+/**
+ * `bound`: it ends with the host and gains no rights. `alone`: besides, no network and no capabilities, where the
+ * system lets its users.
+ */
 type Confinement = "bound" | "alone";
 
 /** The command line of a process. */
@@ -94,7 +97,10 @@ function tryOut(words: string): string {
 
 const checkout = resolve(import.meta.dirname, "../..");
 
-/** Paths that a process of ours reads of crabpot itself: the sources and some packages, or the program that set-up built. */
+/**
+ * Paths that a process of ours reads of crabpot itself: the sources and some packages, or the program that set-up
+ * built.
+ */
 export function ownCode(main: string, packages: readonly string[]): string[] {
   if (main.endsWith(".ts"))
     return ["src", "package.json", ...packages.map((name) => join("node_modules", name))].map((path) =>

@@ -82,8 +82,9 @@ export class InvalidAnswer extends Error {
 }
 
 /**
- * One end of the line between two processes, or a thread and its process: calls both ways in the order in which they are made, answers as
- * they come, and news. Everything that comes in is checked. When the other end is gone, `close` fails the calls that have no answer.
+ * One end of the line between two processes, or a thread and its process: calls both ways in the order in which they
+ * are made, answers as they come, and news. Everything that comes in is checked. When the other end is gone, `close`
+ * fails the calls that have no answer.
  */
 export class Line<Local extends Side = Side, Remote extends Side = Side> {
   readonly #options: LineOptions<Local, Remote>;

@@ -19,7 +19,10 @@ export interface LoggedOutputOptions {
 const lineChars = 500;
 const minuteMs = 60_000;
 
-/** Logs what a process prints, line by line, shortened, and only so much of it. The logger takes out the secrets that it knows. */
+/**
+ * Logs what a process prints, line by line, shortened, and only so much of it. The logger takes out the secrets that it
+ * knows.
+ */
 export class LoggedOutput implements ProcessOutput {
   readonly #options: LoggedOutputOptions;
   #minute = { began: 0, lines: 0, dropped: 0 };

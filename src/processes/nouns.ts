@@ -3,8 +3,8 @@ import * as z from "zod";
 import { origins } from "../domain/people/origin.ts";
 
 /*
- * The things that messages between the host and its processes carry; the messages themselves are in `protocol.ts`. What comes from code
- * that is not ours is strict and bounded, the rest leaves out what it does not name.
+ * The things that messages between the host and its processes carry; the messages themselves are in `protocol.ts`. What
+ * comes from code that is not ours is strict and bounded, the rest leaves out what it does not name.
  */
 
 export const text = z.string().max(1_000_000);
@@ -74,7 +74,9 @@ export const sendOrder = z.object({
   ]),
 });
 
-/** What became of it. `cut`: the connection ended before the server answered. `code`: the server's, where it refused. */
+/**
+ * What became of it. `cut`: the connection ended before the server answered. `code`: the server's, where it refused.
+ */
 export const sendOutcome = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("accepted") }),
   z.object({ outcome: z.literal("refused"), code: z.number().optional(), reason: z.string() }),
@@ -95,8 +97,8 @@ const mediaReference = z.object({
 });
 
 /**
- * What a member did in a chat, as the worker understood it: plain data, kept in the journal as JSON until the host has it. Ids of
- * people and chats are those of WhatsApp (`…@lid`, `…@s.whatsapp.net`, `…@g.us`), without device.
+ * What a member did in a chat, as the worker understood it: plain data, kept in the journal as JSON until the host has
+ * it. Ids of people and chats are those of WhatsApp (`…@lid`, `…@s.whatsapp.net`, `…@g.us`), without device.
  */
 export const arrival = z.object({
   chat: z.string(),
@@ -139,7 +141,10 @@ export const groupFacts = z.object({
 /** The account itself. */
 export const account = z.object({ pn: z.string(), lid: z.string().optional() });
 
-/** Why a connection ended: the library's number, words for people, and seconds until the account is let in again, where the server said so. */
+/**
+ * Why a connection ended: the library's number, words for people, and seconds until the account is let in again, where
+ * the server said so.
+ */
 export const endReport = z.object({ code: z.number(), reason: z.string(), expireS: z.number().optional() });
 
 export type TrustedRoot = StartOrder["trust"];

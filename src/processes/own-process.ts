@@ -60,8 +60,8 @@ const outputMs = 500;
 const crashChars = 300;
 
 /**
- * A process of ours, in a process group of its own. It is killed, with all that it has started, when it says nothing, floods, holds too
- * much memory or breaks the rules of the line; and when this is disposed at the latest.
+ * A process of ours, in its own process group. It is killed, with all that it has started, when it says nothing,
+ * floods, holds too much memory or breaks the rules of the line; and when this is disposed at the latest.
  */
 export class OwnProcess<Messages extends Protocol = Protocol> implements AsyncDisposable {
   readonly line: Line<Messages["host"], Messages["process"]>;

@@ -40,9 +40,9 @@ import {
 } from "./nouns.ts";
 
 /*
- * Everything that crosses between the host and its processes: the WhatsApp worker, plugins, the media reader, the memory thread and
- * the process of its local model. Each end checks what comes in by these schemas. Those of code that is not ours are strict and bounded;
- * the others leave out what they do not name.
+ * Everything that crosses between the host and its processes: the WhatsApp worker, plugins, the media reader, the
+ * memory thread and the process of its local model. Each end checks what comes in by these schemas. Those of code that
+ * is not ours are strict and bounded; the others leave out what they do not name.
  */
 
 /** A request, and what it is answered with. */
@@ -57,7 +57,10 @@ export interface Side {
   readonly news: Readonly<Record<string, z.ZodType>>;
 }
 
-/** `json`: lines of JSON, for code that is not ours or may be taken over. `clone`: what the structured clone carries, bytes as they are. */
+/**
+ * `json`: lines of JSON, for code that is not ours or may be taken over. `clone`: what the structured clone carries,
+ * bytes as they are.
+ */
 export type Encoding = "json" | "clone";
 
 /** The wire of one kind of process. */
@@ -125,7 +128,10 @@ export const frames = {
   failure: z.strictObject({ failure: handle, error: failure }),
   /** Nobody waits for the answer to this call. */
   cancel: z.strictObject({ cancel: handle }),
-  /** From a process, first of all and then again and again: it lives. From the host: every so many milliseconds, please. */
+  /**
+   * From a process, first of all and then again and again: it lives. From the host: every this many milliseconds,
+   * please.
+   */
   beat: z.strictObject({ beat: z.union([z.literal(true), z.int().min(1)]) }),
   /** From the host: end in good order. */
   end: z.strictObject({ end: z.literal(true) }),
@@ -144,7 +150,9 @@ export const whatsappWorker = {
       typing: call(z.object({ chat: z.string(), on: z.boolean() }), nothing),
       markRead: call(list(z.object({ chat: z.string(), id: z.string(), participant: z.string().optional() })), nothing),
       group: call(z.string(), maybe(groupFacts)),
-      /** Which LIDs these phone numbers have; numbers without one are left out. Rejects when the server does not say. */
+      /**
+       * Which LIDs these phone numbers have; numbers without one are left out. Rejects when the server does not say.
+       */
       lidsOf: call(list(z.string()), list(z.object({ pn: z.string(), lid: z.string() }))),
       /** Hosts that files can be fetched from. */
       mediaHosts: call(nothing, list(z.string())),
@@ -259,7 +267,10 @@ export const plugin = {
   },
 } as const satisfies Protocol;
 
-/** The reader of strangers' files. What belongs to files stays in files: `in/<file>` is read, `out/<file>` written where there is something to write. */
+/**
+ * The reader of strangers' files. What belongs to files stays in files: `in/<file>` is read, `out/<file>` written where
+ * there is something to write.
+ */
 export const mediaReader = {
   encoding: "json",
   process: {

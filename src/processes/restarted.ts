@@ -31,7 +31,10 @@ export interface Backoff extends BackoffOptions {
   readonly refusal: (failures: number, waitMs: number) => Error;
 }
 
-/** Started when it is first used, ended when it is idle, and started again after it has ended: later each time, where it failed. */
+/**
+ * Started when it is first used, ended when it is idle, and started again after it has ended: later each time, where it
+ * failed.
+ */
 export class Restarted<Process extends Started> implements AsyncDisposable {
   readonly #options: RestartOptions<Process>;
   readonly #clock: Clock;

@@ -36,7 +36,7 @@ export const limits = {
   jobs: 16,
   /** The longest that a background job may run. */
   jobSeconds: 24 * 60 * 60,
-  /** Characters of a job's command, and of the last lines of its output, as the host is told of them. */
+  /** Characters of a job's command, and of the last lines of its output, as the host is told about them. */
   jobCommandChars: 500,
   jobOutputChars: 4_000,
   /** Characters of a chat message that the agent sends. */

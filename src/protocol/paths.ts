@@ -13,7 +13,7 @@ export const containerPaths = {
   egress: "/egress",
   agent: "/opt/crabpot/start.cjs",
   probe: "/opt/crabpot/probe.py",
-  /** Reads pages of the web, in a process of its own. */
+  /** Reads pages of the web, in its own process. */
   reader: "/opt/crabpot/reader.cjs",
   /** Paths in an MCP server's container: its data, its package and its starter. */
   data: "/data",

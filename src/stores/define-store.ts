@@ -5,21 +5,20 @@ import type { AuditIndex, Store } from "./contract/store.ts";
 import type { TableStores } from "./tables.ts";
 
 /**
- * Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks
- * for.
+ * Kind and settings of a store: `kind` names the definition (by default that of a home), the rest follows its schema.
  */
 export interface StoreSettings {
   readonly kind?: string;
   readonly [setting: string]: unknown;
 }
 
-/** What a store remembers of the audit log. */
+/** A store's knowledge of the audit log. */
 export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable;
 
 /** The events of a store, to be read. */
 export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
 
-/** What a host has left in a store, to be read without it. Writing to it fails. */
+/** Read-only access to a stopped host's store. */
 export interface StoreReader extends TableStores, AsyncDisposable {
   readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup" | "withSeqs">;
   readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
@@ -42,7 +41,7 @@ export interface StoreReader extends TableStores, AsyncDisposable {
 /** A kind of store. */
 export interface StoreDefinition<Settings = unknown> {
   readonly kind: string;
-  /** What it needs to know besides its kind. */
+  /** Schema of its settings besides the kind. */
   readonly config: z.ZodObject;
   /** Rejects with AppError `store_failed` and the reason. */
   open(settings: Settings): Promise<Store>;

@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
 
-/** The part of a database that a store of its own tables uses. */
+/** Part of a database used by a store with its tables. */
 export interface TableDatabase<Tables> {
   /** For one statement. */
   read<T>(query: (kysely: Kysely<Tables>) => Promise<T>): Promise<T>;
@@ -13,8 +13,8 @@ export interface TableDatabase<Tables> {
 /** Tables that belong together, with the store that reads and writes them. */
 export interface TableDefinition<Store, Tables> {
   /**
-   * SQL statements by the name of their migration, such as `0001-tally`. A migration that was released is never changed:
-   * later changes are further ones. All migrations of one start are applied together or not at all.
+   * SQL statements by the name of their migration, such as `0001-tally`. A migration that was released is never
+   * changed: later changes are further ones. All migrations of one start are applied together or not at all.
    */
   readonly migrations: Readonly<Record<string, readonly string[]>>;
   open(database: TableDatabase<Tables>): Store;

@@ -15,12 +15,12 @@ export interface RetentionOptions {
     readonly jobs: Pick<Store["jobs"], "prune">;
     readonly subAgents: Pick<Store["subAgents"], "prune">;
   };
-  /** How old texts get; 0: as old as they like. */
+  /** Maximum age of texts in days; 0: unlimited. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
   readonly eventDays: number;
-  /** Removes blobs that nothing refers to any more. Returns how many. */
+  /** Removes unreferenced blobs. Returns their number. */
   readonly removeBlobs?: (signal: AbortSignal) => Promise<number>;
-  /** As many of a group's newest messages as a turn may be shown. */
+  /** Number of a group's newest messages to keep, as a turn may show them. */
   readonly keepNewest: number;
   readonly publish: Publish<"store.pruned">;
   readonly clock: Pick<Clock, "now">;
@@ -28,7 +28,7 @@ export interface RetentionOptions {
   readonly wait?: Sleep;
 }
 
-/** How many rows were pruned, by what they are. */
+/** Number of pruned rows by kind. */
 interface Counts {
   messages: number;
   steps: number;
@@ -53,7 +53,7 @@ const rowsAtOnce = 200;
 /** Between two of them messages and turns have the store to themselves. */
 const pauseMs = 20;
 const dayMs = 24 * 3_600_000;
-/** What was spent on a day is of interest for about a year; what was taken in, on that day only. */
+/** Retention of usage in days; intake counts on its day only. */
 const usageDays = 400;
 const intakeDays = 2;
 

@@ -23,9 +23,8 @@ const failAtOnce: ReadonlySet<string> = new Set([
 const backoff = { firstMs: 100, longestMs: 2_000 };
 
 /**
- * A store that waits for trouble of the machine (a full disk, a file that somebody holds) to pass: what failed is
- * retried until it works, or until it is told to give up. Turns are worked on with it, so that they wait instead of
- * failing.
+ * A store that waits out trouble of the machine, such as a full disk or a locked file: failed calls are retried until
+ * they work or are given up. Used by turns, so that they wait instead of failing.
  */
 export class RetryingStore {
   readonly store: Store;

@@ -21,14 +21,16 @@ import type { listWork } from "../operations/work/operations.ts";
 export interface Family {
   /** For the help of the command line. */
   readonly summary: string;
-  /** The command in chats, for those of its operations that have a form there; absent: none, or one with its own file. */
+  /**
+   * The command in chats, for those of its operations that have a form there; absent: none, or one with its own file.
+   */
   readonly chat?: { readonly help: string; readonly takes?: string; readonly needs: Role } | undefined;
   readonly load: () => Promise<readonly AnyOperation[]>;
 }
 
 /**
- * Every operation, the only place that names all of them: by the first word of its command, so that a command loads one family. Programs
- * with many commands load all: `loadOperations`.
+ * Every operation, the only place that names all of them: by the first word of its command, so that a command loads one
+ * family. Programs with many commands load all: `loadOperations`.
  */
 export const families = {
   status: {
@@ -54,11 +56,11 @@ export const families = {
     },
   },
   policy: {
-    summary: "which tool calls are allowed, and why",
+    summary: "show and explain the policy on tool calls",
     load: async () => (await import("../operations/groups/operations.ts")).folderOriginOperations,
   },
   chats: {
-    summary: "chats that were seen",
+    summary: "list and answer chats that are not groups",
     load: async () => (await import("../operations/chats/operations.ts")).chatOperations,
   },
   pairing: {
@@ -82,15 +84,15 @@ export const families = {
     load: async () => (await import("../operations/turns/operations.ts")).turnOperations,
   },
   approvals: {
-    summary: "answer for tool calls that wait for people",
+    summary: "answer tool calls that wait for people",
     load: async () => (await import("../operations/approvals/operations.ts")).approvalOperations,
   },
   tasks: {
-    summary: "have agents do something at certain times",
+    summary: "schedule tasks for agents",
     load: async () => (await import("../operations/tasks/operations.ts")).taskOperations,
   },
   work: {
-    summary: "give agents something to do",
+    summary: "give agents work, list or drop it",
     load: async () => (await import("../operations/work/operations.ts")).workOperations,
   },
   jobs: {
@@ -106,7 +108,7 @@ export const families = {
     load: async () => (await import("../operations/webhooks/operations.ts")).webhookOperations,
   },
   memory: {
-    summary: "what groups remember",
+    summary: "search and manage what groups remember",
     load: async () => (await import("../operations/memory/operations.ts")).memoryOperations,
   },
   skills: {
@@ -126,7 +128,7 @@ export const families = {
     load: async () => (await import("../operations/usage/operations.ts")).usageOperations,
   },
   image: {
-    summary: "images with packages of groups: build, list, prune",
+    summary: "build, list and prune images with packages",
     load: async () => (await import("../operations/images/operations.ts")).imageOperations,
   },
   outbox: {
@@ -134,7 +136,7 @@ export const families = {
     load: async () => (await import("../operations/outbox/operations.ts")).outboxOperations,
   },
   send: {
-    summary: "say something in a group's chat as the host",
+    summary: "send a message to a group's chat as the host",
     load: async () => [(await import("../operations/outbox/operations.ts")).send] as const,
   },
   events: {

@@ -192,9 +192,7 @@ async function judgeNamed(call: ToolCall, circumstances: Judged, names: readonly
   const { name } = call;
   const { registry, whyMissing } = circumstances;
   if (!registry.get(name)) {
-    const gone = names.includes(name)
-      ? `There is no tool "${name}" any more. Do without it.`
-      : unknownTool(name, names);
+    const gone = names.includes(name) ? `There is no tool "${name}" anymore. Do without it.` : unknownTool(name, names);
     return { action: "deny", risk: "high", rule: "unknown tool", reason: whyMissing(name) ?? gone };
   }
   const { verdict } = await judgeToolCall(call, circumstances);

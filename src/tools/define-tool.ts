@@ -10,7 +10,7 @@ import type { SpeechPort } from "./chat/speech-port.ts";
 import type { MemoryPort } from "./memory/memory-port.ts";
 import type { ResultPort } from "./results/result-port.ts";
 import type { SkillPort } from "./skills/skill-port.ts";
-import type { SessionDesk } from "./sessions/session-desk.ts";
+import type { SessionService } from "./sessions/session-service.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
@@ -20,7 +20,7 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /**
- * What capabilities of the host can do for tools, each a port of its own; `src/host/capabilities/tool-ports.ts` makes
+ * What capabilities of the host can do for tools, each its own port; `src/host/capabilities/tool-ports.ts` makes
  * them.
  */
 export interface CapabilityPorts {
@@ -75,7 +75,7 @@ export interface ToolPorts extends CapabilityPorts {
    */
   readonly giveFile: (content: Uint8Array, extension: string) => Promise<GivenFile>;
   /** Sessions that the turn's own may see. Tools that need this are offered only where it may see some. */
-  readonly sessions: SessionDesk;
+  readonly sessions: SessionService;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
   /** Tools that the model is not shown. */

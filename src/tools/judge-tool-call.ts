@@ -63,7 +63,7 @@ const refusalOf: Readonly<Record<Exclude<Withheld, "policy">, (tool: Tool) => re
     "not for this agent",
     `"${name}" is not for you here: what should be said or done in the chat goes into your answer. Do without it.`,
   ],
-  plugin: ({ name }) => ["its plugin is not there", `"${name}" is not available at present. Do without it.`],
+  plugin: ({ name }) => ["its plugin is missing", `"${name}" is not available at present. Do without it.`],
 };
 
 /** By its own name, and as the command that it is: what is stricter counts. */

@@ -20,16 +20,16 @@ import { placeOf, type TurnScope } from "./turn-scope.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
- * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`:
- * the machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide, or
- * sub-agents to be done, before it goes on. `suspended`: the host is shutting down, the next start goes on.
+ * Outcome of a container's work on a turn. `lost`: the container is gone, another one may continue. `troubled`: the
+ * machine had no room or the like; the turn can continue later. `parked`: waits for people or sub-agents. `suspended`:
+ * the host is shutting down, the next start continues.
  */
 export type Outcome =
   | {
       readonly kind: "ended";
       readonly state: "done" | "failed" | "cancelled";
       readonly text: string;
-      /** Of a turn that failed by an error: which. */
+      /** Failure code, for an error. */
       readonly failure?: Failure | undefined;
     }
   | { readonly kind: "lost"; readonly reason: string }
@@ -84,7 +84,7 @@ export class ActiveTurn implements TurnListener {
     return this.#scope.group.name;
   }
 
-  /** What it was stopped for, if it was. */
+  /** Reason of a cancellation, if any. */
   get cancelled(): { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined {
     return this.#cancelled;
   }
@@ -126,7 +126,7 @@ export class ActiveTurn implements TurnListener {
   async #leave(acquiring: Promise<TurnContainer>): Promise<Outcome> {
     acquiring.then(
       () => this.#parts.pool.release(this.#scope.session.id),
-      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
+      (error: unknown) => this.#parts.logger.debug({ error }, "a container was no longer needed"),
     );
     return { kind: "suspended" };
   }

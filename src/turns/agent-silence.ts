@@ -4,7 +4,7 @@ const pingsPerSilence = 2;
 export interface AgentSilenceOptions {
   /** The longest silence: after something that the agent must react to at once, and to pings. */
   readonly limitMs: number;
-  /** Asks the agent whether it is there; false while there is nobody to ask. */
+  /** Pings the agent; false while there is none. */
   readonly ping: () => boolean;
   /** It has been silent for too long. */
   readonly fell: () => void;

@@ -9,9 +9,9 @@ export interface CatchUpOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
   /** Older messages of this group are not answered after an absence. */
   readonly limitMinutes: (group: string) => number;
-  /** A turn was given up; nobody works on it. */
+  /** Called for a turn that was given up. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
-  /** So many messages were not answered. */
+  /** Called with the number of unanswered messages. */
   readonly gaveUp: (group: Group, messages: number, limitMinutes: number) => Promise<void>;
   readonly clock: Clock;
 }

@@ -18,7 +18,7 @@ import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { MessageStore, NewStep, OutboxStore, Store, TurnStore } from "../stores/contract/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
-import type { SessionDesk } from "../tools/sessions/session-desk.ts";
+import type { SessionService } from "../tools/sessions/session-service.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
@@ -41,7 +41,7 @@ export interface Conversation {
   takeJobNews(session: string, turn: string): readonly string[];
 }
 
-/** What is new for the agent: a step to store, and the messages it answers to. */
+/** New input for the agent: a step to store, and the messages that it answers. */
 export interface Intake {
   readonly step: NewStep;
   readonly waiting: readonly StoredMessage[];
@@ -92,7 +92,7 @@ export interface HostTools extends Pick<TurnPictures, "keepImage"> {
   /** Returns the abilities' ports, good until the signal. */
   portsOf(scope: TurnScope, signal: AbortSignal): CapabilityPorts;
   /** Returns the sessions that the turn may see; `call` tells the call from all others of the turn. */
-  sessionsFor(scope: TurnScope, call: string): SessionDesk;
+  sessionsFor(scope: TurnScope, call: string): SessionService;
   /** Copies a file of the group, given by its path in the container, for sending. Throws words for the model. */
   keepFile(folder: string, path: string): Promise<OutgoingFile>;
   /** Keeps what was said aloud, for sending. Throws words for the model. */

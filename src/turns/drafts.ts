@@ -10,7 +10,7 @@ export function draftFor(
   return { group: name, channel, chat, agent: acting?.name, ...message };
 }
 
-/** What answers these messages, in order: it stands in the thread of the last one. */
+/** Reply fields for these messages: in the thread of the last one. */
 export function answering(messages: readonly StoredMessage[]): Pick<OutgoingDraft, "inReplyTo" | "thread"> {
   // One that was for several agents is there for each of them.
   return { inReplyTo: [...new Set(messages.map(({ id }) => id))], thread: messages.at(-1)?.thread };

@@ -5,7 +5,7 @@ import type { Answers } from "./collaborators.ts";
 import { wordsForMembers } from "./failure-words.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** How a turn ended, and what is on record of it. */
+/** End of a turn, with its record. */
 export type TurnEnd = Omit<Extract<Outcome, { kind: "ended" }>, "kind">;
 
 /** Words in which an end is told where the turn's answer goes. */

@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode } from "../lib/app-error.ts";
 
-/** What went wrong with a turn; `unexpected`: nothing that has a code. */
+/** Failure of a turn; `unexpected`: without a code. */
 export type Failure = ErrorCode | "unexpected";
 
-/** What members are told of a failure. */
+/** Words for members about a failure. */
 interface FailureWords {
   readonly said: string;
-  /** Somebody has to look at it, and gets the detail. */
+  /** True when the operator must act, and gets the details. */
   readonly forOperator: boolean;
 }
 
@@ -39,8 +39,8 @@ const words: { readonly [Code in Failure]?: FailureWords } = {
 };
 
 /**
- * How members are told; undefined where the failure's own message is for them. Container ids, settings and vendors'
- * words are for the operator.
+ * Words for members; undefined when the failure's own message is for them. Container ids, settings and vendors' words
+ * are for the operator.
  */
 export function wordsForMembers(failure: Failure | undefined): FailureWords | undefined {
   if (failure === undefined || plain.has(failure)) return undefined;

@@ -6,16 +6,13 @@ import type { TurnScope } from "./turn-scope.ts";
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
 const maxWorkChars = 16_000;
 
-/**
- * How the end of a turn is told where its answer goes: as a message for a chat, as work for another session, which says
- * to its own chat what is worth saying there, as the result of a sub-agent, or not at all.
- */
+/** Delivers a turn's end: as a message to a chat, as work for another session, as a sub-agent's result, or nowhere. */
 export function answerTo(
   { turn, group, session }: Pick<TurnScope, "turn" | "group" | "session">,
   answer: {
     readonly kind: OutgoingKind;
     readonly text: string;
-    /** What it answers, in order. */
+    /** Answered messages, in order. */
     readonly messages: readonly StoredMessage[];
     readonly elapsedMs: number;
     readonly at: number;

@@ -1,18 +1,18 @@
 import type { TurnPhase, TurnTimes } from "../domain/turns/turn.ts";
 
-/** Where the time of a turn goes. It is in one phase at any moment, so the phases add up to the whole. */
+/** Time of a turn by phase. Exactly one phase at any moment, so they add up to the whole. */
 export class TurnClock {
   readonly #now: () => number;
   readonly #spent: Partial<Record<TurnPhase, number>> = {};
   #phase: TurnPhase | undefined;
   #since = 0;
 
-  /** `now`: milliseconds of a clock that nobody sets. */
+  /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** From now on the time counts for this phase; undefined: for none. */
+  /** Switches to this phase; undefined: none. */
   enter(phase: TurnPhase | undefined): void {
     const now = this.#now();
     if (this.#phase !== undefined) this.add(this.#phase, now - this.#since);

@@ -13,10 +13,7 @@ const alternatingPairs = 4;
 /** Rounds in a row in which nothing new came out. */
 const rowOfNothingNew = 12;
 
-/**
- * How long a command took, in the line that the shell puts below its output: two results that differ in nothing else
- * are the same.
- */
+/** Duration in the shell's last line: results that differ only in it are equal. */
 const elapsed = /^(\[[^\n]*?), \d+\.\d s/gm;
 
 /** One model answer with calls, and what came of them. */

@@ -40,10 +40,10 @@ const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 /** `parked`: the session waits for people or sub-agents; queued work resumes together with its turn. */
 type Left = "left" | "parked";
 
-/** What more is due in a session. */
+/** Work still due in a session. */
 type More = "messages" | "work" | undefined;
 
-/** Where a turn is worked on. */
+/** Place of work on a turn. */
 type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "models" | "hears" | "fault">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
@@ -115,7 +115,7 @@ export class TurnRunner {
     };
   }
 
-  /** Who speaks meanwhile is told so, once. */
+  /** Tells people who speak meanwhile that the turn waits, once. */
   async #waits(turn: Turn, { group, hears }: Where): Promise<boolean> {
     const { store, clock, answers } = this.#parts;
     const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
@@ -149,7 +149,7 @@ export class TurnRunner {
     return (await work.due(id, this.#parts.clock.now())) && "work";
   }
 
-  /** Lets go of a turn that was ended in the store. False when nobody works on it. */
+  /** Releases a turn that the store has ended. False when nobody works on it. */
   cancel(turn: Turn, reason: string): boolean {
     if (!this.#working.has(turn.id)) return false;
     this.#working.set(turn.id, true);
@@ -157,7 +157,7 @@ export class TurnRunner {
     return true;
   }
 
-  /** Is a turn of any session of this group at work, or of this one? */
+  /** True when a turn of this group, or of this session, is running. */
   isActive(group: string, session?: string): boolean {
     return [...this.#active].some(
       ([id, active]) => active.group === group && (session ?? id) === id && !active.cancelled,
@@ -240,8 +240,8 @@ export class TurnRunner {
   }
 
   /**
-   * Lets containers work on the turn, a second one when the first one dies. Trouble of the machine, such as a full
-   * disk, is nobody's fault: the turn is kept, and another container goes on with it when it is over.
+   * Runs the turn in containers, in a second one when the first one dies. Trouble of the machine, such as a full disk,
+   * keeps the turn for later.
    */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { pool, logger } = this.#parts;
@@ -329,7 +329,7 @@ export class TurnRunner {
   }
 }
 
-/** What a turn is begun with. */
+/** Work that begins a turn. */
 interface DueWork {
   readonly cause: Cause;
   readonly replyTo: ReplyTarget;
@@ -355,8 +355,8 @@ const endedMeanwhile: Extract<Outcome, { kind: "ended" }> = {
 };
 
 /**
- * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the
- * host's, and in the host's words secrets are replaced, which would confirm a guess.
+ * End for broken mailbox rules. Details are only logged: they quote the container, whose words would pass for the
+ * host's, and replaced secrets would confirm a guess.
  */
 function lostTwice(cause: string): TurnEnd {
   const [, quotes] = /^(mailbox violation|a message of the agent could not be read)\b/.exec(cause) ?? [];

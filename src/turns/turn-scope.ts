@@ -23,18 +23,15 @@ export interface TurnScope {
   readonly clock: TurnClock;
   readonly place: Place;
   readonly lease: Lease;
-  /** As configured when the work on the turn began. */
+  /** Settings at the beginning of the turn. */
   readonly settings: ResolvedGroup;
-  /** Of the same time. */
+  /** Models at that time. */
   readonly models: ModelCalls;
-  /**
-   * What is said in the chat goes to this session as far as it is for this; undefined: nothing does, as the session is
-   * beside its agent's main one, or one of an agent that the group had before.
-   */
+  /** Messages in the chat for this session; undefined for side sessions and removed agents. */
   readonly hears: Addressee | undefined;
-  /** Why it cannot be worked on. */
+  /** Reason why it cannot run. */
   readonly fault?: string | undefined;
-  /** Of a turn that has just begun, what its messages said; undefined when resuming. */
+  /** First step of a new turn; undefined when resuming. */
   readonly firstStep?: Step;
 }
 
@@ -47,5 +44,5 @@ export function placeOf({ turn, session, group }: TurnScope): {
   return { group: group.name, session: session.id, turn: turn.id };
 }
 
-/** What says which conversation is meant, and how it is answered. */
+/** The conversation, and how it is answered. */
 export type ConversationScope = Pick<TurnScope, "turn" | "group" | "session" | "settings" | "models">;

@@ -6,7 +6,7 @@ import type { AcceptMessage, TakeReaction } from "../../src/channels/channel.ts"
 import type { IncomingMessage, IncomingReaction } from "../../src/domain/chats/message.ts";
 import { type ChannelDriver, type ContractTraits, reply } from "./channel-setup.ts";
 
-/** What channels promise that tell who reacts to what. */
+/** Contract of channels with the trait `hearsReactions`. */
 export function testReactions(open: () => Promise<ChannelDriver>, traits: ContractTraits): void {
   test.runIf(traits.hearsReactions)(
     "a reaction to a message of the host's is handed over with its number, its emoji and who it is from",
@@ -90,7 +90,7 @@ async function sendTwo(driver: ChannelDriver): Promise<void> {
   await expect.poll(() => driver.heard()).toEqual(["message 1", "message 2"]);
 }
 
-/** Starts the channel; what the host is told of reactions, and of messages beside them. */
+/** Starts the channel; what the host is told about reactions, and of messages beside them. */
 async function collectReactions(
   driver: ChannelDriver,
   take: TakeReaction = async () => ({ outcome: "stored", duplicate: false }),

@@ -29,7 +29,7 @@ export interface Reacting {
 export interface ChannelDriver extends AsyncDisposable {
   /** Not started. */
   readonly channel: Channel;
-  /** As what the channel knows this group and this member. */
+  /** The channel's ids of this group and this member. */
   chat(group: string): string;
   sender(member: string): Sender;
   /**
@@ -60,7 +60,7 @@ export interface ChannelDriver extends AsyncDisposable {
   cut?(): Promise<void>;
 }
 
-/** What a channel is like, as far as its peer notices; absent: no. */
+/** Traits of a channel that its peer notices; absent: no. */
 export interface ContractTraits {
   /** The peer numbers its messages and may send one again. */
   readonly numbered?: boolean;
@@ -70,7 +70,7 @@ export interface ContractTraits {
   readonly offersAgain?: boolean;
   /** Messages can quote others. */
   readonly quotes?: boolean;
-  /** What an agent says aloud can be sent. */
+  /** Sends voice messages. */
   readonly voice?: boolean;
   /** Its chats have threads. */
   readonly threads?: boolean;

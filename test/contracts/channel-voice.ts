@@ -7,7 +7,7 @@ import { type ChannelDriver, collect, type ContractTraits, reply } from "./chann
 
 const path = join(import.meta.dirname, "../../assets/hello.opus");
 
-/** What channels promise that can send what an agent says aloud. */
+/** Contract of channels that send voice messages. */
 export function testVoice(open: () => Promise<ChannelDriver>, traits: ContractTraits): void {
   test.runIf(traits.voice)(
     "what is said aloud can be heard as it is, once, in its place, also when it is sent again",

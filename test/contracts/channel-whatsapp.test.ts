@@ -25,7 +25,7 @@ async function openWhatsApp(): Promise<ChannelDriver> {
   await you.say(group("main"), "hello");
   await anna.say(group("family"), "hello");
   await expect.poll(() => rig.accepted.length).toBe(2);
-  // What the server is not told of before the end comes again.
+  // What the server is not told about before the end comes again.
   await expect.poll(async () => (await whatsapp.observe()).pending[whatsapp.bot.name]).toEqual([]);
   await rig.stop();
   const received = async (id: string): Promise<boolean> =>

@@ -10,7 +10,7 @@ import { type ChannelDriver, collect, type ContractTraits, reply, spoken, start 
 
 export { byName, type ChannelDriver, reply } from "./channel-setup.ts";
 
-/** What every channel promises to the rest of the host. */
+/** Contract of every channel. */
 export function testChannel(open: () => Promise<ChannelDriver>, traits: ContractTraits): void {
   testIntake(open, traits);
   testReplies(open, traits);
@@ -56,7 +56,7 @@ function testIntake(open: () => Promise<ChannelDriver>, traits: ContractTraits):
     });
   });
 
-  test("messages are handed over in the order in which they were said, each under an id of its own", async () => {
+  test("messages are handed over in the order in which they were said, each under its own id", async () => {
     await using driver = await open();
     const accepted = await collect(driver);
     const texts = Array.from({ length: 50 }, (_, index) => `text ${index}`);

@@ -20,8 +20,7 @@ async function startAndAwaitFirstLine(engine: ContainerEngine, id: string): Prom
 }
 
 /**
- * What every container engine must do. `open` gives an engine of its own and the ID of an image that it has, with `sh`
- * and `python3`.
+ * Contract of every container engine. `open` gives a separate engine and the ID of an image with `sh` and `python3`.
  */
 export function containerEngineContract(open: () => Promise<{ engine: ContainerEngine; image: string }>): void {
   lifeContract(open);
@@ -246,7 +245,7 @@ function answerContract(open: Open): void {
     expect(await engine.inspect(container.id)).toMatchObject({ State: { Running: true } });
   });
 
-  test("a container of an image that is not there is refused in the engine's words, as is a name that is taken", async () => {
+  test("a container of an image that is missing is refused in the engine's words, as is a name that is taken", async () => {
     const { engine, image } = await open();
     await using container = await testContainer(engine, image, hello);
 
@@ -276,7 +275,7 @@ function answerContract(open: Open): void {
     });
   });
 
-  test("an image is found by its ID, and one that is not there is not", async () => {
+  test("an image is found by its ID, and one that is missing is not", async () => {
     const { engine, image } = await open();
 
     expect(await engine.image(image)).toMatchObject({ id: image });

@@ -9,7 +9,7 @@ interface Line {
   readonly where: string | number;
   /** Does it take peers now, or in a moment? Then it resolves when it does. */
   readonly isOpen: () => Promise<boolean>;
-  /** What the channel runs on; disposed of after it. */
+  /** Resources of the channel, disposed after it. */
   readonly rest: AsyncDisposable;
 }
 

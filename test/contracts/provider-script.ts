@@ -1,6 +1,6 @@
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
-/** What a model has to say for the contract, for a vendor's server that the test plays. */
+/** The model's script for the contract, for a vendor's server played by the test. */
 export const contractScript: ModelScript = ({ lastText, toolOutputs }) => {
   if (toolOutputs.length > 0) return { text: `They say: ${toolOutputs.join(", ")}` };
   const paths = [...lastText.matchAll(/^read (\S+)$/gm)].map(([, path]) => path);

@@ -19,16 +19,15 @@ const twoReads: Extract<ModelMessage, { role: "user" }> = { role: "user", text: 
 
 const image: BlobPart = { kind: "image", blob: "ab".repeat(32), mimeType: "image/png", bytes: 9, name: "cat.png" };
 
-/** What a provider that is opened for the contract must do when asked. */
+/** A provider opened for the contract, and its expected behavior. */
 export interface ContractSubject extends AsyncDisposable {
   readonly provider: Provider;
   readonly model: string;
 }
 
 /**
- * What every provider promises. Behind the provider stands a model, real or scripted, that answers "hello" with some
- * text, the two lines above with two calls of `read_file`, and the results of these with a text that contains both of
- * them.
+ * Contract of every provider. Its model, real or scripted, answers "hello" with some text, the two lines above with two
+ * calls of `read_file`, and their results with a text that contains both.
  */
 export function testProvider(name: string, open: () => Promise<ContractSubject>): void {
   describe(`${name} as a provider`, () => {
@@ -51,7 +50,7 @@ export function testProvider(name: string, open: () => Promise<ContractSubject>)
       expect(counts.at(-1)).toBe(answer.usage.outputTokens);
     });
 
-    test("two tools asked for at once come as two calls with parsed inputs and ids of their own", async () => {
+    test("two tools asked for at once come as two calls with parsed inputs and their own ids", async () => {
       await using subject = await open();
 
       const answer = await subject.provider.complete(request(subject.model, [twoReads]), {

@@ -15,11 +15,11 @@ interface Found {
   readonly text: string;
 }
 
-/** What a vendor's documents say that it wants, and how it answers. */
+/** A vendor's documented requests and answers. */
 interface Vendor {
   readonly path: string;
   readonly method: "GET" | "POST";
-  /** What was asked for; undefined: it is refused with this status. */
+  /** Checks a request; undefined refuses it with this status. */
   readonly read: (request: IncomingMessage, url: URL, body: string) => { query: string; count: number } | number;
   readonly write: (found: readonly Found[]) => string;
 }

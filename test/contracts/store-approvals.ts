@@ -230,7 +230,7 @@ export function testApprovals(open: OpenStore): void {
     expect(await store.approvals.reactionOf("BBB", "terminal:bob")).toBeUndefined();
   });
 
-  test("a reaction that is refused is said once for a person and a card, and to so many people only", async () => {
+  test("a reaction that is refused is said once for a person and a card, and to this many people only", async () => {
     await using home = await openAsking(open, ask("AAA"), ask("BBB"));
     const refuse = (code: string, person: string, id: string) =>
       home.store.approvals.refuseReaction(

@@ -41,7 +41,7 @@ async function references(store: Store): Promise<Record<string, number>> {
   return Object.fromEntries(known.map(({ sha256, references: count }) => [sha256, count]));
 }
 
-/** How many steps of these turns refer to each blob, by reading all of them. */
+/** Counts references of these turns' steps to each blob, by reading all of them. */
 async function countReferences(store: Store, turns: number): Promise<Record<string, number>> {
   const counted: Record<string, number> = {};
   for (let turn = 1; turn <= turns; turn += 1)
@@ -88,7 +88,7 @@ const events: fc.Arbitrary<Event[]> = fc.array(
   { maxLength: 25 },
 );
 
-/** Who refers to what, and that nothing is forgotten which somebody refers to. */
+/** References keep blobs from being forgotten. */
 export function testBlobs(open: OpenStore): void {
   test("steps of text and of parts come back as they were", async () => {
     await fc.assert(

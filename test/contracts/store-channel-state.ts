@@ -8,7 +8,7 @@ function words(found: ReadonlyMap<string, Uint8Array>): Record<string, string> {
   return Object.fromEntries([...found].map(([key, value]) => [key, new TextDecoder().decode(value)]));
 }
 
-/** What channels keep for themselves. */
+/** Contract for channels' private state. */
 export function testChannelState(open: OpenStore): void {
   test("what was applied is there after a restart, and what was removed is not", async () => {
     await using home = await restartableStore(open);

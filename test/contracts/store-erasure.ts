@@ -46,7 +46,7 @@ export function testErasure(open: OpenStore): void {
     expect(await again.messages.insert(say("1"), placed)).toMatchObject({ duplicate: true });
   });
 
-  test("what pictures show is forgotten with whoever is forgotten: nobody knows any more whose they were", async () => {
+  test("what pictures show is forgotten with whoever is forgotten: nobody knows anymore whose they were", async () => {
     await using files = await restartableStore(open);
     const { store } = files;
     const sha256 = "a".repeat(64);

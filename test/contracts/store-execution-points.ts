@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { byMessage, type OpenStore, restartableStore } from "./store-setup.ts";
 
-/** What turns have left for the host's user to run. */
+/** Contract for findings of turns in mounts. */
 export function testExecutionPoints(open: OpenStore): void {
   test("changes are found again by their turn, in order, also after a restart", async () => {
     await using home = await restartableStore(open);

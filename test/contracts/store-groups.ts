@@ -41,7 +41,7 @@ export function testGroupsAndChats(open: OpenStore): void {
     expect(await home.store.groups.list()).toEqual([family]);
   });
 
-  test("each group has a number of its own for ever, also when asked at once and after removal", async () => {
+  test("each group has its own number for ever, also when asked at once and after removal", async () => {
     await using home = await restartableStore(open);
     const { groups } = home.store;
     await groups.add(family);
@@ -85,7 +85,7 @@ export function testGroupsAndChats(open: OpenStore): void {
     ]);
   });
 
-  test("what is told of a chat changes only what is told, and counts no message", async () => {
+  test("what is told about a chat changes only what is told, and counts no message", async () => {
     await using home = await restartableStore(open);
     const { chats } = home.store;
     const chat = { channel: "whatsapp", chat: "a" };

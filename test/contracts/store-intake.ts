@@ -12,7 +12,7 @@ function charge(bytes: number, more: Partial<IntakeCharge> = {}): IntakeCharge {
   return { day, accounts: [group, member], amount: { messages: 1, bytes, attachmentBytes: 7 }, ...more };
 }
 
-/** What a day has brought, counted with the messages themselves. */
+/** Contract for daily intake, counted together with the messages. */
 export function testIntake(open: OpenStore): void {
   test("what was taken in on a day is the sum of its messages, also after a restart; a duplicate adds nothing", async () => {
     await using home = await restartableStore(open);

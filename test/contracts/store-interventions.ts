@@ -18,7 +18,7 @@ function speechless(): never {
   throw new Error("no words");
 }
 
-/** What the host does to a group's work by itself takes effect once, and as a whole. */
+/** Contract for interventions: once, and atomic. */
 export function testInterventions(open: OpenStore): void {
   test("a command waits until it is carried out, also over a restart, and is never carried out again", async () => {
     await using home = await restartableStore(open);

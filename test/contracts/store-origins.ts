@@ -36,7 +36,7 @@ async function readBy(store: Store, turn: string): Promise<readonly Origin[]> {
 const carried = async (store: Store, group = "family"): Promise<Origin[]> =>
   (await store.origins.ofFolder(group)).map(({ origin }) => origin);
 
-/** What turns have read, and where it goes from there. */
+/** Contract for origins of turns, and where they go. */
 export function testOrigins(open: OpenStore): void {
   test("a turn knows who speaks in it, each once, also those who came while it worked, and what work it was begun for", async () => {
     await using home = await restartableStore(open);

@@ -117,7 +117,7 @@ export function testSessions(open: OpenStore): void {
     expect(await home.store.sessions.list()).toMatchObject([{ clearedBefore: 7 }]);
   });
 
-  test("pictures are retired forward only, and a new conversation shows all of its own", async () => {
+  test("pictures are retired forward only, and a new conversation shows all its own", async () => {
     await using home = await restartableStore(open);
     const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
     const before = await home.store.sessions.get(id);

@@ -93,7 +93,7 @@ export const stopping = {
   tell: () => ({ reason: "Stopped.", lastStep: step("stopped"), outgoing: [] }),
 };
 
-/** What a turn begins with that answers messages of this chat. */
+/** A turn's first step for messages of this chat. */
 export const byMessage = {
   cause: "message",
   replyTo: { kind: "chat", channel: "terminal", chat: "chat" },

@@ -34,7 +34,7 @@ function runOf({ id, prompt: text }: Task, due: number): NewRun {
 }
 
 function isDefined<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error("it is not there");
+  if (value === undefined) throw new Error("it is missing");
   return value;
 }
 
@@ -86,7 +86,7 @@ export function testTasks(open: OpenStore): void {
     expect(await store.tasks.counts()).toEqual({ active: 3, paused: 0 });
   });
 
-  test("a group has as many as the limit says; those that are done do not count, and others have a limit of their own", async () => {
+  test("a group has as many as the limit says; those that are done do not count, and others have their own limit", async () => {
     await using home = await restartableStore(open);
     const { tasks } = home.store;
     await tasks.add(newTask("t1"), 2);
@@ -116,7 +116,7 @@ export function testTasks(open: OpenStore): void {
     expect(await tasks.counts()).toEqual({ active: 3, paused: 1 });
   });
 
-  test("a due time is claimed once, with its work in a session of its own; a task that was changed meanwhile is left alone", async () => {
+  test("a due time is claimed once, with its work in its own session; a task that was changed meanwhile is left alone", async () => {
     await using home = await restartableStore(open);
     const task = await stored(home.store, "t1");
 

@@ -33,9 +33,7 @@ export interface StoreAdapter {
   readonly openReader: OpenStoreReader;
 }
 
-/**
- * What every store has to keep; `open` gives the adapter under test on real files, `openReader` a reader of the same.
- */
+/** Contract of every store; `open` gives the adapter on real files, `openReader` a reader of the same. */
 export function storeContract(name: string, { open, openReader }: StoreAdapter): void {
   const parts = {
     messages: testMessages,

@@ -21,7 +21,7 @@ async function run({ tool, settings }: ToolSubject, input: unknown, signal = new
   return toToolOutput(await tool.run(input, place));
 }
 
-/** What every tool of the host promises. */
+/** Contract of every host tool. */
 export function testTool(name: string, open: () => Promise<ToolSubject>): void {
   const withTool = (use: (subject: ToolSubject) => Promise<void>) => async (): Promise<void> => {
     const subject = await open();

@@ -12,7 +12,7 @@ import { LetterEmbedder } from "../support/letter-embedder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testVectors } from "./vectors.ts";
 
-/** As a server would do it that gives the nearest ten and is asked over a wire. */
+/** A strategy like a server's that returns the nearest ten. */
 const nearestTen: VectorStrategy = {
   name: "the nearest ten",
   bytesPerNumber: 0,
@@ -47,7 +47,7 @@ function failsAfter(rows: number): VectorStrategy {
     name: `room for ${rows}`,
     bytesPerNumber: 4,
     open: (dimensions) => {
-      if (rows === 0) throw new TypeError("WebAssembly is not there");
+      if (rows === 0) throw new TypeError("WebAssembly is missing");
       const vectors = new PlainVectors(dimensions);
       const set = vectors.set.bind(vectors);
       vectors.set = (row, vector) => {
@@ -91,14 +91,14 @@ test("a strategy that does not work here, or has no room, gives way to the next 
   expect(await found("nearest", [nearestTen])).toEqual([right, []]);
   expect(await found("refused", [failsAfter(0), ...plain])).toEqual([
     right,
-    [{ strategy: "one by one", reason: "WebAssembly is not there" }],
+    [{ strategy: "one by one", reason: "WebAssembly is missing" }],
   ]);
   expect(await found("full", [failsAfter(0), failsAfter(3), ...plain])).toEqual([
     right,
     [
-      { strategy: "room for 3", reason: "WebAssembly is not there" },
+      { strategy: "room for 3", reason: "WebAssembly is missing" },
       { strategy: "one by one", reason: "no room" },
     ],
   ]);
-  expect(() => new VectorChoice(undefined, [failsAfter(0)]).open(2)).toThrow("WebAssembly is not there");
+  expect(() => new VectorChoice(undefined, [failsAfter(0)]).open(2)).toThrow("WebAssembly is missing");
 });

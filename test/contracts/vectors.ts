@@ -3,14 +3,12 @@ import { describe, expect, test } from "vitest";
 
 import type { VectorStrategy } from "../../src/abilities/memory/index/vectors/vectors.ts";
 
-/**
- * Of so many of the best rows the product has to be exact; of the others it need not be more than the least of these.
- */
+/** Number of best rows with exact products; others only must not exceed them. */
 const best = 10;
 
 type MaybeVector = Float32Array | undefined;
 
-/** What `src/abilities/memory/index/vectors/vectors.ts` promises, for any rows and dimensions. */
+/** Contract of `src/abilities/memory/index/vectors/vectors.ts`, for any rows and dimensions. */
 export function testVectors(strategy: VectorStrategy): void {
   describe(`vectors, ${strategy.name}`, () => {
     test("the best rows are known exactly, and no other one is above them by more than a byte tells apart", async () => {
@@ -94,7 +92,7 @@ function sumOf(vector: MaybeVector, query: Float32Array): number {
   return vector?.reduce((sum, value, at) => sum + value * (query[at] ?? 0), 0) ?? 0;
 }
 
-/** How far off the product of a vector may be that was rounded to bytes, with a query that was rounded to 16 bits. */
+/** Maximum error of a product after rounding the vector to bytes and the query to 16 bits. */
 function nearness(vector: Float32Array, query: Float32Array): number {
   const most = mostOf(vector);
   const offByRow = (most / 127 / 2) * query.reduce((total, value) => total + Math.abs(value), 0);

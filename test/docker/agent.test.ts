@@ -64,7 +64,7 @@ test("a search with too many matches is cut and says so", async () => {
 
 const bombs = {
   "of the shell": "bomb() { bomb | bomb & }; bomb",
-  "in sessions of its own and without our mark": `env -i setsid python3 -c '
+  "in its own sessions and without our mark": `env -i setsid python3 -c '
 import os
 while True:
   try:

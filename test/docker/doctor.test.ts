@@ -65,7 +65,7 @@ test("what is to be thought about is a warning, and the last line counts", async
     check: "config",
     ok: true,
     detail: "gateway.token has only 8 characters.",
-    fix: "Set it in config.yaml to what this prints: openssl rand -hex 24",
+    fix: "Set it in config.yaml to the output of: openssl rand -hex 24",
     level: "warning",
   });
   expect(stdout).toMatch(/^warning {2}config: gateway\.token has only 8/m);
@@ -103,7 +103,7 @@ test("a key that is not accepted is looked for where it is", async () => {
   );
 });
 
-/** What is wrong with a home: by which check it is found, how it came, and what is told to be done. */
+/** A fault in a home: the check that finds it, its cause, and the fix. */
 type Harm = readonly [check: string, harm: (home: string) => Promise<unknown>, fix: RegExp];
 
 const writeConfig =
@@ -208,7 +208,7 @@ test.for<[string, readonly Harm[]]>([
   expect(after.bad.filter((result) => checks.includes(result["check"]))).toEqual([]);
 });
 
-/** What is told to be typed; other fixes are sentences. */
+/** Fixes that are commands; others are sentences. */
 const isCommand = /^(chmod|mv|rm|\()/;
 
 async function openFile(path: string, text = "secret", mode = 0o644): Promise<void> {

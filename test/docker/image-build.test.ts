@@ -10,7 +10,7 @@ import { testContainer } from "../support/engine.ts";
 import { smallCheckout } from "../support/small-checkout.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-// Set-up is a program of its own, and leaves its service to the end of that.
+// Set-up is its own program, and leaves its service to the end of that.
 afterEach(() => stop());
 
 test("the image has the agent's program and files, and the host finds it by what set-up wrote down", async () => {

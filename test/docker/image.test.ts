@@ -5,7 +5,7 @@ import { containerPaths } from "../../src/protocol/paths.ts";
 import { engineWithAgentImage, runInImage } from "../support/engine.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** As the containers of sessions run: somebody who is not in the passwd file, and nothing can be written. */
+/** Options like those of sessions' containers: an unknown user, read-only. */
 const asAgent = {
   User: "54321:54321",
   HostConfig: { ReadonlyRootfs: true, Tmpfs: { "/tmp": "", "/home/agent": "mode=777" } },

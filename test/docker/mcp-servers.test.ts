@@ -17,7 +17,7 @@ interface Inspected {
 
 // Hundreds of packages are unpacked and read.
 test(
-  "the official servers answer in containers of their own, hardened as those of agents",
+  "the official servers answer in their own containers, hardened as those of agents",
   { timeout: 540_000 },
   async () => {
     await using registry = await npmRegistry();

@@ -135,7 +135,7 @@ test("what packages bring is there, setuid is not, and no mirror or certificate 
   expect(output).toBe("greetings\nhail\n755\n65534\n.\n..\n0\n0\n");
 });
 
-test("a package that is not there fails the build with the line that says so", async () => {
+test("a package that is missing fails the build with the line that says so", async () => {
   await using mirror = await packageMirror({});
 
   const [npm, pip] = await Promise.all([

@@ -11,7 +11,7 @@ import { Sandbox } from "../support/sandbox.ts";
 const open = (url: string): Promise<ContainerEngine> =>
   openEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" });
 
-/** As far as the tests may: for an ordinary user only the rootless one exists. */
+/** The mode that the tests may use: an ordinary user only has a rootless Podman. */
 const mode = process.getuid?.() === 0 ? "rootful" : "rootless";
 
 describe(`Podman, ${mode}`, () => {

@@ -75,7 +75,7 @@ function isInstructions({ Target }: { readonly Target: string }): boolean {
   return Target.endsWith("/AGENTS.md");
 }
 
-/** As after the host has settled them, and without what another test has left. */
+/** Resets the files to the state after the host has settled them. */
 async function reset(): Promise<void> {
   for (const name of await readdir(group)) await rm(join(group, name), { recursive: true, force: true });
   await writeFile(onHost, text, { mode: 0o644 });

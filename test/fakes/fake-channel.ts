@@ -45,7 +45,7 @@ export class FakeChannel implements Channel {
     this.#state = { state: "open", since: 1 };
   }
 
-  /** Says something in a chat; without an id of its own the message gets a new one. */
+  /** Says something in a chat; without its own id the message gets a new one. */
   async say(chat: string, text: string, said: Said = {}): Promise<Receipt> {
     if (!this.#accept) return { outcome: "refused", reason: "the channel is closed", retryAfterS: 1, stopped: true };
     this.#said += 1;
@@ -76,18 +76,18 @@ export class FakeChannel implements Channel {
     return this.#delivered.filter((message) => message.chat === chat).map((message) => message.text);
   }
 
-  /** Where they stood, and what they quoted. */
+  /** Thread and quote of the messages. */
   heardAs(chat: string): Pick<OutgoingMessage, "thread" | "quote">[] {
     const there = this.#delivered.filter((message) => message.chat === chat);
     return there.map(({ thread, quote }) => ({ thread, quote }));
   }
 
-  /** The next so many sends are refused. */
+  /** The next this many sends are refused. */
   failNextSends(count: number, failure: Error = new Error("the platform is down")): void {
     this.#failures = Array.from({ length: count }, () => failure);
   }
 
-  /** The connection is cut at the next so many sends, after the platform took the message or before. */
+  /** The connection is cut at the next this many sends, after the platform took the message or before. */
   cutNextSends(count: number, { taken }: { readonly taken: boolean }): void {
     this.#failures = Array.from({ length: count }, () => new SendError("cut", { ambiguous: true }));
     this.#takesCut = taken;

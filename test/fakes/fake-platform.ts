@@ -1,7 +1,7 @@
 import type { Connection, ConnectionHost, Connector, LoginEvent, Receipt } from "../../src/channels/channel.ts";
 import type { OutgoingMessage } from "../../src/domain/chats/message.ts";
 
-/** What the platform does when somebody connects. `deaf`: hangs, and does not even heed the signal, until `answer`. */
+/** Reaction of the platform to a connection. `deaf`: hangs, ignoring the signal, until `answer`. */
 export type Reaction = "open" | "hang" | "deaf" | Error;
 
 /** A platform with faults, reached over connections of which it counts how many are open. */
@@ -13,7 +13,7 @@ export class FakePlatform implements Connector {
   readonly signs: [string, string][] = [];
   /** Used up one by one; the last one stays. */
   reactions: Reaction[] = ["open"];
-  /** What a probe comes to; `silence`: nothing. Without one, connections cannot be probed. */
+  /** Answer to a probe; `silence`: none. Undefined: no probing. */
   probe: "answer" | "silence" | Error | undefined = "answer";
   attempts = 0;
   probes = 0;
@@ -21,7 +21,7 @@ export class FakePlatform implements Connector {
   mostLive = 0;
   /** A connection that is not closed before this resolves. */
   closing: Promise<void> = Promise.resolve();
-  /** How an account is linked, on a platform that has accounts. */
+  /** Linking of an account, on a platform with accounts. */
   link?: (options: object, signal: AbortSignal) => AsyncIterable<LoginEvent>;
   #host: ConnectionHost | undefined;
   #end: ((reason: Error) => void) | undefined;

@@ -6,7 +6,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
-/** What a turn passes on its way to the question, */
+/** Points of a turn before its question, */
 const asking = [
   "before:record.approval-asked",
   "before:turns.addStep#1",

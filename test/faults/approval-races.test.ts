@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { ApprovalDesk } from "../../src/rights/approvals/approval-desk.ts";
+import { ApprovalService } from "../../src/rights/approvals/approval-service.ts";
 import type { Decider } from "../../src/domain/rights/approval.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { openStore } from "../../src/stores/catalog.ts";
@@ -20,8 +20,8 @@ function ask(store: Store, codes: readonly string[]): Promise<void> {
   return askIn(store, questions);
 }
 
-function deskOf(store: Store): ApprovalDesk {
-  return new ApprovalDesk({
+function deskOf(store: Store): ApprovalService {
+  return new ApprovalService({
     store: store.approvals,
     wake: () => Promise.resolve(),
     carryOut: () => Promise.resolve(),

@@ -17,8 +17,8 @@ import { openTestStore } from "../support/open-test-store.ts";
 import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 
 /*
- * What a message passes on its way. Reads are not among them: a crash around one leaves what a crash at the write next
- * to it leaves. Nor is what lies between two records or reads: the end of one thing is the beginning of the next.
+ * Points of a message. Reads are left out: a crash around one equals a crash at the next write. So is everything
+ * between two records or reads.
  */
 const steps = [
   "record.host-start",
@@ -53,7 +53,7 @@ const steps = [
   "record.delivery",
   "audit.append#2",
 ];
-/** What has an effect outside the host's memory: between it and the next step, only the effect knows of it. */
+/** Points with effects outside the host's memory, unknown until the next step. */
 const effects = [
   "messages.insert",
   "turns.begin",
@@ -65,7 +65,7 @@ const effects = [
   "turns.finish",
   "channel.send",
 ];
-/** The same of the container on this way: what the engine has of it when the host is gone is asked of real ones. */
+/** The same of the container on this way: what the engine has of it when the host is gone is asked from real ones. */
 const stepsOfContainer = [
   "record.container-create",
   "engine.create",
@@ -99,7 +99,7 @@ const model: ModelScript = (request) => {
 
 const messageTo = (group: string) => ({ group, id: `${group}-1`, text: `@crab go ${group}-1` });
 
-/** What the host died before it acknowledged is sent again, in order. */
+/** Sends unacknowledged messages again, in order. */
 async function speak(host: TestHost, client: Client, newest: number): Promise<void> {
   const hasEnded = (): boolean => !host.isRunning;
   const numbers = Array.from({ length: newest + 1 }, (_, number) => number);

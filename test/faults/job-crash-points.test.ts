@@ -6,7 +6,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { listJobs } from "../../src/operations/jobs/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
-/** What a job passes from its announcement to what its agent is told. */
+/** Points of a job from its announcement to the notice for its agent. */
 const points = [
   "before:record.job-start",
   "before:jobs.begin",
@@ -17,7 +17,7 @@ const points = [
   "after:jobs.end",
 ];
 
-/** Has a job that ends when nobody is at work any more, and says what it is told of it. */
+/** Has a job that ends when nobody is at work anymore, and says what it is told about it. */
 const model: ModelScript = ({ lastText, messages }) => {
   if (lastText.includes('cause="job-ended"')) return { text: "told" };
   if (messages.at(-1)?.role === "tool") return { text: "begun" };
@@ -51,7 +51,7 @@ test("killed at each point of the way of a job, the host tells its agent of the 
 
   expect(missed).toEqual([]);
   const groups = (await jobs()).map(({ group }) => group).toSorted();
-  // One that was not on record when the host died is not there, and its call is told as interrupted.
+  // One that was not on record when the host died is missing, and its call is told as interrupted.
   expect(groups).toEqual(crashes.slice(2).map(({ group }) => group));
   expect((await work()).map(({ group }) => group).toSorted()).toEqual(groups);
 }, 300_000);

@@ -14,7 +14,7 @@ const ofJob = /<work cause="job-ended"[^>]*>([^]*?)<\/work>/g;
 
 /**
  * Begins a job; in the group `working` its turn goes on with a command that does not end. Then says all that it was
- * told of jobs.
+ * told about jobs.
  */
 const model: ModelScript = (request) => {
   const { lastText, messages } = request;
@@ -44,7 +44,7 @@ const { host } = running;
 const jobsOf = (group: Group) => host.control.call(listJobs, { group, all: true, limit: 100 });
 const workOf = (group: Group) => host.control.call(listWork, { group, limit: 100 });
 
-test("a job whose container is killed in the middle of its turn is lost, and that turn is told of it, once", async () => {
+test("a job whose container is killed in the middle of its turn is lost, and that turn is told about it, once", async () => {
   const said = await host.say("working", "@crab begin");
   await expect.poll(() => host.readGroupFile("working", "begun")).toBe("yes\n");
   await expect.poll(async () => (await jobsOf("working")).length).toBe(1);

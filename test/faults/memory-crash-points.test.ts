@@ -7,7 +7,7 @@ import type { Memory } from "../../src/abilities/memory/item.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 
-/** What a message passes from the log to the memory, and from there to a fact. */
+/** Points of a message from the log to the memory, and to a fact. */
 const points = [
   "before:messages.following",
   "after:messages.following",

@@ -10,7 +10,7 @@ import { listApprovals } from "../../src/operations/approvals/operations.ts";
 import { getSetting } from "../../src/operations/settings/operations.ts";
 import { answerApproval } from "../../src/operations/approvals/operations.ts";
 
-/** What a request for packages passes on its way from the answer to the settings, and from there to the agent. */
+/** Points of a package request from the answer to the settings and the agent. */
 const points = [
   "after:approvals.decide",
   "before:record.approval-decided",

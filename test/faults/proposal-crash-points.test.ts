@@ -9,7 +9,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
-/** What a change passes on its way from the answer to the file, and from there to the agent. */
+/** Points of a change from the answer to the file and the agent. */
 const points = [
   "after:approvals.decide",
   "before:record.approval-decided",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { SkillInstaller } from "../../src/abilities/skills/install/installer.ts";
-import { findInstalled, type SkillPlaces, skillPlaces } from "../../src/abilities/skills/places.ts";
+import { findInstalled, type SkillFolders, skillFolders } from "../../src/abilities/skills/places.ts";
 import { crabpot, type CommandResult } from "../support/crabpot.ts";
 import { dieAtFileStep, type FileStep } from "../support/dying-at-file-steps.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -20,14 +20,14 @@ async function writeSkill(folder: string, name: string, body: string): Promise<s
   return folder;
 }
 
-function placesOf(home: string): SkillPlaces {
+function placesOf(home: string): SkillFolders {
   const paths = {
     skills: join(home, "skills"),
     skillLock: join(home, "skills.lock"),
     groups: join(home, "groups"),
     groupSkills: join(home, "group-skills"),
   };
-  return skillPlaces(paths, checkout);
+  return skillFolders(paths, checkout);
 }
 
 /** `tea: OLD`, with the state where it is not ok. */

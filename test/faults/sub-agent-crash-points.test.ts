@@ -6,7 +6,7 @@ import { startMortalHost } from "../support/mortal-host.ts";
 import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 
-/** What a turn and the sub-agent that it waits for pass on their way, from the call to what is left. */
+/** Points of a turn and the sub-agent that it waits for. */
 const foreground = [
   "before:record.agent-start",
   "after:turns.addStep#1",

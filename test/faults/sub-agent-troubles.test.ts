@@ -55,7 +55,7 @@ const running: ModelHost = await startModelHost(byGroup(scripts), {
 afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
-/** Where the engine is asked each time. */
+/** Polling that asks the engine each time. */
 const slowly = { timeout: 120_000, interval: 100 };
 const letGo = (group: Group) => writeFile(join(host.home, "groups", group, "go"), "", { mode: 0o644 });
 const statesOf = async (group: Group) => (await subAgentsOf(host, group)).map(({ state }) => state);
@@ -106,7 +106,7 @@ test.concurrent("a sub-agent whose containers keep dying fails, and its parent g
   expect(await statesOf("twice")).toEqual(["failed"]);
 });
 
-/** What the calls of a turn have given so far. */
+/** Results of a turn's calls so far. */
 const toldBy = ({ messages }: ModelServerRequest): string[] =>
   messages.filter(({ role }) => role === "tool").map(({ text }) => text);
 
@@ -193,7 +193,7 @@ test.concurrent("a parent ends a sub-agent in the background: nothing of it come
   expect(text).toMatch(
     /agent-\d+ is cancelled\.\nagent-\d+ had ended before\.\nError: agent-\d+ has ended \(cancelled\)/,
   );
-  expect(text).toMatch(/agent-\d+ was cancelled:\nits parent did not need it any more$/);
+  expect(text).toMatch(/agent-\d+ was cancelled:\nits parent did not need it anymore$/);
   expect(agent).toMatchObject({ state: "cancelled", files: [] });
   expect(await host.readGroupFile("cancelled", `agents/${agent?.id ?? ""}/file`)).toBe("");
   expect(await repliesOf("cancelled")).toHaveLength(1);
@@ -278,7 +278,7 @@ test.concurrent("a sub-agent in the background ends with the turn that made it, 
   await expect.poll(() => childContainers(host, "orphans"), slowly).toEqual([]);
 });
 
-test.concurrent("a sub-agent that calls for one of its own beyond the depth is refused, and gets on with its work", async ({
+test.concurrent("a sub-agent that calls for its own beyond the depth is refused, and gets on with its work", async ({
   expect,
 }) => {
   scripts.set(

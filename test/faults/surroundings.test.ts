@@ -12,7 +12,7 @@ import type { ModelServerRequest, ScriptedReply } from "../support/model-servers
 import { seededRandom } from "../support/random.ts";
 import { Client, endAndAudit, listTurns, speakInAll } from "../support/traffic.ts";
 
-/** What a model's server does at the first request of a group, by the group's name. */
+/** Faults of a model's server at a group's first request, by group name. */
 const modelFaults: Record<string, (answer: ScriptedReply) => ScriptedReply | Promise<ScriptedReply>> = {
   down: () => ({ fault: "status", status: 503 }),
   "hanging-up": () => ({ fault: "hang-up" }),

@@ -8,7 +8,7 @@ import { startMortalHost } from "../support/mortal-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { listTasks } from "../../src/operations/tasks/operations.ts";
 
-/** What a due time passes on its way from the claim to the end of its run. */
+/** Points of a due time from its claim to the end of its run. */
 const points = [
   "before:tasks.claim",
   "after:tasks.claim",

@@ -12,7 +12,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
-/** What a turn that nobody spoke to passes on its way, and what has an effect outside the host's memory. */
+/** Points of a turn without a message, and those with effects outside the host's memory. */
 const points = [
   "before:turns.begin",
   "after:turns.begin",

@@ -25,7 +25,7 @@ function age(host: TestHost, byMs: number): void {
   database.close();
 }
 
-/** What the host does with a message between taking it and acting on it, and then it is killed. */
+/** Stores a message without acting on it, then kills the host. */
 async function storeOnly({ host, name }: TestGroup, id: string, text: string, command?: string): Promise<void> {
   await using store = await openStore({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
   await store.messages.insert(
@@ -122,7 +122,7 @@ test("commands that were stored and not carried out when the host died are carri
   expect(group.requests).toHaveLength(2);
 });
 
-test("messages of a group that is not registered any more stay as they are until it is again", async () => {
+test("messages of a group that is not registered anymore stay as they are until it is again", async () => {
   const group = hosts.group("gone", () => ({ text: "ok" }));
   const other = hosts.group("other", () => ({ text: "ok" }));
   const { host } = group;

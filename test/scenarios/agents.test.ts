@@ -57,7 +57,7 @@ test("each group has the agent that it names, with its name, model, instructions
   ]);
 });
 
-test("another agent begins a conversation of its own, and the first one finds its own again; a new name changes none", async () => {
+test("another agent begins its own conversation, and the first one finds its own again; a new name changes none", async () => {
   const group = hosts.group("changing", ({ messages }) => ({
     text: String(messages.filter(({ role }) => role === "user").length),
   }));

@@ -140,7 +140,7 @@ test("a rule that denies a call which people were asked about takes the question
   expect(await group.readFile("bad")).toBe("");
 });
 
-test("a stop ends a turn that waits for people, and nobody can allow its command any more", async () => {
+test("a stop ends a turn that waits for people, and nobody can allow its command anymore", async () => {
   const group = hosts.group("stopped", running("echo x > bad"));
   const said = await group.say("@crab do it");
   const asked = await card(group);
@@ -208,10 +208,10 @@ test("who has the role answers in the chat that was asked, with the code; nobody
   const again = await group.ask(`/deny ${asked.code} no`, bob);
 
   expect(asked.text).toContain(`Answer (admin or higher): /approve ${asked.code}`);
-  expect(status.text).toContain(`Waits for people to answer ${asked.code}.`);
+  expect(status.text).toContain(`Waiting for people to answer ${asked.code}.`);
   expect(byMember.text).toContain("is for admins to answer");
   expect([elsewhere.text, guessed.text]).toEqual(
-    Array(2).fill("There is no such code here. Write: /approve CODE [once|session|day|always]"),
+    Array(2).fill("Unknown code. Use: /approve CODE [once|session|day|always]"),
   );
   expect(unclear.text).toBe("Write: /approve CODE [once|session|day|always]");
   expect(byAdmin.text).toBe(`"Bob" has allowed shell (${asked.code}) once.`);

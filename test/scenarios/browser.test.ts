@@ -122,7 +122,7 @@ test(
     expect(local).toContain(`[page of the web, https://${target}/order?n=40: Crab shop]`);
     expect(other).toContain("https://other.test/ cannot be reached: the group's way out refuses it");
     expect(file).toContain("begins with https://");
-    expect(stale).toContain("The page has no e999 any more: take a snapshot.");
+    expect(stale).toContain("The page has no e999 anymore: take a snapshot.");
     expect(closed).toContain("The browser is closed.");
     expect(none).toContain("open one first");
     expect(left).toMatch(/^0\n_\.\._\.run me_\.sh\n/);

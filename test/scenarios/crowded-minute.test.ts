@@ -10,7 +10,7 @@ import { startOpenAiServer } from "../support/model-servers/openai.ts";
 const groups = 40;
 const tasksPerGroup = 6;
 const places = 4;
-/** Somebody speaks when so many turns have begun. */
+/** Somebody speaks when this many turns have begun. */
 const spokenAfter = 50;
 
 test("when the tasks of many groups are due at once, each is run once and each group has its turn, and who speaks meanwhile is answered before all of them", async () => {
@@ -51,13 +51,13 @@ test("when the tasks of many groups are due at once, each is run once and each g
   expect(asked.indexOf("") - spokenAfter).toBeLessThanOrEqual(places);
 }, 400_000);
 
-/** What was told of the ends of runs. */
+/** Reported ends of runs. */
 async function endsTold(home: string) {
   await using store = await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") });
   return (await store.events.before(Number.MAX_SAFE_INTEGER, { types: ["schedule.ended"] }, 10_000)).events;
 }
 
-/** How many more turns than another one a group had at any moment. */
+/** Largest lead of a group over another, in turns. */
 function worstLead(asked: readonly string[]): number {
   const counts = new Map(crowdNames(groups).map((name) => [name, 0]));
   let worst = 0;

@@ -23,7 +23,7 @@ const trust = ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CER
   .map((name) => `export ${name}=/workspace/group/ca.pem`)
   .join("; ");
 
-/** What is on record about a group: the data of each record of a type. */
+/** Data of a group's audit records of a type. */
 async function audit({ host, name }: TestGroup): Promise<(type: string) => Record<string, unknown>[]> {
   const { stdout } = await host.cli("audit", "export", "--group", name, "--json");
   const records = jsonLines(stdout);
@@ -92,7 +92,7 @@ async function registry(folder: string): Promise<(request: IncomingMessage, resp
 
 const token = "tok-canary-5f0e1d2c3b4a";
 const theirs = "their-canary-0123456789";
-/** What `api.test` answers; each test says it. */
+/** Answer of `api.test`, set by each test. */
 const api: { answer: RequestListener } = { answer: (_request, response) => response.end() };
 const registryServer = await tlsServer(authority, "registry.test", await registry(files.path));
 const apiServer = await tlsServer(authority, "api.test", (request, response) => api.answer(request, response));

@@ -10,7 +10,7 @@ const hosts = shareModelHost({
   withoutContainers: ["large"],
 });
 
-/** What the chat is shown besides texts. */
+/** Shown output besides texts. */
 interface Shown {
   readonly text: string;
   readonly file?: { readonly name: string; readonly href: string };

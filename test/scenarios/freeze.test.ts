@@ -17,7 +17,7 @@ async function stateOf({ host, name }: TestGroup): Promise<string | undefined> {
   return sessions.find(({ group }) => group === name)?.container?.state;
 }
 
-/** As the engine sees them. */
+/** State by the engine. */
 async function statusOf(group: TestGroup): Promise<unknown[]> {
   await using engine = await group.host.openEngine();
   const found = await Promise.all((await group.containers()).map((id) => engine.inspect(id)));

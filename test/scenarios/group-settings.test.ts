@@ -120,7 +120,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-test("a group whose setting cannot be used any more is not served, is told of, and can be mended", async () => {
+test("a group whose setting cannot be used any more is not served, is told about, and can be mended", async () => {
   await using running = await startWithoutContainers(script, {
     groups: { home: { main: true } },
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },
@@ -187,8 +187,8 @@ test("in a main group settings are shown and changed, but not what the operator 
   const mounts = [await say("/mounts", "family"), await say("/mounts", "club")];
   const history = await host.control.call(configHistory, { path: undefined, limit: 20 });
 
-  expect(changed).toBe('groups.club.trigger: not set → "always". It holds from the next message on.');
-  expect(again).toBe("trigger of club is that already.");
+  expect(changed).toBe('groups.club.trigger: not set → "always". In effect from the next message on.');
+  expect(again).toBe("trigger of club is already set to that.");
   expect(inFile).toContain('groups.family.catchUpMinutes: not set → "5"');
   expect(shown).toContain("trigger: always (groups set)");
   for (const text of refused.slice(0, 4)) expect(text).toMatch(/cannot be set to this in a chat.* groups set club/);
@@ -196,7 +196,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   expect(refused[5]).toContain("Write: /set GROUP KEY VALUE");
   expect(refused.join()).not.toContain("sk-club");
   expect(answered.text).toBe("answered in club");
-  expect(mounts).toEqual(["gone: refused (rule: source)", "I have no folders here but the group's own."]);
+  expect(mounts).toEqual(["gone: refused (rule: source)", "I can use only the group's own folder here."]);
   expect(history.map(({ path, via, actor }) => [path, via, actor])).toEqual([
     ["groups.family.catchUpMinutes", "chat", "member:ann"],
     ["groups.club.trigger", "chat", "member:ann"],
@@ -224,11 +224,11 @@ test("members see which models answer, admins choose, and what is no route is re
   expect(refused).toEqual([
     "/model ROUTE needs an admin.",
     'There is no route "cheep". Did you mean cheap?',
-    'There is no route "constructor". There are main, cheap.',
+    'There is no route "constructor". Routes: main, cheap.',
   ]);
   expect(before).toContain("test-model: ");
   expect(changed).toEqual([
-    'groups.family.model: not set → "cheap". It holds from the next message on.',
+    'groups.family.model: not set → "cheap". In effect from the next message on.',
     "The route is cheap already.",
   ]);
   expect(after).toContain("cheap-model: ");

@@ -69,7 +69,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
 
   expect(none).toEqual([[], 0]);
   expect(asked.map((request) => request.model)).toEqual(["cheap", "cheap"]);
-  // Each beat is a conversation of its own.
+  // Each beat is its own conversation.
   expect(asked.map(({ texts }) => texts.filter(isBeat).length)).toEqual([1, 1]);
   expect(asked[1]?.texts.join("\n")).not.toContain("plants");
   expect(host.channel.heard("home")).toEqual(["The plants need water."]);
@@ -84,7 +84,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
     await expect.poll(() => host.channel.heard("home")).toHaveLength(count);
     return host.channel.heard("home").at(-1);
   };
-  expect(await told("/tasks", 2)).toMatch(/I also look at HEARTBEAT.md by myself: next \d{4}-\d\d-\d\d \d\d:[03]0 /);
+  expect(await told("/tasks", 2)).toMatch(/I also check HEARTBEAT.md regularly: next \d{4}-\d\d-\d\d \d\d:[03]0 /);
   expect(await told("/set office heartbeat off", 3)).toContain("heartbeat");
   expect(await told("/tasks", 4)).toBe("There are no tasks.");
 });

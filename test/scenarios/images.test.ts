@@ -36,7 +36,7 @@ function conversationOf(request: ModelServerRequest | undefined): readonly { rol
   return body?.messages ?? [];
 }
 
-test("the agent looks at a plot of its own, and the model is shown the same in all prompts that follow", async () => {
+test("the agent looks at its own plot, and the model is shown the same in all prompts that follow", async () => {
   const calls = [
     { name: "shell", input: { command: `echo ${png.toString("base64")} | base64 -d > plot.png` } },
     { name: "view_image", input: { path: "plot.png" } },

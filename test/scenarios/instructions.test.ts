@@ -7,7 +7,7 @@ import { startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 
-/** What the agent is asked to run, by the word that the message has for it. */
+/** Command for the agent, by the message's word. */
 const commands: Readonly<Record<string, string>> = {
   attack:
     "cd /workspace/group; echo evil > AGENTS.md; rm -f AGENTS.md; mv AGENTS.md x; cat AGENTS.md; ls -ln AGENTS.md",
@@ -28,7 +28,7 @@ const hosts = shareModelHost({
 
 const isRoot = process.geteuid?.() === 0;
 
-/** As editors do: a new file takes the place of the old one. */
+/** Replaces the file, as editors do. */
 async function edit(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o644 });
   await rename(`${file}.new`, file);
@@ -63,7 +63,7 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
   expect(await readFile(file, "utf8")).toBe("Be brief.\n");
 });
 
-test("a section of the operator's own counts from the next conversation on, and one with a mistake is as if it were not there", async () => {
+test("a section of the operator's own counts from the next conversation on, and one with a mistake is as if it were missing", async () => {
   await using running = await startWithoutContainers(obedient);
   const { host, model } = running;
   const folder = join(host.home, "prompts");

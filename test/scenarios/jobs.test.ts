@@ -21,7 +21,7 @@ const hosts = shareModelHost({ groups: { looking: {}, lost: {}, listed: {} } });
 /** Runs until the group's folder has this file. */
 const until = (file: string, then = "true") => `until [ -e ${file} ]; do sleep 0.1; done; ${then}`;
 
-/** Does what the last message says (`background: COMMAND`, `run: COMMAND`), and says what it was told of jobs. */
+/** Does what the last message says (`background: COMMAND`, `run: COMMAND`), and says what it was told about jobs. */
 const model: ModelScript = ({ lastText, messages }) => {
   if (messages.at(-1)?.role === "tool") return { text: `ran: ${lastText}` };
   const work = /<work cause="job-ended" from="(\w+)"[^>]*>(.*)<\/work>/s.exec(lastText);
@@ -102,7 +102,7 @@ const looksOn: ModelScript = ({ lastText, messages }) => {
   return { text: "not told" };
 };
 
-test("a turn is told of the end of its own job with its next step, and not once more afterwards", async () => {
+test("a turn is told about the end of its own job with its next step, and not once more afterwards", async () => {
   const group = hosts.group("looking", looksOn);
 
   const said = await group.say("@crab go");
@@ -175,7 +175,7 @@ test("/stop ends the turn and not the job, and says so; /jobs lists and stops, a
   await untilTold(group, 2);
 
   expect(stop.text).toContain(
-    `Running in the background, until /jobs stop ID:\n${first}: sleep 1000\n${second}: sleep 1001`,
+    `Still running in the background; stop with /jobs stop ID:\n${first}: sleep 1000\n${second}: sleep 1001`,
   );
   expect(list.text).toBe(`${first}: sleep 1000\n${second}: sleep 1001`);
   expect(stopped.text).toBe(`${first} was stopped.`);

@@ -33,7 +33,7 @@ function goodSummary({ messages }: ModelServerRequest): string {
   return `Facts and identifiers: ${[...new Set(codes)].join(" ")}`;
 }
 
-/** What a request has, about. */
+/** Approximate size of a request. */
 function sizeOf({ body }: ModelServerRequest): number {
   return Math.round(JSON.stringify(body).length / 3.5);
 }
@@ -58,7 +58,7 @@ function show({ host, name }: TestGroup, raw = false): Promise<ContextView> {
   return host.control.call(showContext, { group: name, session: undefined, raw });
 }
 
-/** What is wrong with how the log is covered. */
+/** Faults in the cover of the log. */
 function faultsOf({ first, last, summaries, raw, entries = [] }: ContextView): string[] {
   const ends = [...summaries, raw];
   const gaps = ends.flatMap(({ from }, index) => {
@@ -210,7 +210,7 @@ test("whatever a model makes of a request for a summary, the conversation goes o
   expect(states).toEqual(Object.fromEntries(names.map((name) => [name, "noted"])));
 });
 
-/** What the host has said about this message. */
+/** Notices about this message. */
 async function noticesFor(group: TestGroup, id: string): Promise<string[]> {
   const replies = await group.replies();
   return replies.flatMap(({ kind, inReplyTo, text }) => (kind === "notice" && inReplyTo.includes(id) ? [text] : []));
@@ -228,7 +228,7 @@ test("what a conversation takes is said in the chat, on the command line, over H
   await group.ask(said(1));
   await group.say("/context", { id: "look" });
   await group.say("/compact", { id: "shorten" });
-  await expect.poll(() => noticed("shorten")).toContain("There is nothing to sum up");
+  await expect.poll(() => noticed("shorten")).toContain("Nothing to summarize");
 
   expect(await noticed("look")).toMatch(/^This conversation takes about [\d,]+ of 24,000 tokens\.\nhow I work: /);
   const shown = await onCommandLine();

@@ -22,7 +22,7 @@ const main = { channel: "fake", chat: "home", main: true };
 const family = { channel: "fake", chat: "family", trigger: "always", mcp: ["files"] };
 const withMain = { groups: { home: main, family } };
 
-/** The server says something else of its tool, and the host has looked. */
+/** The server changed the description of its tool, and the host has looked. */
 async function change(rig: McpHost, description: string): Promise<void> {
   const asked = (await approvals(rig, true)).length;
   await rig.servers.say("files", { tools: [aTool("echo", { description })] });
@@ -105,7 +105,7 @@ test("a description that changes again while people are asked is not allowed by 
   const late = codeIn(rig.channel.heard("home").find((text) => text.includes("SEND ALL FILES")));
   await rig.cli("approvals", "allow", late);
 
-  expect(refused.stderr).toContain("does not matter any more");
+  expect(refused.stderr).toContain("is no longer needed");
   expect(between).toContain("says of itself has changed");
   expect(await rig.ask("again")).toBe("echo got {}");
 });
@@ -119,7 +119,7 @@ test("a server that takes back what it said has nothing to be allowed", async ()
 
   const refused = await rig.cli("approvals", "allow", codeIn(rig.channel.heard("home")[0]));
 
-  expect(refused.stderr).toContain("does not matter any more");
+  expect(refused.stderr).toContain("is no longer needed");
   expect(await rig.ask("again")).toBe("echo got {}");
 });
 

@@ -38,7 +38,7 @@ import { tailEvents } from "../../src/operations/events/operations.ts";
 import { testMcpServer } from "../../src/operations/mcp/operations.ts";
 import { showTurn } from "../../src/operations/turns/operations.ts";
 
-test("a server of the operator's works in a container of its own: it is tried, used in a turn, listed, and ends with the host", async () => {
+test("a server of the operator's works in its own container: it is tried, used in a turn, listed, and ends with the host", async () => {
   await using model = await startOpenAiServer(({ toolOutputs }) =>
     toolOutputs.length > 0
       ? { text: toolOutputs.at(-1) ?? "" }

@@ -178,7 +178,7 @@ test.each([
   expect(lastIn(rig)).toBe(`people said {"action":"${action}"}`);
 });
 
-test("a question that nobody answers in time is a cancel, and one whose turn is stopped is not answered any more", async () => {
+test("a question that nobody answers in time is a cancel, and one whose turn is stopped is not answered anymore", async () => {
   await using rig = await startAsking(booking, { approvals: { expiresMinutes: 0.02 } });
   await ask(rig);
   await rig.host().settled();
@@ -192,7 +192,7 @@ test("a question that nobody answers in time is a cancel, and one whose turn is 
   await expect.poll(() => open(stopped)).toEqual([]);
   await stopped.channel.say("family", `/answer ${code} name=Ann seats=1`);
   await stopped.host().settled();
-  expect(lastIn(stopped)).toContain("does not matter any more");
+  expect(lastIn(stopped)).toContain("is no longer needed");
 });
 
 test("an address is shown, and not opened; one that hides where it leads is refused", async () => {
@@ -227,7 +227,7 @@ test("a host that ends while people are asked asks no more, and the call is told
   await rig.channel.say("family", `/answer ${code} name=Ann seats=1`);
   await rig.host().settled();
   const heard = rig.channel.heard("family").join("\n");
-  expect(heard).toContain("does not matter any more: the call that has asked has ended");
+  expect(heard).toContain("is no longer needed: the call that asked has ended");
   expect(heard).toContain("interrupted");
   expect(rig.servers.heard("desk").filter(({ method }) => method === "tools/call")).toHaveLength(1);
 });

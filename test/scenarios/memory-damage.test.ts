@@ -25,7 +25,7 @@ test("with a damaged memory turns go on, it is said once, and reindex brings bac
   await host.cli("memory", "add", "Ann lives in Ghent", "--group", "family");
   await expect.poll(async () => (await list()).length, { interval: 500 }).toBe(3);
   await host.end("SIGTERM");
-  await writeFile(path, "this is no database any more, whatever it was before");
+  await writeFile(path, "this is no database anymore, whatever it was before");
   await host.boot();
 
   for (const text of ["one", "two", "three"]) expect((await host.ask("family", text)).text).toBe("ok");

@@ -12,7 +12,7 @@ const leak = { name: "send_message", input: { text: "what the guest wanted to be
 const keep = { name: "memory_store", input: { text: "The gate opens with xyzzy" } };
 const search = { name: "memory_search", input: { query: "gate xyzzy" } };
 
-/** What the tool that the policy takes away from words of guests says, in a host that remembers; and in which order. */
+/** Attempts to use the tool that policy denies to guests' words, in a host with memory, in order. */
 async function attempts(recallTokens: number) {
   const results: string[] = [];
   const model = await startOpenAiServer((request) => {
@@ -44,7 +44,7 @@ async function attempts(recallTokens: number) {
   };
   return {
     say,
-    /** What is said is kept a moment later. */
+    /** Polls until messages are kept, which takes a moment. */
     remembers: (least: number) => expect.poll(() => remembered(host.home)).toBeGreaterThanOrEqual(least),
     async [Symbol.asyncDispose]() {
       await host[Symbol.asyncDispose]();

@@ -23,7 +23,7 @@ const owner = isRoot ? 4321 : (process.geteuid?.() ?? 0);
 const projects = await temporaryFolder();
 afterAll(() => projects[Symbol.asyncDispose]());
 
-/** Groups that may write in a project with a repository, each in one of its own. */
+/** Groups that may write in a project with a repository, each in its own. */
 const names = ["usual", "unprotected", "prompt", "moved", "configured", "leaky", "secretive", "setuid"] as const;
 for (const name of names) {
   const project = join(projects.path, name);
@@ -57,7 +57,7 @@ async function give(path: string): Promise<void> {
   if (isRoot) await run("chown", ["-R", `${owner}:${owner}`, path]);
 }
 
-/** What is listed of the group's last turn. */
+/** Findings listed for the group's last turn. */
 async function pointsOfLastTurn(host: TestHost, group: string): Promise<string[]> {
   const { executionPoints } = await newestTurn(host, group);
   return executionPoints.map(({ change, kind, path }) => `${change} ${kind} ${path}`).toSorted();
@@ -84,7 +84,7 @@ echo work > file && git add file && git commit -qm work && git log --format=%s &
   expect(await pointsOfLastTurn(host, "usual")).toEqual([]);
 });
 
-test("without protection an agent may write there, and the operator is told of what it wrote", async () => {
+test("without protection an agent may write there, and the operator is told about what it wrote", async () => {
   const { host } = projectOf("unprotected");
 
   await host.ask(
@@ -118,7 +118,7 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile
   );
 });
 
-test("what a turn has left is told of that turn, also when the next one comes at once", async () => {
+test("what a turn has left is told about that turn, also when the next one comes at once", async () => {
   const { host } = projectOf("prompt");
   await host.ask("prompt", "@crab run touch /workspace/extra/site/.envrc");
   await host.ask("prompt", "@crab run true");
@@ -190,7 +190,7 @@ test("credentials that appear in a mount while its container is hot cost the gro
   expect(again.text).toContain("site");
 });
 
-test("files that look like secrets are granted and told of, when a container starts and when they appear later", async () => {
+test("files that look like secrets are granted and told about, when a container starts and when they appear later", async () => {
   const { host, project } = projectOf("secretive");
   await writeFile(join(project, ".env"), "KEY=1");
   const checked = jsonLines((await host.cli("mounts", "check", "secretive", "--json")).stdout);

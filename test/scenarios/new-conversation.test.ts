@@ -17,7 +17,7 @@ const leaveBehind = [
   `os.execvp("sleep", ["${mark}-daemon", "3600"])'; true`,
 ].join("\n");
 
-/** Of the whole machine: what runs in a container is a process of it. */
+/** Processes of the machine, which include those in containers. */
 async function leftBehind(): Promise<string[]> {
   const lines = await Array.fromAsync(glob("/proc/[0-9]*/cmdline"), (file) => readFile(file, "utf8").catch(() => ""));
   return lines

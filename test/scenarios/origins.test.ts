@@ -28,7 +28,7 @@ const obedient: ModelScript = ({ messages }) => {
   return { toolCalls: [{ name: next[0], input: next[1] }] };
 };
 
-/** What came of each call, in order. */
+/** Outcomes of the calls, in order. */
 async function run(host: TestHost, calls: readonly Call[], options: Parameters<TestHost["ask"]>[2] = {}) {
   const plan = Buffer.from(JSON.stringify(calls)).toString("base64");
   const { text } = await host.ask("family", `@crab do:${plan}`, options);

@@ -54,9 +54,9 @@ test("members ask, admins command, guests are read along, and the denied are not
   const after = jsonLines((await host.cli("people", "list", "--json")).stdout);
   const misspelt = await host.cli("people", "list", "--group", "famly");
 
-  expect(refused.text).toBe("Only members may set me to work here. What others write I read along.");
-  expect(toZoe.text).toContain("whom I know as zoe.\nHere you are an owner: people.zoe.role.");
-  expect(byJoe.text).toBe("What I am working on can be stopped by whoever asked for it, or an admin.");
+  expect(refused.text).toBe("Only members can ask me here. I read other messages as context.");
+  expect(toZoe.text).toContain("known to me as zoe.\nYou are an owner here: people.zoe.role.");
+  expect(byJoe.text).toBe("Only the person who asked, or an admin, can stop what I am working on.");
   expect(byAnn.text).toContain('Stopped by "ann"');
   expect(ended).toEqual(byAnn);
   const shown = JSON.stringify(model.requests);

@@ -23,7 +23,7 @@ const seeing = shareModelHost({
   withoutContainers: "all",
 });
 
-/** What another model says of each picture. */
+/** Caption by the vision model. */
 let description = "";
 const eyes = await startOpenAiServer(() => ({ text: description }));
 afterAll(() => eyes[Symbol.asyncDispose]());
@@ -143,12 +143,12 @@ test("another route describes it once, in words that count as the picture's own,
   expect(await eventsOf(group.host, "picture.described", "told")).toHaveLength(1);
 });
 
-/** What the model was shown of the conversation, message by message. */
+/** The conversation as shown to the model, by message. */
 function conversationIn(request: ModelServerRequest | undefined): readonly unknown[] {
   return (request?.body as { readonly messages: readonly unknown[] } | undefined)?.messages ?? [];
 }
 
-test("when a window is cut, pictures of the last three turns stay and older ones become captions, and then nothing changes any more", async () => {
+test("when a window is cut, pictures of the last three turns stay and older ones become captions, and then nothing changes anymore", async () => {
   description = "One plain colour.";
   const group = described.group("cut", () => ({ text: "I see." }));
   const show = async (number: number): Promise<void> =>
@@ -163,7 +163,7 @@ test("when a window is cut, pictures of the last three turns stay and older ones
 
   expect(picturesIn(atCut)).toHaveLength(3);
   const words = JSON.stringify(conversationIn(atCut)).match(
-    /not shown any more, to save space\] \[picture described by eyes\/eyes: One plain colour\.\]/g,
+    /not shown anymore, to save space\] \[picture described by eyes\/eyes: One plain colour\.\]/g,
   );
   expect(words?.length).toBeGreaterThan(0);
   const after = group.requests.at(-1);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { recordsOf } from "../support/host-records.ts";
 import { groupOf, runsInOrder, startModelHost } from "../support/model-host.ts";
 
-test("groups whose tools sleep keep no place that another group needs; when none can be left any more, the tools that have run for longest end with a notice and a record", async () => {
+test("groups whose tools sleep keep no place that another group needs; when none can be left anymore, the tools that have run for longest end with a notice and a record", async () => {
   await using running = await startModelHost(
     (request) =>
       groupOf(request).startsWith("sleeper")

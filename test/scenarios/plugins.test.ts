@@ -30,7 +30,7 @@ async function prepare(): Promise<{ readonly host: TestHost; readonly port: numb
   return { host, port };
 }
 
-/** Of the process of a plugin of this home. */
+/** Pid of a plugin's process in this home. */
 async function pidOf(home: string, plugin: string): Promise<number> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
@@ -70,7 +70,7 @@ test("a message comes in by a plugin's channel, its provider calls a plugin's to
   expect(again.heard("den")[0]).toContain("still there?");
 });
 
-test("a plugin whose files have changed is refused and told of, and the others work", async () => {
+test("a plugin whose files have changed is refused and told about, and the others work", async () => {
   const { host, port } = await prepare();
   await using running = host;
   await appendFile(join(host.home, "plugins/weather/index.js"), "\n");

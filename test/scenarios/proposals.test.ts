@@ -35,7 +35,7 @@ async function card(group: TestGroup, known = 0): Promise<{ readonly text: strin
   return { text, code: code.exec(text)?.[1] ?? "" };
 }
 
-/** As editors do: a new file takes the place of the old one. */
+/** Replaces the file, as editors do. */
 async function edit(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o644 });
   await rename(`${file}.new`, file);

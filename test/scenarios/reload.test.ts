@@ -16,7 +16,7 @@ import { applyConfig } from "../../src/operations/settings/operations.ts";
 
 type Settings = Record<string, Record<string, unknown>>;
 
-/** What an operator has written, changed by an editor that replaces the file. */
+/** Changes the configuration with an editor that replaces the file. */
 async function edit(host: TestHost, change: (config: Settings) => void): Promise<void> {
   const file = join(host.home, "config.yaml");
   const config = parse(await readFile(file, "utf8")) as Settings;

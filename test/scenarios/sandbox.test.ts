@@ -115,7 +115,7 @@ test("a fork bomb and a memory hog stay inside, and the next turn works", async 
   expect(after.text).toContain("alive");
 });
 
-test("a writable mount is shared with its owner's uid, a read-only one cannot be written, a refused one is not there", async () => {
+test("a writable mount is shared with its owner's uid, a read-only one cannot be written, a refused one is missing", async () => {
   const { host } = hosts.running;
 
   const { text } = await host.ask(

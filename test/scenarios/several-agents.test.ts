@@ -34,7 +34,7 @@ const hosts = shareModelHost({
 keepRunning(() => hosts.running);
 beforeAll(() => Promise.all(["named", "stopping", "killed"].map((name) => makeFolder(hosts.running.host, name))));
 
-/** Where there are containers, they bring the folders of further agents. */
+/** Creates an agent's folder, as containers do. */
 async function makeFolder({ home }: TestHost, group: string): Promise<void> {
   await mkdir(join(home, "groups", `${group}@scout`), { recursive: true, mode: 0o700 });
 }
@@ -112,7 +112,7 @@ test("a new name and a restart keep the conversations; commands are for all agen
   expect(asked.map(({ text }) => text)).toEqual([
     "crab after 1",
     "scout after 1",
-    // Nobody is called so any more: it is for the first agent. Their conversations begin as they did.
+    // Nobody is called so anymore: it is for the first agent. Their conversations begin as they did.
     "crab after 2",
     "scout after 2",
     "crab after 3",
@@ -130,7 +130,7 @@ test("a new name and a restart keep the conversations; commands are for all agen
   expect(await keysOf(group)).toEqual(["main:http:named", "scout:http:named"]);
 });
 
-/** As an operator who edits the file of a host that does not run. */
+/** Edits the file of a stopped host. */
 async function loseAgents({ name, host }: TestGroup): Promise<void> {
   const { groups } = parse(await readFile(join(host.home, "config.yaml"), "utf8")) as {
     groups: Record<string, { agents?: unknown }>;
@@ -168,7 +168,7 @@ test("an agent that its group loses at work ends its turn in its own folder; wha
   ).toEqual([first.id, second.id].toSorted());
 });
 
-test("each agent gets what people send, under its own rules, and proposes changes of its own instructions", async () => {
+test("each agent gets what people send, under its own rules, and proposes its own changes instructions", async () => {
   const content = "# Scout\nLook twice.";
   const group = hosts.group("proposing", (request) => {
     const results = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);

@@ -27,7 +27,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   await repository.write({ tea: "Boil it." });
   await host.ask("ops", "@crab hello");
   await expect.poll(async () => (await synced()).length).toBe(1);
-  const told = async () => (await host.replies()).filter(({ text }) => text.includes("another version of tea"));
+  const told = async () => (await host.replies()).filter(({ text }) => text.includes("new versions of tea"));
   await expect.poll(async () => (await told()).length).toBe(1);
   const outdated = await statusOf();
   const { stdout: shown } = await host.cli("status");
@@ -38,7 +38,7 @@ test("a host asks the source of a skill when its week is over, tells a main grou
   await host.cli("skills", "update", "--yes");
 
   expect([before, outdated, await statusOf()]).toEqual([[], ["tea"], []]);
-  expect(shown).toContain("another version of tea: crabpot skills update");
+  expect(shown).toContain("new version of tea: crabpot skills update");
   expect(listed).toMatchObject([{ name: "tea", state: "outdated" }]);
   expect(await synced()).toMatchObject([{ actor: "host", data: { asked: 1, news: ["tea"], failed: [] } }]);
   expect(await told()).toMatchObject([{ group: "ops", kind: "notice" }]);

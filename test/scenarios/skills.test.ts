@@ -225,7 +225,7 @@ test("what the operator puts into a group's own folder is that group's, nearer t
   );
 
   const nearer = await group.ask(read);
-  await writeFile(join(own, "git/SKILL.md"), "no front matter any more");
+  await writeFile(join(own, "git/SKILL.md"), "no front matter anymore");
   const broken = await group.ask(read);
   await rm(join(own, "git"), { recursive: true });
   const gone = await group.ask(read);

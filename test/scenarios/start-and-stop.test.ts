@@ -10,7 +10,7 @@ import { lockHome } from "../../src/stores/catalog.ts";
 import { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 
-/** What a start that has failed may not leave: who can lock the home, what listens, which containers there are. */
+/** Remains of a failed start: lock, listeners and containers. */
 async function leftBy(host: TestHost): Promise<{ socket: boolean; containers: string[]; locked: boolean }> {
   const lock = await lockHome(host.home, { pid: process.pid, startedAt: 1 }).catch(() => undefined);
   await lock?.[Symbol.asyncDispose]();

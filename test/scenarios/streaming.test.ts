@@ -21,7 +21,7 @@ async function subscribe(host: TestHost, query = "?deltas=1") {
   return openEventSource(`${host.url}/v1/events${query}`, host.headers);
 }
 
-/** What was shown of the turns' answers up to their ends, as a reader puts it together. */
+/** Shown answers of the turns until their ends, put together. */
 async function watchTurn(source: Awaited<ReturnType<typeof subscribe>>) {
   const deltas: SentEvent["data"][] = [];
   let answer = "";

@@ -61,7 +61,7 @@ async function records({ name, host }: TestGroup): Promise<unknown[]> {
   return (await recordsOf(host, "schedule", name)).map(({ data }) => data["action"]);
 }
 
-/** How often runs of tasks have come to this. */
+/** Number of runs with this outcome. */
 async function runsOf(host: TestHost, outcome: string): Promise<number> {
   const metrics = await (await host.get("/metrics")).text();
   return Number(new RegExp(`crabpot_task_runs_total\\{outcome="${outcome}"\\} (\\d+)`).exec(metrics)?.[1] ?? 0);
@@ -114,7 +114,7 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
   expect(await counted()).toEqual([claimed + 1, done + 1]);
 });
 
-test("a group lives by clocks of its own: what the agent is told, when tasks are due, what people are shown", async () => {
+test("a group lives by its own clocks: what the agent is told, when tasks are due, what people are shown", async () => {
   const [tokyo, paris] = [hosts.group("tokyo", obedient), hosts.group("paris", obedient)];
   const { host } = tokyo;
 

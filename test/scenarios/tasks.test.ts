@@ -22,7 +22,7 @@ const hosts = shareModelHost({
   withoutContainers: ["greedy", "remote"],
 });
 
-/** As the operator sees them. */
+/** Tasks as shown to the operator. */
 async function seen(host: TestHost): Promise<Record<string, unknown>[]> {
   return jsonLines((await host.cli("tasks", "list", "--json")).stdout);
 }
@@ -45,7 +45,7 @@ const model: ModelScript = ({ lastText, toolOutputs, messages }) => {
   return asked === undefined ? { text: "hello" } : { toolCalls: [{ name: "schedule_task", input: JSON.parse(asked) }] };
 };
 
-test("an agent schedules what it is asked for; the run has a conversation of its own, which is put aside when it has answered", async () => {
+test("an agent schedules what it is asked for; the run has its own conversation, which is put aside when it has answered", async () => {
   const { host } = hosts.running;
   const group = hosts.group("scheduling", model);
   const at = new Date(Date.now() + 1_000).toISOString();
@@ -177,7 +177,7 @@ test("an agent cannot schedule for another group, and not without end", async ()
   const answer = await group.ask("@crab go");
 
   expect(answer.text).toContain("Only a main group may name another group");
-  expect(answer.text.match(/At most 10 tasks may be made in one turn/g)).toHaveLength(2);
+  expect(answer.text.match(/At most 10 tasks can be made in one turn/g)).toHaveLength(2);
   const made = (await group.host.control.call(listTasks, {})).filter(({ prompt }) => prompt === every.prompt);
   expect(made.map(({ group: name }) => name)).toEqual(Array.from({ length: 10 }, () => "greedy"));
 });

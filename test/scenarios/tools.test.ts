@@ -102,7 +102,7 @@ test("a call of a host tool that kill -9 interrupts is told as interrupted and n
   expect(await calls()).toBe("hang\n");
 });
 
-/** As an operator who edits the file of a host that does not run. */
+/** Edits the file of a stopped host. */
 async function denyShell({ name, host }: TestGroup): Promise<void> {
   const { groups } = parse(await readFile(join(host.home, "config.yaml"), "utf8")) as {
     groups: Record<string, object>;
@@ -139,7 +139,7 @@ test("a conversation keeps the tools that it began with; what is lost is refused
   expect(group.requests.slice(0, changed).map(toolsIn)).toEqual(Array(changed).fill(offers[0]));
 });
 
-test("a turn ends with a notice and a record after so many steps; those before a kill -9 count", async () => {
+test("a turn ends with a notice and a record after this many steps; those before a kill -9 count", async () => {
   const script = runsInOrder("echo 1", "sleep 300", "echo 3", "echo 4", "echo 5");
   const group = hosts.group("steps", script);
 

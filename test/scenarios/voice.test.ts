@@ -126,7 +126,7 @@ test("why a voice message was not sent is told to the agent, and nothing reaches
 });
 
 test(
-  "espeak-ng says what the agent sends in a container of its own, where the group's image has it",
+  "espeak-ng says what the agent sends in its own container, where the group's image has it",
   { timeout: buildMs * 2 },
   async () => {
     const texts = ['-v "$(id)"; `id` Guten Tag, <b>Familie</b>!', "Und noch einmal."];
@@ -164,6 +164,6 @@ test(
     );
     expect(created).toHaveLength(2);
     const doctor = await host.cli("doctor", "--json");
-    expect(doctor.stdout).toContain("espeak-ng says what agents send as voice messages in family.");
+    expect(doctor.stdout).toContain("espeak-ng speaks voice messages of agents in family.");
   },
 );

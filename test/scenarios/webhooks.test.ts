@@ -60,7 +60,7 @@ async function call(host: TestHost, body: string, { hook = "deploys", headers = 
 /** Says what it was told, so that the tests see it in the chat. */
 const echo: ModelScript = ({ lastText }) => ({ text: /<work[^]*<\/work>/.exec(lastText)?.[0] ?? "a message" });
 
-/** What is on record of calls of this hook. */
+/** Records of calls of this hook. */
 async function ofHook(host: TestHost, type: string, hook: string): Promise<unknown[]> {
   return (await recordsOf(host, type)).map(({ data }) => data).filter((data) => data["hook"] === hook);
 }
@@ -142,7 +142,7 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   expect(listed).toMatchObject([{ name: "deploys", group: "family", role: "guest" }]);
   expect(JSON.stringify(listed)).not.toContain(secret);
   expect(tried.code).toBe(0);
-  expect(tried.stdout).toContain("The agent has it: work ");
+  expect(tried.stdout).toContain("Accepted as work ");
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain('no webhook "deploy"');
   expect(closed.status).toBe(401);
@@ -170,7 +170,7 @@ test("a webhook may be for a group that was added at run time; when the group is
   expect([early, served, gone, forged].map(({ status }) => status)).toEqual([404, 202, 404, 401]);
   expect(JSON.stringify([early.body, gone.body])).not.toContain("late");
   expect((await host.cli("hooks", "list")).stdout).toContain("late (missing)");
-  expect((await host.cli("status")).stdout).toContain("no group is there for early");
+  expect((await host.cli("status")).stdout).toContain("the group of early");
   expect(await ofHook(host, "webhook-refused", "early")).toContainEqual(expect.objectContaining({ reason: "group" }));
 });
 

@@ -59,7 +59,8 @@ test("on WhatsApp a thumb on the card, or a word that quotes it, of somebody who
   await expect
     .poll(
       async () =>
-        (await said(bob, `${one.code} is for admins to answer, and you are a member here: /whoami says why.`)).length,
+        (await said(bob, `${one.code} is for admins to answer, and you are a member here. /whoami explains why.`))
+          .length,
     )
     .toBe(2);
   expect([...(await states())]).toEqual([[one.code, "open"]]);

@@ -7,7 +7,7 @@ import { AppRig } from "../support/whatsapp/app-rig.ts";
 // Several starts of the host in one test.
 vi.setConfig({ testTimeout: 600_000 });
 
-test("what the configuration says of phone numbers holds for messages that come by LID, also after a kill and when WhatsApp does not say any more who is who", async () => {
+test("what the configuration says of phone numbers holds for messages that come by LID, also after a kill and when WhatsApp does not say anymore who is who", async () => {
   await using rig = await AppRig.start(() => ({ text: "answered" }), {
     groups: { family: { oneName: true } },
     withoutContainers: "all",
@@ -26,7 +26,7 @@ test("what the configuration says of phone numbers holds for messages that come 
 
   await bob.say(family, "@crab from bob");
   await ann.say(family, "/whoami");
-  await expect.poll(() => heardBy(/whom I know as ann\.\nHere you are an owner/)).toBe(1);
+  await expect.poll(() => heardBy(/known to me as ann\.\nYou are an owner here/)).toBe(1);
   const people = jsonLines((await host.cli("people", "list", "--json")).stdout);
   const doctor = jsonLines((await host.cli("doctor", "--json")).stdout).find(({ check }) => check === "people");
 

@@ -157,7 +157,7 @@ test("twenty groups that speak at once are all answered, each with its own answe
   expect(groups.flatMap(({ requests }) => requests)).toHaveLength(20);
 });
 
-test("a group that wants it sees the answer grow in the line about the turn, and gets the whole as a message of its own, once", async () => {
+test("a group that wants it sees the answer grow in the line about the turn, and gets the whole as its own message, once", async () => {
   const seen = Promise.withResolvers<void>();
   const text = `It begins like this. ${"And so on. ".repeat(40)}It ends like that.`;
   const { ann } = rigs.running;
@@ -179,7 +179,7 @@ function codeIn(texts: readonly string[]): string {
   return /code: (\w{8})\./.exec(texts.at(-1) ?? "")?.[1] ?? "";
 }
 
-/** What somebody got in chats of two. */
+/** Messages in a person's direct chats. */
 async function direct(reader: FakeUser): Promise<string[]> {
   const entries = await reader.inbox();
   return entries.filter(({ chat }) => !chat.endsWith("@g.us")).map(({ content }) => content.text);

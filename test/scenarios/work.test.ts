@@ -44,7 +44,7 @@ async function plan(host: TestHost, makeWork: (sessions: { main: string; task: s
   }
 }
 
-test("the operator gives an agent something to do: it answers in the chat, in a conversation of its own if told so", async () => {
+test("the operator gives an agent something to do: it answers in the chat, in its own conversation if told so", async () => {
   await using running = await startWithoutContainers(echo);
   const { host } = running;
   await host.ask("family", "@crab hello");
@@ -74,7 +74,7 @@ test("the operator gives an agent something to do: it answers in the chat, in a 
   expect((await host.cli("work", "add", "--group", "nobody", "x")).stderr).toContain('There is no group "nobody".');
 });
 
-test("sessions of one group work at the same time in containers of their own, on the group's folder", async () => {
+test("sessions of one group work at the same time in their own containers, on the group's folder", async () => {
   const both = "n=0; while [ ! -e theirs ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n+1)); done; cat theirs";
   const model: ModelScript = ({ toolOutputs, lastText }) => {
     if (toolOutputs.length > 0) return { text: toolOutputs.at(-1)?.split("\n")[0] ?? "" };

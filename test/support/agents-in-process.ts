@@ -35,10 +35,10 @@ type ToolsOf = (group: string, session: Pick<Session, "id" | "kind">) => readonl
 
 /**
  * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real
- * mailbox, in the test's own process. It has the tools of the host, and none of its own but those that it is given.
+ * mailbox, in the test's own process. It has the tools of the host, and none itself but those that it is given.
  */
 export class AgentsInProcess implements Launcher {
-  /** How many there have been, and how many at once at most. */
+  /** Number of starts, and maximum at once. */
   started = 0;
   most = 0;
   #running = 0;

@@ -8,7 +8,7 @@ import { listApprovals } from "../../src/operations/approvals/operations.ts";
 /** People are asked about each command. */
 export const asks = { policy: { tools: { shell: "ask" } } };
 
-/** Who may answer. */
+/** A person who may answer. */
 export const bob = { sender: { id: "bob", name: "Bob" } };
 export const admins = { members: { "http:bob": "admin" } };
 
@@ -32,7 +32,7 @@ export async function card(chat: Pick<TestGroup, "replies">, after = 0): Promise
   return { ...found, code: code.exec(found.text)?.[1] ?? "" };
 }
 
-/** What the operator sees of a group's questions, decided ones included. */
+/** A group's approvals for the operator, decided ones included. */
 export async function approvals({ host, name }: TestGroup) {
   return host.control.call(listApprovals, { group: name, all: true });
 }

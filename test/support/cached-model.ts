@@ -6,7 +6,7 @@ import { installEmbedder } from "../../src/abilities/memory/embedding/install-em
 import { isModelInstalled } from "../../src/abilities/memory/embedding/local-embedder.ts";
 import { localModel } from "../../src/abilities/memory/embedding/model-files.ts";
 
-/** Where `npm run test:model` puts the local model: once on a machine, for all checkouts. */
+/** Folder of the local model for `npm run test:model`: once on a machine, for all checkouts. */
 export function cachedModelFolder(): string {
   const set = process.env["XDG_CACHE_HOME"];
   const cache = set === undefined || set === "" ? join(homedir(), ".cache") : set;
@@ -14,7 +14,7 @@ export function cachedModelFolder(): string {
 }
 
 /**
- * Fetches the model where it is not there yet, and links its files into `folder`: what a test replaces there stays its
+ * Fetches the model where it is missing, and links its files into `folder`: what a test replaces there stays its
  * own.
  */
 export async function linkModel(folder: string): Promise<void> {

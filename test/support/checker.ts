@@ -24,12 +24,12 @@ export interface ListedTurn {
   readonly endedAt?: number | undefined;
 }
 
-/** What went in and what came out, once everything has come to rest. */
+/** Inputs and outputs after everything has settled. */
 export interface History {
   readonly sent: readonly SentMessage[];
   readonly replies: readonly ReceivedReply[];
   readonly turns: readonly ListedTurn[];
-  /** What `audit verify` says, and whether it was content. */
+  /** Verdict of `audit verify`. */
   readonly audit: { readonly ok: boolean; readonly detail: string };
   /** Containers that are there although the host has ended in good order. */
   readonly containersLeft: readonly string[];

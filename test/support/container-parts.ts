@@ -25,7 +25,7 @@ export function runningContainer(overrides: Partial<RunningContainer>): RunningC
   };
 }
 
-/** What a hot container is made of when its agent is ready at once. */
+/** Parts of a hot container whose agent is ready immediately. */
 export function containerParts(overrides: Partial<HotContainerOptions>): HotContainerOptions {
   return {
     kind: "main",

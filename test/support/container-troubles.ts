@@ -9,7 +9,7 @@ interface Target {
   readonly id: string;
 }
 
-/** What can happen to a container. Each resolves when it has happened. */
+/** Troubles of a container. Each resolves when it has happened. */
 export const containerTroubles = {
   killed: async ({ socketPath, id }) => void (await askEngine(socketPath, "POST", `/containers/${id}/kill`)),
   removed: async ({ socketPath, id }) => void (await askEngine(socketPath, "DELETE", `/containers/${id}?force=1`)),

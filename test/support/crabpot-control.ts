@@ -1,4 +1,4 @@
-import { ApprovalDesk } from "../../src/rights/approvals/approval-desk.ts";
+import { ApprovalService } from "../../src/rights/approvals/approval-service.ts";
 import { join } from "node:path";
 
 import pino from "pino";
@@ -172,7 +172,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       clock: systemClock,
     }),
     subAgentDesk: { cancel: () => Promise.resolve(false) },
-    approvalDesk: new ApprovalDesk({
+    approvalDesk: new ApprovalService({
       store: store.approvals,
       wake: () => Promise.resolve(),
       carryOut: () => Promise.reject(new Error("nothing is proposed here")),

@@ -15,7 +15,7 @@ import { runCommandLine } from "../../src/surfaces/cli/command-line.ts";
 import { openFiles } from "./open-files.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What users start. */
+/** The program that users start. */
 export const commandLine = resolve(import.meta.dirname, "../../scripts/crabpot");
 
 /**
@@ -24,7 +24,7 @@ export const commandLine = resolve(import.meta.dirname, "../../scripts/crabpot")
  */
 export const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
-/** What one command printed and how it ended. */
+/** Output and end of a command. */
 export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -50,9 +50,12 @@ export async function newHome(
   return { home, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
-/** What runs until it is told to stop, and what starts such a thing: signals are for a whole process. */
+/**
+ * Commands that need a separate process, as they run until stopped or start such a process: signals are for a whole
+ * process.
+ */
 const processes: ReadonlySet<string> = new Set(["start", "redteam"]);
-/** What reads the store with Node's own SQLite also beside a host. */
+/** Commands that read the store with Node's own SQLite, even beside a host. */
 const readers: ReadonlySet<string> = new Set(["audit", "config", "doctor"]);
 
 /**
@@ -124,7 +127,7 @@ export function startCrabpot(options: CommandOptions, ...args: string[]) {
   return spawn(program, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** What is run for a command line, and with which environment. */
+/** Command and environment for a command line. */
 export function commandOf(options: CommandOptions, ...args: string[]) {
   const environment = environmentOf(options);
   return options.program === undefined
@@ -135,7 +138,7 @@ export function commandOf(options: CommandOptions, ...args: string[]) {
 /** Nothing else of the test's own. */
 export function environmentOf({ home, variables, program }: CommandOptions): NodeJS.ProcessEnv {
   const { PATH, DOCKER_HOST, NODE_COMPILE_CACHE } = process.env;
-  // The command line has one of its own.
+  // The command line has its own.
   const cache = program === undefined ? {} : { NODE_COMPILE_CACHE };
   const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
   return {

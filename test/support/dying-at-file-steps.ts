@@ -22,9 +22,9 @@ const pidOfDead = 2 ** 22 + 1;
 type Call = (...given: unknown[]) => Promise<unknown>;
 
 /**
- * Lets a command in the test's process die, as by `kill -9`, right before its step with this number that changes something below a path: from then
- * on it changes nothing there. What it leaves carries the number of a process that has ended. What counts are calls of node:fs/promises:
- * the commands change files with nothing else.
+ * Lets a command in the test's process die, as by `kill -9`, right before its step with this number that changes
+ * something below a path: from then on it changes nothing there. What it leaves carries the number of a process that
+ * has ended. What counts are calls of node:fs/promises: the commands change files with nothing else.
  */
 export async function dieAtFileStep(
   below: string,

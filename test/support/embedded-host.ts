@@ -34,7 +34,7 @@ export interface InProcess {
   readonly log?: string[];
   /** More variables of its environment. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** What else the test puts itself between. */
+  /** Additional interception by the test. */
   readonly intercept?: Partial<Interception>;
 }
 

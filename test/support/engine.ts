@@ -9,7 +9,7 @@ import { noteContainer } from "./made-by-tests.ts";
 
 export const checkoutFolder = resolve(import.meta.dirname, "../..");
 
-/** Where the tests search their engine: as a host started in this shell would. */
+/** Settings for finding the engine, as for a host started in this shell. */
 export const surroundings = { env: process.env, homeFolder: homedir() };
 
 /** The machine's container engine and the ID of the checkout's agent image. Throws when `npm run setup` has not run. */

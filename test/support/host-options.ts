@@ -6,18 +6,18 @@ export const agentsHereVariable = "CRABPOT_TEST_AGENTS_HERE";
 /** The environment variable that says by how many milliseconds the clock of a `crashingHost` is ahead. */
 export const clockAheadVariable = "CRABPOT_TEST_CLOCK_AHEAD_MS";
 
-/** How a host of the tests is made. */
+/** Options for a test host. */
 export interface HostOptions {
   readonly groups?: Record<string, object>;
   readonly config?: object;
   readonly mounts?: object;
-  /** Where its home is made. */
+  /** Parent folder of its home. */
   readonly parent?: string;
   /** Started in place of the command line. */
   readonly program?: string | undefined;
   /**
    * Groups in whose tests nothing is about containers, or all: their agents are the real ones, at their real mailboxes,
-   * but run in the host's own process, where they are ready at once and have no tools of their own. The host is a
+   * but run in the host's own process, where they are ready at once and have no their own tools. The host is a
    * `crashingHost` then.
    */
   readonly withoutContainers?: "all" | readonly string[];

@@ -60,7 +60,7 @@ export interface SayOptions {
   readonly attachments?: readonly object[];
 }
 
-/** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
+/** A real host process with its own home, spoken to as an outside program does: HTTP and the command line. */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
   readonly output: string[] = [];
@@ -121,7 +121,7 @@ export class TestHost implements AsyncDisposable {
     return new TestHost(home, { folder, program: this.#program, variables: { ...this.#variables } });
   }
 
-  /** Where the process listens that runs now; where nobody does, as long as it does not. */
+  /** Address of the running process; unreachable while none listens. */
   get url(): string {
     return this.#process?.url ?? "http://127.0.0.1:0";
   }
@@ -213,7 +213,7 @@ export class TestHost implements AsyncDisposable {
     return { status: answer.status, retryAfter, id, body: (await answer.json()) as Said["body"] };
   }
 
-  /** What goes with each posted message. */
+  /** Headers of each posted message. */
   get headers(): Record<string, string> {
     return { authorization: `Bearer ${token}`, "content-type": "application/json" };
   }
@@ -346,7 +346,7 @@ export class TestHost implements AsyncDisposable {
     return openEngine({ ...surroundings, env: { ...surroundings.env, ...this.#variables } });
   }
 
-  /** A file of a group's folder; empty when it is not there. */
+  /** A file of a group's folder; empty when it is missing. */
   async readGroupFile(group: string, name: string): Promise<string> {
     return readFile(join(this.home, "groups", group, name), "utf8").catch(() => "");
   }

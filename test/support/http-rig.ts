@@ -32,7 +32,7 @@ export interface HttpRig extends AsyncDisposable {
   readonly url: string;
   /** Puts a reply where the channel reads it. */
   offer(message: OutgoingMessage): void;
-  /** How often the channel has looked for replies. */
+  /** Number of times that the channel looked for replies. */
   reads(): number;
   /** To the route for messages, or to another one of the channel. */
   post(body: unknown, route?: "reactions"): Promise<Answer>;

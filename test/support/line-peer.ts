@@ -15,7 +15,7 @@ export class LinePeer implements Disposable {
   readonly #socket: Socket;
   readonly #lines: Interface;
   readonly #heard = new Map<number, Answer>();
-  /** What the channel has answered to each message, in order: received, or not. */
+  /** Acknowledgements to each message, in order. */
   readonly told: { readonly id: string; readonly received: boolean }[] = [];
 
   private constructor(socket: Socket) {

@@ -14,7 +14,7 @@ const usualSeconds: Readonly<Record<string, number>> = {
   "test/contracts/": 1,
 };
 
-/** So that the workers end together: a long file that begins last would run alone. */
+/** Starts long files first, so that the workers end together. */
 export class LongestFirst extends BaseSequencer {
   readonly #times = JSON.parse(readFileSync(join(import.meta.dirname, "../times.json"), "utf8")) as Record<
     string,
@@ -26,7 +26,7 @@ export class LongestFirst extends BaseSequencer {
     return sorted.toSorted((one, other) => this.#secondsOf(other) - this.#secondsOf(one));
   }
 
-  /** What the last run in this checkout took; a fresh clone knows nothing of earlier runs. */
+  /** Seconds by the last run in this checkout; a fresh clone knows none. */
   #secondsOf(file: TestSpecification): number {
     const last = this.ctx.cache.getTestSpecificationResult(file)?.duration;
     if (last !== undefined && last > 0) return last / 1000;

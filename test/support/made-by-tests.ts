@@ -5,7 +5,7 @@ import { subscribe } from "node:diagnostics_channel";
 /** The name of the test in which code runs; undefined in what the tests of a file share. */
 export const runningTest = new AsyncLocalStorage<string>();
 
-/** What was made in this test file and must be gone in the end, with the test that made it. */
+/** Things made in this test file that must be gone at its end, with their test. */
 export const made = {
   processes: new Map<ChildProcess, string | undefined>(),
   folders: new Map<string, string | undefined>(),

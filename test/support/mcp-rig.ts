@@ -36,10 +36,10 @@ export interface McpRig extends AsyncDisposable {
   readonly home: string;
   readonly engine: ContainerEngine;
   readonly servers: Servers;
-  /** What a host does first: removes what an earlier one has left. */
+  /** Removes leftovers, as a host does at start. */
   readonly reconcile: () => Promise<void>;
   readonly events: readonly HostEvent[];
-  /** What the host logs, a line each. */
+  /** Log lines of the host. */
   readonly logged: readonly string[];
   open(server: string, group?: string): Promise<ServerStreams>;
   server(name: string): StdioServer;
@@ -50,7 +50,7 @@ export interface McpRigOptions {
   /** The rest of config.yaml. */
   readonly config?: object;
   readonly variables?: Readonly<Record<string, string>>;
-  /** Where names lead, and whose certificates are believed, in place of the internet's. */
+  /** Name resolution and certificates that replace the internet's. */
   readonly egress?: EgressOverrides;
   /** Python programs of the operator's, by the server that runs them. */
   readonly programs?: Readonly<Record<string, string>>;

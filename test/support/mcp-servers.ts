@@ -9,7 +9,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 const program = join(import.meta.dirname, "../fixtures/mcp/server.ts");
 
-/** What a server of the tests says; see the fixture. */
+/** Script of a test server; see the fixture. */
 export interface ServerScript {
   readonly tools: readonly object[];
   readonly resources?: Readonly<Record<string, string>>;
@@ -20,10 +20,10 @@ export interface ServerScript {
 /** Servers that are processes of the test's, in place of containers: by name, each with its script. */
 export interface TestServers extends AsyncDisposable {
   readonly open: OpenStdio;
-  /** How often each was started. */
+  /** Starts of each server. */
   readonly started: readonly string[];
   say(server: string, script: ServerScript): Promise<void>;
-  /** What it was sent, in order. */
+  /** Received messages, in order. */
   heard(server: string): readonly { readonly method?: string; readonly params?: Readonly<Record<string, unknown>> }[];
 }
 

@@ -19,7 +19,7 @@ import { modelsAt, type ModelHostOptions } from "./model-host.ts";
 import type { ModelScript, ModelServer } from "./model-servers/model-server.ts";
 import { startOpenAiServer } from "./model-servers/openai.ts";
 
-/** What is longer than this is no death but a point that is never reached. */
+/** Time after which a crash point counts as never reached. */
 const deathLimitMs = 120_000;
 
 /** Agents whose shell runs its commands on this machine, in the folder of their group, or a sub-agent's own. */
@@ -111,7 +111,7 @@ class Life {
     });
   }
 
-  /** What a dead one asks for is refused, and not at once: who asks for two things together does not expect that. */
+  /** Refuses calls of a dead host, asynchronously, as parallel calls expect. */
   #unlessDead<Result>(call: () => Result): Result | Promise<never> {
     try {
       if (!this.isDead) return call();
@@ -217,7 +217,7 @@ export class MortalHost extends TestHost {
     return isDead ?? false;
   }
 
-  /** What a dead one cannot do any more is no fault, and what it has done to files nevertheless has not been. */
+  /** Cleans up after a dead host, including file effects that it could not finish. */
   async #bury(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;

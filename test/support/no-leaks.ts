@@ -13,7 +13,7 @@ import { openFiles } from "./open-files.ts";
  * behind that would keep its process running, an open file, a listener on `process`, or a container.
  */
 
-/** What was told to end needs a moment for it; only what never ends takes this long. */
+/** Time for ended things to close; only a leak takes this long. */
 const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 60_000);
 
 type Concerns = (test: string | undefined) => boolean;
@@ -86,13 +86,13 @@ function foldersLeft(concerns: Concerns): string[] {
     .map(([path, test]) => `folder ${path}${byTest(test)}`);
 }
 
-/** So that it harms nobody else, and is not told twice. */
+/** Removes leftovers, so that they harm no other test and are reported once. */
 async function removeLeft(concerns: Concerns): Promise<void> {
   for (const [child, test] of made.processes) if (concerns(test) && isRunning(child)) child.kill("SIGKILL");
   for (const [path, test] of made.folders) if (concerns(test)) await rm(path, { recursive: true, force: true });
 }
 
-/** What keeps this process running, and listeners that change how it ends: how many of each kind. */
+/** Counts handles that keep this process running, and listeners that change its end, by kind. */
 function countHandles(): Map<string, number> {
   // Requests to the system end by themselves; processes are told by name.
   const handles = process

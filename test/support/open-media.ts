@@ -6,7 +6,7 @@ import { Media } from "../../src/abilities/media/media.ts";
 import type { PictureOptions } from "../../src/abilities/media/keep-picture.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What pictures are kept with besides the folder of blobs: crabpot's own media process, and all events, in `told`. */
+/** Opens the media process with a blob folder; collects all events in `told`. */
 export async function openMedia(): Promise<
   Omit<PictureOptions, "blobs"> & { readonly told: Parameters<PictureOptions["publish"]>[0][] } & AsyncDisposable
 > {

@@ -19,7 +19,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export type PackageFiles = Readonly<Record<string, string>>;
 
 export interface PackageMirror extends AsyncDisposable {
-  /** What a host is told by the environment, so that builds use it. */
+  /** Environment for a host whose builds use the mirror. */
   readonly variables: Readonly<Record<string, string>>;
   /** Names that were asked for. */
   readonly asked: readonly string[];
@@ -83,7 +83,7 @@ export async function packageMirror({ npm = {}, pip = {} }: Offered): Promise<Pa
   };
 }
 
-/** Where containers of the engine's own network find this machine. */
+/** Address of this machine for containers on the engine's network. */
 async function bridgeAddress(): Promise<string> {
   await using engine = await openEngine(surroundings);
   const { address } = await engine.facts();

@@ -42,7 +42,7 @@ export async function pixelsOf(
   return { width, height, colours: await readFile(raw) };
 }
 
-/** How far colours are from each other on average, of 255, and in the worst place. */
+/** Average and maximum color difference, of 255. */
 export function difference(one: Buffer, other: Buffer): { readonly mean: number; readonly worst: number } {
   let [sum, worst] = [0, 0];
   for (let at = 0; at < one.length; at += 1) {

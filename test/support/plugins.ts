@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 
 import type { PluginInstallerOptions } from "../../src/plugins/install/installer.ts";
 import { Plugins } from "../../src/plugins/plugins.ts";
-import { pluginPlaces, type PluginPlaces } from "../../src/plugins/places.ts";
+import { pluginFolders, type PluginFolders } from "../../src/plugins/places.ts";
 import { pluginLimits, type PluginLimits } from "../../src/plugins/process/plugin-process.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { type Clock, systemClock } from "../../src/lib/time/clock.ts";
@@ -14,16 +14,16 @@ import { temporaryFolder } from "./temporary-folder.ts";
 /** Plugins of the fixtures. */
 export const examplePlugins = resolve(import.meta.dirname, "../fixtures/plugins");
 
-/** What of the test's environment programs that fetch get. */
+/** Environment for fetching programs. */
 const { PATH = "" } = process.env;
 
-/** Plugins installed in a home of their own, and what is told of them. */
+/** Plugins installed in their own home, and what is told about them. */
 export interface PluginRig extends AsyncDisposable {
   readonly plugins: Plugins;
-  readonly places: PluginPlaces;
+  readonly places: PluginFolders;
   /** `ended weather 1: …`, `refused weather: …`. */
   readonly news: string[];
-  /** What plugins have printed, as it is logged. */
+  /** Logged output of plugins. */
   readonly said: string[];
 }
 
@@ -31,7 +31,7 @@ export interface PluginRigOptions {
   /** Folders to install from. */
   readonly sources: readonly string[];
   /** After installing, before they are opened. */
-  readonly before?: (places: PluginPlaces) => Promise<void>;
+  readonly before?: (places: PluginFolders) => Promise<void>;
   readonly limits?: Partial<PluginLimits>;
   readonly clock?: Clock;
   readonly variables?: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export async function openPluginRig(options: PluginRigOptions): Promise<PluginRi
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const paths = homePaths(folder.path);
-  const places = pluginPlaces(paths);
+  const places = pluginFolders(paths);
   const variables = { PATH, HOME: folder.path, ...options.variables };
   const news: string[] = [];
   const said: string[] = [];

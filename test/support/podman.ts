@@ -16,7 +16,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const run = promisify(execFile);
 const nobody = 65_534;
 
-/** A Podman of its own: own socket, own storage, nothing shared with the machine's engines. */
+/** Its own Podman: own socket, own storage, nothing shared with the machine's engines. */
 export interface Podman extends AsyncDisposable {
   readonly url: string;
 }
@@ -58,7 +58,7 @@ export async function startPodman(mode: "rootful" | "rootless"): Promise<Podman>
     ...user,
     env: { ...env, PATH: process.env["PATH"] },
     cwd: folder.path,
-    // Rootless, it starts itself anew in a namespace of its own: they end as one group.
+    // Rootless, it starts itself anew in its own namespace: they end as one group.
     detached: true,
     stdio: "ignore",
   });

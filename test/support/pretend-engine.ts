@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
- * A server in the place of an engine, at a socket of its own unless one is named, that answers each request in this
+ * A server in the place of an engine, at its own socket unless one is named, that answers each request in this
  * way.
  */
 export async function engineThat(

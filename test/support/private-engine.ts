@@ -20,7 +20,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const startLimitMs = 60_000;
 
 /**
- * A dockerd of its own, with its own containerd, folders and socket, that may be stopped, killed and frozen without
+ * Its own dockerd, with its own containerd, folders and socket, that may be stopped, killed and frozen without
  * anybody else noticing. It has the agent's image. Needs root and an installed dockerd, and throws where one is
  * missing.
  */
@@ -71,7 +71,7 @@ export class PrivateEngine implements AsyncDisposable {
     for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
     const places = ["--data-root", folders.data, "--exec-root", folders.exec, "--pidfile", join(this.#folder, "pid")];
     const options = [...places, "--host", this.url, "--bridge=none", "--iptables=false"];
-    // In namespaces of its own: without a bridge to use, dockerd deletes docker0, which is another Docker's.
+    // In its own namespaces: without a bridge to use, dockerd deletes docker0, which is another Docker's.
     this.#process = this.#asItsMaker(() =>
       spawn("unshare", ["--net", "--mount", "dockerd", ...options], {
         stdio: ["ignore", log.fd, log.fd],
@@ -128,8 +128,8 @@ export class PrivateEngine implements AsyncDisposable {
   }
 
   /**
-   * A dockerd that was killed while it made a container knows nothing of that one in its next life; the container's shim, and what runs
-   * below it, outlive both.
+   * A dockerd that was killed while it made a container knows nothing of that one in its next life; the container's
+   * shim, and what runs below it, outlive both.
    */
   async #killShims(): Promise<void> {
     const isOurs = async (pid: string): Promise<boolean> => {

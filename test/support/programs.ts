@@ -13,13 +13,10 @@ export const programs = {
   "agent-process": "container/agent/main.ts",
 } as const;
 
-/** Where they lie when they are built: as deep as the program that users start. */
+/** Folder of the built programs, as deep as the one that users start. */
 export const programsFolder = join(checkoutFolder, "dist", "programs-of-tests");
 
-/**
- * What Node is to run: what was built before the tests, which starts in half of the time; what runs without them takes
- * the source.
- */
+/** Path for Node: the built program, which starts in half the time, or the source. */
 export function programPath(name: keyof typeof programs): string {
   const isTest = process.env["VITEST"] !== undefined;
   return isTest ? join(programsFolder, `${name}.mjs`) : join(checkoutFolder, programs[name]);

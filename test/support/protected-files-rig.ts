@@ -24,7 +24,7 @@ export async function openProtectedFiles({ wasInUse = () => true, now = Date.now
   await mkdir(folder, { recursive: true });
   if (isRoot) await chown(folder, agentUid, agentUid);
   const refused: RefusedChange[] = [];
-  /** As after a start of the host. */
+  /** Starts like the host. */
   const boot = (): ProtectedFiles =>
     new ProtectedFiles({
       groups: join(home.path, "groups"),
@@ -43,7 +43,7 @@ export async function openProtectedFiles({ wasInUse = () => true, now = Date.now
     folder,
     copies: join(copies, "family"),
     at,
-    /** What is in use, by name. */
+    /** Files in use, by name. */
     inUse: async (by = files) =>
       Object.fromEntries((await by.settle("family")).map(({ name, bytes }) => [name, bytes.toString()])),
     mountPoint: async () => (await files.settle("family"))[0]?.mountPoint,

@@ -5,14 +5,14 @@ import { join } from "node:path";
 
 import { commandLine, type CommandOptions, environmentOf } from "./crabpot.ts";
 
-/** A command line in a terminal of its own, which can be closed. */
+/** A command line in its own terminal, which can be closed. */
 export interface TerminalRun {
   /** Closes the terminal, as a window or a connection is closed. Resolves with the exit code of the command. */
   close(): Promise<number>;
 }
 
 /**
- * With `hasLeft`, the command runs in a session of its own, so that no signal tells it what becomes of its terminal.
+ * With `hasLeft`, the command runs in its own session, so that no signal tells it what becomes of its terminal.
  */
 export function startInTerminal(
   place: { readonly home: string; readonly variables?: Readonly<Record<string, string>>; readonly hasLeft?: boolean },
@@ -54,7 +54,7 @@ export interface Person extends AsyncDisposable {
   readonly ended: Promise<number | null>;
 }
 
-/** Runs the command line on a pseudo-terminal of so many columns. */
+/** Runs the command line on a pseudo-terminal of this many columns. */
 export function atTerminal(options: CommandOptions, columns: number, ...args: string[]): Person {
   const command = `stty cols ${columns} rows 24; exec ${[commandLine, ...args].join(" ")}`;
   // It gives the command a terminal whatever it has itself, and ends with its exit code.

@@ -5,7 +5,7 @@ export interface Random {
   next(): number;
   /** A whole number, both ends included. */
   between(least: number, most: number): number;
-  /** True in so many of a hundred cases. */
+  /** True in this many of a hundred cases. */
   chance(percent: number): boolean;
   pick<Item>(items: readonly Item[]): Item | undefined;
 }

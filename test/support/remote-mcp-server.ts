@@ -9,7 +9,7 @@ export interface RemoteServerOptions {
   readonly asksForLogin?: boolean;
   /** Knows only the older way: events on a GET, messages by POST to an address that the first event names. */
   readonly speaksSse?: boolean;
-  /** Whose tokens it takes instead of its own. */
+  /** Server whose tokens it accepts instead of its own. */
   readonly tokensFrom?: RemoteMcpServer;
   /** Seconds that a token is good for, as it says; when it ends is up to `expireTokens`. */
   readonly tokenSeconds?: number;
@@ -22,7 +22,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** An MCP server at an address, with a login of its own, on this machine: what it was asked is in `seen`. */
+/** An MCP server at an address, with its own login, on this machine: what it was asked is in `seen`. */
 export class RemoteMcpServer implements AsyncDisposable {
   readonly place: string;
   readonly url: string;
@@ -32,7 +32,7 @@ export class RemoteMcpServer implements AsyncDisposable {
   readonly #goodTokens = new Set<string>();
   readonly #refreshTokens = new Set<string>();
   #events: ServerResponse | undefined;
-  /** How often tokens were refreshed. */
+  /** Number of token refreshes. */
   refreshes = 0;
 
   private constructor(server: ReturnType<typeof createServer>, options: RemoteServerOptions) {
@@ -50,7 +50,7 @@ export class RemoteMcpServer implements AsyncDisposable {
     return made;
   }
 
-  /** No token that was given out is good any more; refreshing still is, unless `all`. */
+  /** No token that was given out is good anymore; refreshing still is, unless `all`. */
   expireTokens(all = false): void {
     this.#goodTokens.clear();
     if (all) this.#refreshTokens.clear();

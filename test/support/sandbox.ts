@@ -99,7 +99,7 @@ export class Sandbox implements AsyncDisposable {
     return { ...exit, output: await said };
   }
 
-  /** What attestation says to a container that was made from a changed body, when the unchanged one was meant. */
+  /** Differences reported by attestation for a container made from a changed body. */
   async surprises(change: Change, granted: readonly MountGrant[] = []): Promise<string[]> {
     return this.surprisesOf(this.body([], granted), change, granted);
   }

@@ -1,6 +1,6 @@
 /**
- * What a terminal of so many columns shows after all that was written to it: text, line breaks, and the steps that a
- * prompt steers it with. Throws for any other way to steer it. Every character takes one column.
+ * Emulates a terminal's screen: text, line breaks and the prompt's control sequences. Throws for any other sequence.
+ * Each character takes one column.
  */
 export class ScreenEmulator {
   readonly #columns: number;

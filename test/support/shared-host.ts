@@ -22,7 +22,7 @@ export class TestGroup {
     this.#requests = model?.requests ?? [];
   }
 
-  /** What its model was asked, in order. */
+  /** Requests to its model, in order. */
   get requests(): readonly ModelServerRequest[] {
     return this.#requests.filter((request) => groupOf(request) === this.name);
   }
@@ -56,7 +56,7 @@ export class TestGroup {
     return found;
   }
 
-  /** What was published about it of a type, such as `turn.*`, oldest first. */
+  /** Events of a type such as `turn.*`, oldest first. */
   async events(type: string): Promise<(HostEvent | ToldDelta)[]> {
     const query = { after: 0, last: 0, type, group: this.name };
     return Array.fromAsync(this.host.control.follow(tailEvents, query));
@@ -69,7 +69,7 @@ export class TestGroup {
     return (await engine.list(labels)).map(({ id }) => id).toSorted();
   }
 
-  /** A file of its folder; empty when it is not there. */
+  /** A file of its folder; empty when it is missing. */
   readFile(name: string): Promise<string> {
     return this.host.readGroupFile(this.name, name);
   }

@@ -7,7 +7,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
 
-/** A file system of its own, in memory, that can be filled. */
+/** Its own file system, in memory, that can be filled. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string;
   /** Leaves no more than this free; 0: not a byte. */
@@ -19,7 +19,7 @@ export interface SmallDisk extends AsyncDisposable {
 /** Mounting needs root. A test that were skipped without it would prove nothing, so this fails then. */
 export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   if (process.geteuid?.() !== 0) {
-    throw new Error("This test mounts a small disk of its own, which only root may: run it as root.");
+    throw new Error("This test mounts its own small disk, which only root may: run it as root.");
   }
   const folder = await temporaryFolder();
   await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=700`, "tmpfs", folder.path]);

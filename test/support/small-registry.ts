@@ -10,9 +10,9 @@ import { pack } from "tar-fs";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface SmallRegistry extends AsyncDisposable {
-  /** `127.0.0.1:port`: engines speak plain HTTP with registries of their own machine. */
+  /** `127.0.0.1:port`: engines speak plain HTTP with their own registries machine. */
   readonly address: string;
-  /** Of the manifest of the one image, which it gives for every name. */
+  /** Digest of the only image's manifest, served under every name. */
   readonly digest: string;
 }
 

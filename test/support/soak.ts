@@ -16,7 +16,7 @@ export interface SoakOptions {
   readonly groups: number;
   /** New messages are sent for so long … */
   readonly minutes?: number | undefined;
-  /** … or until there are so many. */
+  /** … or until there are this many. */
   readonly messages?: number | undefined;
   /** Milliseconds between two faults, at most. */
   readonly faultEveryMs: number;
@@ -39,7 +39,7 @@ export interface SoakResult {
 }
 
 const answersWithinMs = 240_000;
-/** Of one day: a soak may last for hours. */
+/** Unlimited daily budgets: a soak may last for hours. */
 const plenty = { messages: 100_000_000, megabytes: 1_000_000 };
 
 /** Traffic in many groups while everything around it breaks at random, then peace, then the checker's verdict. */
@@ -130,7 +130,7 @@ async function readOn(client: Client, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** As a service manager does it: what has ended is started again. */
+/** Restarts ended hosts, like a service manager. */
 async function keepRunning(host: TestHost, random: Random, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (!host.isRunning) host.launch();

@@ -11,7 +11,7 @@ interface Speech {
   readonly format: string;
 }
 
-/** What the server does with a text: gives bytes, refuses, or never ends or begins to answer. */
+/** Reaction to a text: bytes, a refusal, or an answer that never begins or ends. */
 export type SpeechAnswer =
   | Buffer
   | { readonly status: number; readonly body: string; readonly location?: string }

@@ -6,7 +6,10 @@ const checkout = resolve(import.meta.dirname, "../..");
 /** A module is loaded at once by these, unless they name types only. */
 const statement = /^(?:import|export)\s(?!type\b)(?:[^;"']*?\sfrom\s)?\s*["']([^"']+)["']/gm;
 
-/** What a program loads before its first line runs: files of the checkout and packages, each with the way that leads there. */
+/**
+ * What a program loads before its first line runs: files of the checkout and packages, each with the way that leads
+ * there.
+ */
 export interface Reached {
   /** By path below the checkout: the files from the program's entry to it. */
   readonly files: ReadonlyMap<string, readonly string[]>;

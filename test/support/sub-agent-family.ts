@@ -52,7 +52,7 @@ export function byGroup(scripts: ReadonlyMap<string, ModelScript>): ModelScript 
   return (request) => scripts.get(groupOf(request))?.(request) ?? { text: "There is nothing to do." };
 }
 
-/** Of a group, or of all, the newest first. */
+/** Sub-agents of a group or all, newest first. */
 export async function subAgentsOf(host: TestHost, group?: string): Promise<readonly SubAgentView[]> {
   return host.control.call(listSubAgents, { group, all: true });
 }
@@ -67,7 +67,7 @@ export async function childContainers(host: TestHost, group?: string): Promise<{
   return found.filter(({ running }) => running).map(({ id }) => ({ id, socketPath }));
 }
 
-/** Resolves when the command of `begins` runs in so many sub-agents of the group. */
+/** Resolves when the command of `begins` runs in this many sub-agents of the group. */
 export async function begun(host: TestHost, group: string, count = 1): Promise<void> {
   const begunThere = async () => {
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
@@ -77,7 +77,7 @@ export async function begun(host: TestHost, group: string, count = 1): Promise<v
   await vi.waitFor(async () => expect(await begunThere()).toBe(count), { timeout: 120_000, interval: 20 });
 }
 
-/** Resolves when nothing that a sub-agent has left lies about any more: soon after, its end is complete. */
+/** Resolves when nothing that a sub-agent has left lies about anymore: soon after, its end is complete. */
 export async function cleared(host: TestHost): Promise<void> {
   const folders = async () => {
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
@@ -86,10 +86,7 @@ export async function cleared(host: TestHost): Promise<void> {
   await vi.waitFor(async () => expect(await folders()).toEqual([]), { timeout: 120_000, interval: 20 });
 }
 
-/**
- * What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their
- * sessions, sessions.
- */
+/** Remains of ended sub-agents besides records: containers, folders, files and sessions. */
 export async function remainsOf(host: TestHost): Promise<string[]> {
   await using engine = await host.openEngine();
   const containers = await engine.list({ "crabpot.instance": await host.instance(), "crabpot.kind": "agent" });

@@ -9,7 +9,7 @@ export interface TerminalRig extends AsyncDisposable {
   readonly input: PassThrough;
   readonly output: PassThrough;
   readonly error: PassThrough;
-  /** What stands on the two outputs so far. */
+  /** Both outputs so far. */
   seen(): string;
   hints(): string;
 }

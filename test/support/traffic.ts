@@ -50,7 +50,7 @@ export class Client {
     }
   }
 
-  /** As a client whose machine dies when it has sent everything: the host may or may not have it. */
+  /** Sends as a client that dies right afterwards: the host may or may not have the message. */
   async sayAndHangUp(message: NewMessage): Promise<void> {
     const body = JSON.stringify(bodyOf(message));
     const { hostname, port } = new URL(this.#host.url);
@@ -107,12 +107,12 @@ export class Client {
   }
 }
 
-/** What each group says, one message after the other. */
+/** Messages of each group, in order. */
 export interface Plan {
   readonly groups: readonly string[];
   /** The text of the group's next message; undefined: it has said everything. */
   readonly next: (group: string, index: number) => string | undefined;
-  /** So many of a hundred messages are first cut off when they have been sent. */
+  /** Percentage of messages cut off after sending. */
   readonly cutPercent: number;
   /** Milliseconds between two messages of a group. */
   readonly pauseMs: () => number;
@@ -137,7 +137,7 @@ function bodyOf({ group, id, text }: NewMessage): object {
   return { id, group, sender: { id: "ann", name: "Ann" }, text };
 }
 
-/** What the host says about turns, of all groups. */
+/** Turns of all groups, by the host. */
 export async function listTurns(host: TestHost, groups: readonly string[]): Promise<ListedTurn[]> {
   const turns: ListedTurn[] = [];
   for (const group of groups) {

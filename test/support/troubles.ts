@@ -10,7 +10,7 @@ import type { TestHost } from "./host.ts";
 import type { PrivateEngine } from "./private-engine.ts";
 import type { Random } from "./random.ts";
 
-/** What there is to break. */
+/** Targets of troubles. */
 export interface Breakable {
   readonly host: TestHost;
   readonly engine: PrivateEngine;

@@ -40,7 +40,9 @@ export function modelAnswer(text: string, ...toolCalls: readonly ToolCall[]): Mo
   return { text, toolCalls, stop: toolCalls.length > 0 ? "tool-calls" : "end", usage, model: "fake/model" };
 }
 
-/** A container with an agent that does what the protocol says: asks the model, runs calls by the host, ends the turn. */
+/**
+ * A container with an agent that does what the protocol says: asks the model, runs calls by the host, ends the turn.
+ */
 export class ScriptedAgent implements TurnContainer {
   readonly listener: TurnListener;
   readonly #script: TurnScript;

@@ -29,7 +29,7 @@ export class VirtualTime {
     this.#sleepers.delete(sleeper);
   };
 
-  /** How many wait for time to pass. */
+  /** Number of sleepers. */
   get sleepers(): number {
     return this.#sleepers.size;
   }

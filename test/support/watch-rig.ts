@@ -18,7 +18,7 @@ export interface WatchRig extends AsyncDisposable {
   readonly deltas: DeltaBus;
   readonly faults: Error[];
   publish(event: NewEvent): Promise<void>;
-  /** What is on record of subscribers. */
+  /** Records of subscribers. */
   told(): Promise<readonly { readonly type: string; readonly data: object }[]>;
   subscribe(query?: string, headers?: Record<string, string>): Promise<EventSourceReader>;
   stop(): Promise<void>;

@@ -32,23 +32,23 @@ const { NODE_COMPILE_CACHE } = process.env;
 export interface WhatsAppRigOptions {
   readonly settings?: Partial<WhatsAppSettings>;
   readonly supervisor?: Partial<SupervisorLimits>;
-  /** How the supervisor waits. */
+  /** Sleep of the supervisor. */
   readonly wait?: Sleep;
   readonly worker?: WhatsAppOptions["limits"];
   readonly accept?: AcceptMessage;
-  /** What the host says to reactions. */
+  /** Handler of reactions. */
   readonly react?: TakeReaction;
   /** Gives the channel another store than the one that there is. */
   readonly around?: (store: ChannelStateStore) => ChannelStateStore;
 }
 
-/** The WhatsApp channel, supervised, with a store of its own and a server of its own at the other end. */
+/** The WhatsApp channel, supervised, with its own store and its own server at the other end. */
 export class WhatsAppRig implements AsyncDisposable {
   readonly whatsapp: FakeWhatsApp;
   readonly store: Store;
-  /** What the host has taken, each message once. */
+  /** Accepted messages, each once. */
   readonly accepted: IncomingMessage[] = [];
-  /** What it was told of reactions. */
+  /** Received reactions. */
   readonly reactions: IncomingReaction[] = [];
   readonly states: ChannelState[] = [];
   readonly alarms: string[] = [];
@@ -58,7 +58,7 @@ export class WhatsAppRig implements AsyncDisposable {
   awaited: readonly number[] = [];
   /** Ids that the configuration names. */
   named: readonly string[] = [];
-  /** What the host knows of ids of the same person. */
+  /** Known aliases. */
   aliases = new Aliases([definition]);
   /** All that was logged. */
   log = "";

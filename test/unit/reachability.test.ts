@@ -21,8 +21,8 @@ const commandLine = {
 };
 
 /**
- * What each program loads at once. What is not configured, or not used yet, is loaded by `import()`, from a catalog. These lists
- * get shorter; whoever makes one longer makes every start slower.
+ * What each program loads at once. What is not configured, or not used yet, is loaded by `import()`, from a catalog.
+ * These lists get shorter; whoever makes one longer makes every start slower.
  */
 const programs: Readonly<Record<string, Program>> = {
   "crabpot version": {
@@ -76,7 +76,10 @@ const programs: Readonly<Record<string, Program>> = {
   },
 };
 
-/** `src/abilities/tasks/cron.ts` → `src/abilities/tasks`, `src/channels/http/x.ts` → `src/channels/http`, `src/work/queue/queue.ts` → `src/work`. */
+/**
+ * `src/abilities/tasks/cron.ts` → `src/abilities/tasks`, `src/channels/http/x.ts` → `src/channels/http`,
+ * `src/work/queue/queue.ts` → `src/work`.
+ */
 function roomOf(file: string): string | undefined {
   const [first = "", second = "", third = ""] = dirname(file).split("/");
   const folder = `${first}/${second}/${third}`;

@@ -196,7 +196,7 @@ test("files come in as they were sent: image, voice, video, document", async () 
   expect(document).toMatchObject({ fileName: "plan.pdf", caption: "read" });
 });
 
-test("a file that the platform does not have any more cannot be downloaded", async () => {
+test("a file that the platform does not have anymore cannot be downloaded", async () => {
   const { group, ann } = await rig.group();
   const id = await ann.say(group, "look", { image: { base64: picture.toString("base64"), mimeType: "image/png" } });
   const message = await heard(id);

@@ -14,7 +14,7 @@ async function oneNamed(rig: WhatsAppRig, addressing: "lid" | "pn") {
   return { ann, bob, group };
 }
 
-/** What WhatsApp was asked for, but for what the library asks of the account itself. */
+/** Requests to WhatsApp, except the library's about the account itself. */
 async function lookUps(rig: WhatsAppRig) {
   const all = (await rig.whatsapp.observe()).lookUps;
   return all.filter((numbers) => numbers.join() !== rig.whatsapp.bot.pn);

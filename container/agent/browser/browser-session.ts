@@ -12,12 +12,12 @@ const actionMs = 10_000;
 const settleMs = 2_000;
 const downloadMs = 20_000;
 const maxPages = 8;
-/** A page that says nothing for so long will not do so any more. */
+/** Time after which a silent page is given up. */
 const answerMs = 2_000;
 const maxChars = 24_000;
 const maxPictureBytes = 3_500_000;
 const size = { width: 1280, height: 800 };
-/** Of a picture of a whole page. */
+/** Maximum height of a full-page picture. */
 const maxHeight = 4_000;
 
 type Answer = Omit<BrowserAnswer, "id">;
@@ -34,7 +34,7 @@ export class BrowserSession {
   readonly #context: BrowserContext;
   #page: Page | undefined;
   #wanted: ((download: Download) => void) | undefined;
-  /** What happened since the last snapshot, each once. */
+  /** Events since the last snapshot, each once. */
   readonly #notes = new Set<string>();
   #hasCrashed = false;
 
@@ -185,11 +185,11 @@ export class BrowserSession {
   }
 }
 
-/** What has gone with a change of the page is not waited for. */
+/** Finds an element; one that a page change removed is not waited for. */
 async function find(page: Page, ref: string | undefined): Promise<Locator> {
   if (ref === undefined) throw new Error("This needs a ref of the last snapshot, such as e12.");
   const found = page.getByRef(ref);
-  if ((await found.count()) === 0) throw new Error(`The page has no ${ref} any more: take a snapshot.`);
+  if ((await found.count()) === 0) throw new Error(`The page has no ${ref} anymore: take a snapshot.`);
   return found;
 }
 

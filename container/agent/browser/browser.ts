@@ -13,7 +13,7 @@ import { killStartedWith } from "../shell/processes.ts";
 import type { BrowserRequest, DriverOptions } from "./requests.ts";
 
 const usualProgram = "/opt/crabpot/browser.cjs";
-/** Nobody has used it for so long: its memory is given back. */
+/** Idle time after which a browser is ended to free its memory. */
 const usualIdleMs = 5 * 60_000;
 const maxErrorChars = 500;
 /** It may take this long to end. */
@@ -33,15 +33,12 @@ interface BrowserOptions {
   readonly home: string;
   readonly workspace: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** What drives the browser. */
+  /** The program that drives the browser. */
   readonly program?: string;
   readonly idleMs?: number;
 }
 
-/**
- * The session's one browser: started when a page is first opened, ended when nobody uses it any more, or with the
- * agent.
- */
+/** The session's browser: started when a page is first opened, ended when idle or with the agent. */
 export class Browser implements Disposable {
   readonly #options: BrowserOptions;
   /** The last one, running or not. */
@@ -123,7 +120,7 @@ interface Start {
 class Driver {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
-  /** Resolves when nothing of it runs any more and what it kept is removed. */
+  /** Resolves when all its processes have ended and its data is removed. */
   readonly gone: Promise<void>;
   isEnding = false;
   #count = 0;
@@ -133,7 +130,7 @@ class Driver {
   constructor({ program, options, temporary, environment }: Start) {
     const parameters = [program, JSON.stringify(options)];
     const env = { ...environment, TMPDIR: temporary };
-    // A group of its own, so that the browser goes with it.
+    // Its own group, so that the browser goes with it.
     const child = spawn(process.execPath, parameters, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
     this.#child = child;
     child.stdin.on("error", () => undefined);

@@ -5,7 +5,7 @@ import { basename, extname, join } from "node:path";
 
 import type { Download } from "./playwright.ts";
 
-/** Of one file. */
+/** Maximum bytes of a file. */
 export const maxDownloadBytes = 50 * 1024 * 1024;
 const timeoutMs = 60_000;
 const lookMs = 200;
@@ -27,7 +27,7 @@ export async function keepDownload(download: Download, incoming: string, target:
   }
 }
 
-/** The file's size is looked at meanwhile: nobody else tells how much has come. */
+/** Waits for a download, watching the file's size: nothing else reports progress. */
 async function finished(download: Download, incoming: string): Promise<string> {
   const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
   const began = performance.now();
@@ -68,7 +68,7 @@ function safeName(suggested: string): string {
   return `${name.slice(0, name.length - extname(name).length).slice(0, 100)}${ending}` || "download";
 }
 
-/** A file that was not there: `report.pdf`, `report (2).pdf` … */
+/** Creates a new file: `report.pdf`, `report (2).pdf` … */
 async function create(folder: string, name: string): Promise<{ file: FileHandle; path: string }> {
   const ending = extname(name);
   for (let number = 1; number <= 100; number += 1) {

@@ -8,9 +8,8 @@ import { chromiumFolder } from "./launch.ts";
 import type { BrowserAnswer, BrowserRequest, DriverOptions } from "./requests.ts";
 
 /*
- * Drives a browser for the agent, in a process of its own: what comes from a browser that a page has taken over stays
- * out of the agent. Reads requests from standard input, a line each, and answers on standard output. Ends with its
- * input.
+ * Drives a browser for the agent in a separate process, so that a browser taken over by a page stays out of the agent.
+ * Reads requests from standard input, one per line, and answers on standard output. Ends with its input.
  */
 
 const { promise: over, resolve: end } = Promise.withResolvers<void>();
@@ -31,7 +30,7 @@ async function answer(request: BrowserRequest): Promise<BrowserAnswer> {
   } catch (error) {
     const isStuck = await session?.then((one) => one.isStuck()).catch(() => false);
     if (isStuck !== true) return { id: request.id, isError: true, text: wordsOf(error) };
-    const text = "The page has crashed or does not answer any more, so the browser was closed: open another page.";
+    const text = "The page has crashed or does not answer anymore, so the browser was closed: open another page.";
     return { id: request.id, isError: true, isLast: true, text };
   }
 }

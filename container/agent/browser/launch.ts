@@ -6,15 +6,15 @@ import { promisify } from "node:util";
 
 import { type LaunchedBrowser, loadPlaywright } from "./playwright.ts";
 
-/** Where its programs are. */
+/** Folder of its programs. */
 export const chromiumFolder = "/usr/lib/chromium/";
 const program = `${chromiumFolder}chromium`;
 const usualAuthorities = "/etc/ssl/certs/ca-certificates.crt";
-/** Of the home, and those that the host trusts besides. */
+/** Maximum certificate authorities: the home's, and those that the host trusts additionally. */
 const mostAuthorities = 32;
 
 export interface LaunchOptions {
-  /** The way out: everything goes through it, what is said of this machine too. */
+  /** Egress proxy for all requests, also those to this machine. */
   readonly proxy: string;
   /** Certificates that programs of the container are to trust. */
   readonly certificates: string | undefined;

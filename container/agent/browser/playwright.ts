@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-/** What is used of playwright-core, which only images with a browser have: see its documentation for what each does. */
+/** Used parts of playwright-core, which only images with a browser have; see its documentation. */
 export interface Locator {
   count(): Promise<number>;
   ariaSnapshot(options: { mode: "ai"; timeout: number }): Promise<string>;

@@ -1,4 +1,4 @@
-/** What the agent asks the program that drives the browser, one at a time, each a line of JSON. */
+/** A request of the agent to the browser's driver: one at a time, each a line of JSON. */
 export interface BrowserRequest {
   readonly id: number;
   readonly action: BrowserAction;
@@ -23,23 +23,23 @@ export const browserActions = [
 
 export type BrowserAction = (typeof browserActions)[number];
 
-/** What it answers: text for the model, perhaps a picture in base64. */
+/** Its answer: text for the model, optionally a picture in base64. */
 export interface BrowserAnswer {
   readonly id: number;
   readonly text: string;
   readonly isError?: boolean;
   readonly picture?: string;
-  /** Nothing more is to be had of this browser. */
+  /** True when this browser cannot continue. */
   readonly isLast?: boolean;
 }
 
-/** How the program is started: where things are. */
+/** Paths for starting the program. */
 export interface DriverOptions {
   readonly proxy: string;
   readonly certificates: string | undefined;
   readonly home: string;
-  /** What is downloaded, while it comes in. */
+  /** Folder of unfinished downloads. */
   readonly folder: string;
-  /** Where downloads go in the end. */
+  /** Folder of finished downloads. */
   readonly downloads: string;
 }

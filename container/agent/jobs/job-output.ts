@@ -6,12 +6,12 @@ import { decodeText } from "../text.ts";
 
 /** Two of these are kept of each job: the home is a small file system in memory. */
 const segmentBytes = 4 * 1024 * 1024;
-/** What can be shown at once, at up to four bytes per character. */
+/** Bytes kept for display, at up to four per character. */
 const tailBytes = 4 * limits.toolOutputChars;
 
 /**
- * What a job prints: the end of it in memory, to be shown, and the last few megabytes in a file, the ones before in
- * another. Never throws: a full disk must not end a job.
+ * A job's output: its end in memory, for display, and the last megabytes in two rotating files. Never throws: a full
+ * disk must not end a job.
  */
 export class JobOutput {
   readonly path: string;
@@ -36,7 +36,7 @@ export class JobOutput {
     for (let at = 0; at < chunk.length; at += segmentBytes) this.#store(chunk.subarray(at, at + segmentBytes));
   }
 
-  /** The last lines, at most so many characters. */
+  /** The last lines, within a number of characters. */
   lastLines(count: number, maxChars: number): string {
     const lines = decodeText(this.#tail).replace(/\n$/, "").split("\n");
     return lines.slice(-count).join("\n").slice(-maxChars).toWellFormed();

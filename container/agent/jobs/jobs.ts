@@ -16,7 +16,7 @@ const chokedNotice = new TextEncoder().encode("[ended: too many processes]\n");
 
 type JobEnded = Extract<AgentPayload, { type: "job-ended" }>;
 
-/** A command that was called, and the bash that runs it and nothing else any more. */
+/** A detached call with its bash, which runs nothing else. */
 export interface DetachedCall {
   readonly process: ShellProcess;
   readonly end: Promise<CallEnd>;
@@ -38,45 +38,42 @@ interface OwnJob extends Job {
   exitCode: number | undefined;
   endedAt: number | undefined;
   readonly process: ShellProcess;
-  /** Why it is being ended, if not by itself, and whether the model asked for it. */
+  /** Reason of an ending from outside, and whether the model asked for it. */
   ending: { readonly outcome: "stopped" | "expired"; readonly toldModel: boolean } | undefined;
-  /** Resolves when the host has been told of its end. */
+  /** Resolves when the host has been told about its end. */
   over: Promise<void>;
 }
 
 export interface JobsOptions {
-  /** Where outputs are kept. */
+  /** Folder of outputs. */
   readonly folder: string;
-  /** How a bash of a job's own is started. */
+  /** Options for a job's bash. */
   readonly shell: Omit<ShellProcessOptions, "state" | "ownsPidNamespace" | "spared">;
   readonly send: (payload: AgentPayload) => Promise<void>;
   /** The host can no longer be told anything. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * The commands that run in the background: each in a bash and a process group of its own, until it ends, is ended, or
- * has run for too long.
- */
+/** Background commands, each in a separate bash and process group, until they end, are ended, or exceed their time. */
 export class Jobs implements AsyncDisposable {
   readonly #options: JobsOptions;
   readonly #jobs = new Map<string, OwnJob>();
   #turn = "";
   #limits: JobLimits = { atOnce: 0, seconds: 1 };
-  /** Places taken by jobs that are about to start. */
+  /** WorkSlots taken by jobs that are about to start. */
   #starting = 0;
 
   constructor(options: JobsOptions) {
     this.#options = options;
   }
 
-  /** What holds for jobs that begin from now on. */
+  /** Sets the limits of jobs that begin from now on. */
   turnBegins(turn: string, allowed: JobLimits | undefined): void {
     this.#turn = turn;
     this.#limits = allowed ?? { atOnce: 0, seconds: 1 };
   }
 
-  /** Why another one may not begin, as the end of a sentence; undefined: it may. */
+  /** Reason why no further job may begin, as the end of a sentence; undefined when one may. */
   get refusal(): string | undefined {
     const { atOnce } = this.#limits;
     if (atOnce === 0) return "jobs are not allowed here";
@@ -97,7 +94,7 @@ export class Jobs implements AsyncDisposable {
     return this.#jobs.get(id);
   }
 
-  /** What the processes of the jobs that run carry in their environment. */
+  /** Environment marks of the running jobs' processes. */
   marks(): readonly string[] {
     return [...this.#jobs.values()].filter(({ state }) => state === "running").map(({ process }) => process.mark);
   }

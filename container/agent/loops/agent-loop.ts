@@ -7,27 +7,27 @@ export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCal
 
 export type ToolResult = Readonly<AgentToolResult>;
 
-/** What the host answers to a call. */
+/** The host's answer to a call. */
 export interface HostOutput extends ToolOutput {
-  /** What it says comes behind the output. */
+  /** A page whose text follows the output. */
   readonly page?: GivenPage | undefined;
 }
 
-/** Where what a call prints is shown while it runs. */
+/** Live output of a running call. */
 export interface CallOutput extends Disposable {
   write(chunk: Uint8Array): void;
 }
 
-/** What a loop has of the host during one turn. All of it rejects once the turn is cancelled. */
+/** The host as seen by a loop during one turn. All of it rejects once the turn is cancelled. */
 export interface TurnHost {
   readonly signal: AbortSignal;
-  /** What the model may call in this turn. */
+  /** Tools that the model may call in this turn. */
   readonly tools: readonly AnnouncedTool[];
   /** Gives the results of the last answer's calls and gets the next answer, or why there is none. */
   askModel(append: readonly ToolResult[]): Promise<ModelResponse>;
   /** Has a tool run by the host. */
   askTool(callId: string, name: string, input: unknown): Promise<HostOutput>;
-  /** For what a call prints, if somebody watches; to be ended with it. */
+  /** Opens live output for a call, if somebody watches; the caller ends it. */
   outputOf(callId: string): CallOutput | undefined;
   /** A sign of life. */
   progress(text: string): Promise<void>;

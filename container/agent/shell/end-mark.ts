@@ -42,7 +42,7 @@ export class EndMarkFinder {
   }
 }
 
-/** Where the mark may have begun, as far as one can see: the end, where it has not. */
+/** Possible start of the mark within the bytes; their end when there is none. */
 function possibleStart(bytes: Buffer, mark: Buffer): number {
   for (let at = Math.max(0, bytes.length - mark.length + 1); at < bytes.length; at += 1) {
     if (bytes.subarray(at).equals(mark.subarray(0, bytes.length - at))) return at;

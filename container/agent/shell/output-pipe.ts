@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * A real pipe for a shell's output. Node itself gives children socket pairs, on which `echo x >/dev/stderr` fails. It
- * is read all the time, so that what runs in the background is never blocked by it nor killed for writing to it.
+ * A real pipe for a shell's output: Node gives children socket pairs, on which `echo x >/dev/stderr` fails. Always
+ * read, so that background programs neither block nor die by writing.
  */
 export class OutputPipe implements Disposable {
   /** For the child; to be closed here once the child has it. */

@@ -7,7 +7,7 @@ import type { ShellProcessOptions } from "./shell-process.ts";
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Asked when the time is over: true leaves the command running, and its shell with whoever called. */
+  /** Asked at the time limit: true detaches the command, and its shell becomes the caller's. */
   readonly mayGoOn?: (() => boolean) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
 }
@@ -86,7 +86,7 @@ export class PersistentShell implements AsyncDisposable {
     return { end, unchoked };
   }
 
-  /** Ends a shell that cannot be used any more. True when it was for what it had started. */
+  /** Ends an unusable shell. True when programs that it had started were the cause. */
   async #makeRoom(): Promise<boolean> {
     if (this.#process?.isAlive === false) await this[Symbol.asyncDispose]();
     const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess(this.#options));

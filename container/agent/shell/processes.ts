@@ -5,24 +5,21 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { shellMark } from "./script.ts";
 
-/** Where a shell's processes are looked for. */
+/** Scope in which a shell's processes are searched. */
 export interface ProcessScope {
   /** Value that they carry in the environment they were started with. */
   readonly mark: string;
   /** All processes of this pid namespace but the agent and process 1 were started by the agent's shell. */
   readonly ownsPidNamespace: boolean;
-  /** Marks of what runs beside the shell and does not count as its own. */
+  /** Marks of processes that are not the shell's own. */
   readonly spared?: (() => readonly string[]) | undefined;
 }
 
 /** Processes at once that are more than work leaves behind, and fewer than any sensible limit. */
 const chokingProcesses = 32;
-/** How often processes that keep starting others are hunted one by one. */
+/** Rounds of killing processes that keep starting others. */
 const rounds = 5;
-/**
- * How long each signal to everything is given to work, in turn: a killed process holds its place until it has been
- * reaped.
- */
+/** Time for each signal to everything, in turn: a killed process keeps its slot until it is reaped. */
 const clearingMs = [20, 50, 100, 200, 500, 1_000, 2_000] as const;
 
 /** True when a signal could be sent; false when there is nothing to send it to. A negative id is a process group. */
@@ -45,7 +42,7 @@ export async function groupEnds(group: number, timeoutMs: number): Promise<boole
 
 /**
  * Kills what a shell left outside its process group. What forks faster than it is hunted, or has thrown the mark away,
- * is only stopped by one signal to everything, which is right nowhere but in a pid namespace of our own. Resolves when
+ * is only stopped by one signal to everything, which is right nowhere but in our own pid namespace. Resolves when
  * others can be started again, or when the kernel has not made room in some seconds.
  */
 export async function killLeftovers(scope: ProcessScope): Promise<void> {
@@ -63,7 +60,7 @@ export async function killLeftovers(scope: ProcessScope): Promise<void> {
   }
 }
 
-/** Whether there are so many processes that others cannot be started. */
+/** True when the limit of processes prevents new ones. */
 export async function isChoked(scope: ProcessScope): Promise<boolean> {
   return (await isCrowded(scope)) || !(await canStartProcess(scope));
 }
@@ -109,7 +106,7 @@ export async function killStartedWith(variable: string): Promise<void> {
   }
 }
 
-/** The process's own number for one that is gone by now: nothing has that group any more. */
+/** Process group; the process's own number for one that has ended, whose group is empty. */
 async function groupOf(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
   // Its name may hold anything: what counts is behind it, after the state and the parent.

@@ -16,8 +16,8 @@ const descriptor = { output: 251, control: 252 } as const;
 export const shellMark = "CRABPOT_SHELL";
 
 /**
- * The first lines of a new shell. It reads commands from stdin, has its output as 1 and the control pipe as 3, and says
- * nothing itself: traces and notices of its own would mix with those of the commands.
+ * First lines of a new shell. It reads commands from stdin, has its output as 1 and the control pipe as 3, and prints
+ * nothing itself, as traces and notices would mix with the commands' output.
  */
 export function openingScript(mark: string, state: ShellState | undefined): Buffer {
   const restore = state ? `${state.exports}\nbuiltin cd -- ${quote(state.workingDirectory)}` : "";

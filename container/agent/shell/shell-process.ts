@@ -13,7 +13,7 @@ import { callScript, openingScript, parseReport, shellMark } from "./script.ts";
 import type { CallReport, ShellState } from "./script.ts";
 
 export interface ShellProcessOptions {
-  /** Where a new shell begins, and its environment, when there is no state to go on from. */
+  /** Working folder and environment of a new shell without saved state. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly state: ShellState | undefined;
@@ -36,7 +36,7 @@ const killGraceMs = 500;
 /** A kernel that does not end a killed process by then (a hung file system) is not waited for. */
 const exitWaitMs = 2_000;
 const maxReportBytes = 4 * 1024 * 1024;
-/** What bash prints when the kernel refuses it another process. */
+/** Message of bash when the kernel refuses another process. */
 const forkFailure = "fork: retry: Resource temporarily unavailable";
 
 /** One life of bash. Calls must not overlap; after a call that did not complete, `end` it and start another. */
@@ -91,7 +91,7 @@ export class ShellProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What all that it starts carries in its environment. */
+  /** Environment mark of all its processes. */
   get mark(): string {
     return this.#scope.mark;
   }

@@ -30,7 +30,7 @@ export const jobs = defineContainerTool({
     if (action === "list") return place.jobs.list().map(describe).join("\n") || "There are no jobs.";
     const job = find(place.jobs, id);
     if (action === "output") return withOutput(job, tail ?? defaultLines);
-    if (job.state !== "running") throw new ToolError(`Job ${job.id} is not running any more: ${stateOf(job)}.`);
+    if (job.state !== "running") throw new ToolError(`Job ${job.id} is not running anymore: ${stateOf(job)}.`);
     await place.jobs.stop(job.id, true);
     return withOutput(job, tail ?? stoppedLines);
   },

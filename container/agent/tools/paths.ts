@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 
 import { ToolError } from "../../../src/protocol/tools.ts";
 
-/** Where the paths that the model gives begin. */
+/** Base of relative paths from the model. */
 export interface PathBase {
   readonly home: string;
   /** The shell's, asked anew for each call. */

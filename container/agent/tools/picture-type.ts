@@ -13,13 +13,13 @@ const signatures: readonly (readonly [mimeType: string, ...marks: (readonly [at:
   ["image/heic", [4, "ftypmsf"]],
 ];
 
-/** Of a Windows bitmap: its size stands between the two. */
+/** Header of a Windows bitmap; its size stands between the two parts. */
 const bitmap = [
   [0, "BM"],
   [6, "\0\0\0\0"],
 ] as const;
 
-/** As many bytes as tell what kind of picture a file is. */
+/** Bytes needed to recognize a picture type. */
 export const pictureTypeBytes = 16;
 
 /** By its first bytes; undefined for what cannot be shown. The host looks closer. */
@@ -28,7 +28,7 @@ export function pictureType(head: Buffer): string | undefined {
   return signatures.find(([, ...marks]) => marks.every(([at, bytes]) => text.startsWith(bytes, at)))?.[0];
 }
 
-/** A picture of a kind that nobody decodes. */
+/** True for a picture type without a decoder. */
 export function isBitmap(head: Buffer): boolean {
   const text = head.toString("latin1", 0, pictureTypeBytes);
   return bitmap.every(([at, bytes]) => text.startsWith(bytes, at));

@@ -100,7 +100,7 @@ async function readLines(
   throw new ToolError(`${path} has only ${count} lines.`);
 }
 
-/** The last character of a line that is too long may be cut, so nothing is said of such. */
+/** True for a broken line; the last character of a cut one does not count. */
 function isBroken(line: Buffer): boolean {
   return line.length <= maxLineBytes && !isUtf8(line);
 }
@@ -127,7 +127,7 @@ async function* linesOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<B
   if (line.length > 0) yield line.take();
 }
 
-/** Of a text that says at its beginning that it is UTF-16, as Windows saves some; undefined for all others. */
+/** Decoder for a text with a UTF-16 byte order mark, as from Windows; undefined for others. */
 async function utf16DecoderOf(file: FileHandle): Promise<InstanceType<typeof TextDecoder> | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
   const mark = bytesRead < 2 ? 0 : buffer.readUInt16BE(0);

@@ -13,14 +13,14 @@ import type { CallPlace } from "./tool.ts";
 
 const defaultTimeoutSeconds = 120;
 const maxTimeoutSeconds = 3_600;
-/** What it may take to end a command that has run out of its own time. */
+/** Time to end a command that exceeded its limit. */
 const endSeconds = 30;
 
 /** The result is the command's output and a last line such as `[exit code 0, 1.2 s]`. */
 export const shell = defineContainerTool({
   name: "shell",
   description:
-    "Run a command in the session's persistent bash. Returns output and exit code. With background it runs as a job of its own and you are told when it ends; so does a command that reaches its time-out, if there is room for another job.",
+    "Run a command in the session's persistent bash. Returns output and exit code. With background it runs as its own job and you are told when it ends; so does a command that reaches its time-out, if there is room for another job.",
   input: z.strictObject({
     command: z
       .string()

@@ -10,20 +10,20 @@ import type { PersistentShell } from "../shell/persistent-shell.ts";
 import type { ToolOutputFolder } from "../tool-output-folder.ts";
 import type { PathBase } from "./paths.ts";
 
-/** What the tools of a container work with. */
+/** Environment of a container's tools. */
 export interface ContainerPlace {
   /** The session's one bash, which keeps its working directory and environment. */
   readonly shell: PersistentShell;
-  /** What runs in the background. */
+  /** Background commands. */
   readonly jobs: Jobs;
   readonly browser: Pick<Browser, "ask" | "close">;
   /** Takes outputs that are too long for a result. */
   readonly outputs: ToolOutputFolder;
-  /** Where the paths that the model gives begin. */
+  /** Base of relative paths from the model. */
   readonly paths: PathBase;
   /** Takes what a result refers to. */
   readonly files: Pick<ResultFiles, "add">;
-  /** Of programs that a tool starts. */
+  /** Environment of programs that a tool starts. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ export interface ContainerToolOutput extends ToolOutput {
 /** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
 export interface CallPlace extends ContainerPlace {
   readonly signal: AbortSignal;
-  /** Takes what the call prints while it runs; left out: nobody wants to see it. */
+  /** Takes live output of the call; omitted when nobody watches. */
   readonly show?: ((chunk: Uint8Array) => void) | undefined;
 }
 
@@ -49,13 +49,13 @@ export interface ContainerTool extends ToolFacts {
   readonly readsOnly: boolean;
   /** What must be in the group's image for it to be offered. */
   readonly requires?: "browser" | undefined;
-  /** Whose words its results are, where they are not only the group's. */
+  /** Origin of its results besides the group. */
   readonly origin?: "web" | undefined;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
   run(input: unknown, place: CallPlace): Promise<string | ContainerToolOutput>;
 }
 
-/** What the author of a tool writes. `run` gets input that fits, and throws ToolError with words for the model. */
+/** Definition by a tool's author. `run` gets valid input, and throws ToolError with words for the model. */
 interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<Schema> {
   readonly readsOnly: boolean;
   readonly requires?: "browser";
@@ -75,9 +75,7 @@ export function defineContainerTool<Schema extends z.ZodObject>(
   };
 }
 
-/**
- * What the tools here throw that is for the model: their own words, and what the system says of a file or a program.
- */
+/** True for errors meant for the model: a tool's own, and the system's about a file or a program. */
 export function isForModel(error: Error): boolean {
   return error instanceof ToolError || ("syscall" in error && "code" in error);
 }

@@ -11,7 +11,7 @@ import { resolvePath } from "./paths.ts";
 import { isForModel } from "./tool.ts";
 import type { ContainerPlace, ContainerTool, ContainerToolOutput } from "./tool.ts";
 
-/** A last resort: tools cut their output themselves, and say in a line of their own what is missing. */
+/** Last limit: tools cut their output themselves, and say what is missing. */
 const maxOutputChars = limits.toolOutputChars + 1_500;
 /** A tool that has not ended this long after its time was over is left to itself. */
 const endMs = 2_000;
@@ -36,7 +36,7 @@ interface ToolboxOptions {
   readonly tools: readonly ContainerTool[];
   readonly place: ContainerPlace;
   readonly readPage: ReadPage;
-  /** Where faults of ours go. */
+  /** Log for bugs. */
   readonly log: (text: string) => void;
 }
 
@@ -125,7 +125,7 @@ export class Toolbox {
     return { output: `${output}\n${await this.#options.readPage(page, signal)}`, isError };
   }
 
-  /** What the model cannot be shown whole is in a file. */
+  /** Moves what is too long for the model into a file. */
   #keptShort(result: ToolOutput): ToolOutput {
     if (result.output.length <= limits.toolOutputChars) return result;
     const file = this.#options.place.outputs.create();

@@ -9,10 +9,7 @@ import { openRegularFile, resolvePath } from "./paths.ts";
 import { pictureType } from "./picture-type.ts";
 import { defineContainerTool } from "./tool.ts";
 
-/**
- * The image itself is not looked into: the host turns it upright and makes it as small as is of use, in a process of
- * its own.
- */
+/** Passes an image on unread: the host turns it upright and scales it, in a separate process. */
 export const viewImage = defineContainerTool({
   name: "view_image",
   description: "Look at an image file: JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF, at most 16 MB.",

@@ -1,7 +1,7 @@
 import type { HeartbeatSettings } from "../../domain/work/heartbeat.ts";
 import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 
-/** A moment at which an agent looks by itself, and until when that still makes sense. */
+/** A scheduled look, and the time until which it makes sense. */
 export interface Beat {
   readonly at: number;
   readonly until: number;

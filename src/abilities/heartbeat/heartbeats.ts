@@ -10,7 +10,7 @@ import type { NewWork } from "../../domain/work/work.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import { Lookout } from "../../lib/time/lookout.ts";
+import { DueTimer } from "../../lib/time/due-timer.ts";
 import { type ZoneClock, zoneClock } from "../../lib/time/zone-clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { AbilityService } from "../define-ability.ts";
@@ -22,7 +22,7 @@ import { saysSomethingToDo } from "./something-to-do.ts";
 /** The parts of the host that heartbeats need. */
 export interface HeartbeatNeeds {
   readonly groups: { list(): readonly Group[] };
-  /** How often the agent of this group looks; undefined: never. */
+  /** Heartbeat settings of a group; undefined: none. */
   readonly heartbeatOf: (group: string) => HeartbeatSettings | undefined;
   /** The zone of a group's clocks: an IANA name. */
   readonly timeZoneOf: (group: string) => string;
@@ -46,7 +46,7 @@ export interface HeartbeatNeeds {
 
 type Reason = "budget" | "file" | "busy" | "hours";
 
-/** What is known of a group's heartbeat. */
+/** State of a group's heartbeat. */
 interface Pulse {
   /** With which settings it was planned. */
   readonly plan: string;
@@ -73,13 +73,13 @@ const words = `This is what ${heartbeatFile} in the group's folder says. Nobody 
 export class Heartbeats implements AbilityService {
   readonly #needs: HeartbeatNeeds;
   readonly #pulses = new Map<string, Pulse>();
-  readonly #lookout: Lookout;
+  readonly #lookout: DueTimer;
 
   constructor(needs: HeartbeatNeeds) {
     this.#needs = needs;
     const onError = (error: unknown): void =>
       needs.logger.error({ err: toError(error) }, "could not look for heartbeats; retrying");
-    this.#lookout = new Lookout({ look: () => this.#look(), onError });
+    this.#lookout = new DueTimer({ look: () => this.#look(), onError });
   }
 
   begin(): void {
@@ -95,14 +95,14 @@ export class Heartbeats implements AbilityService {
     void this.#lookout.changed();
   }
 
-  /** The earliest of all; undefined: there is none. */
+  /** The earliest heartbeat; undefined when there is none. */
   next(): NextHeartbeat | undefined {
     return [...this.#pulses.keys()]
       .map((group) => ({ group, at: this.nextOf(group) ?? Infinity }))
       .toSorted((one, other) => one.at - other.at)[0];
   }
 
-  /** When the agent of this group looks next; undefined: it does not. */
+  /** Time of the group's next heartbeat; undefined: none. */
   nextOf(group: string): number | undefined {
     const pulse = this.#pulses.get(group);
     return pulse && (pulse.pending ? pulse.retryAt : pulse.next.at);
@@ -162,7 +162,7 @@ export class Heartbeats implements AbilityService {
     }
   }
 
-  /** Of several beats that have come only the newest counts, and none that is late. */
+  /** Moves on: only the newest of several due beats counts, and no late one. */
   #moveOn(pulse: Pulse, settings: HeartbeatSettings, now: number): void {
     const { zone } = pulse;
     // Asked anew each time: the clock may have been set back, or forward over some of them.

@@ -4,10 +4,10 @@ import { utcDay } from "../../lib/time/utc-day.ts";
 import { isAtWork } from "../../stores/is-at-work.ts";
 import type { Store } from "../../stores/contract/store.ts";
 
-/** Somebody who wrote this recently may be about to write again. */
+/** Time after a message during which its author may write again. */
 const quietMs = 5 * 60_000;
 
-/** True when somebody talks with the agent of this group, or did until a moment ago. */
+/** True when somebody talks with the group's agent, or did a moment ago. */
 export async function isTalking(
   store: Parameters<typeof isAtWork>[0] & { readonly events: Pick<Store["events"], "before"> },
   group: Group,

@@ -2,7 +2,7 @@ import { heartbeatFile } from "../../domain/work/heartbeat.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder, type HostileReading } from "../../lib/files/open-hostile-file.ts";
 
-/** Larger files are cut: nobody looks at that much every half hour. */
+/** Maximum bytes read from the file. */
 const fileBytes = 64 * 1024;
 
 /** Reads the heartbeat file in the folder of a group, as its agent may have left it. */

@@ -1,7 +1,7 @@
-/** A line that asks for nothing: empty, a heading, a rule, an empty entry of a list or a box without a text. */
+/** A line without a task: empty, a heading, a rule, an empty list item or checkbox. */
 const idleLine = /^\s*(?:#{1,6}(?:\s.*)?|[-*+]?(?:\s*\[[ xX]?\])?|-{3,}|\*{3,}|_{3,}|={3,})\s*$/;
 
-/** Does this text say anything to do, besides headings and comments? */
+/** True when the text has tasks besides headings and comments. */
 export function saysSomethingToDo(text: string): boolean {
   const said = text.replaceAll(/<!--[^]*?(?:-->|$)/g, "").replaceAll(/[\u200b\ufeff]/g, "");
   return said.split(/\r\n?|\n/).some((line) => !idleLine.test(line));

@@ -1,7 +1,7 @@
 import type { Job, JobEnd } from "../../domain/work/job.ts";
 import type { NewWork, ReplyTarget } from "../../domain/work/work.ts";
 
-/** For whom the turn that started a job worked, and what it had read. */
+/** The asker of the turn that started a job, and the turn's origins. */
 export type JobOwner = Pick<NewWork, "origin" | "origins" | "requester"> & { readonly replyTo: ReplyTarget };
 
 /** Names the end of a job, so that it makes work once however often it is reported. */
@@ -10,8 +10,8 @@ export function jobWorkId({ session, id }: Pick<Job, "session" | "id">): string 
 }
 
 /**
- * What tells the agent that its job is over. The output is the container's: whatever it says, it counts as what the
- * turn had read.
+ * Work that tells the agent of a job's end. The output comes from the container, so it counts as words that the turn
+ * had read.
  */
 export function jobWork(job: Job, end: JobEnd & { readonly output: string }, owner: JobOwner): NewWork {
   const id = jobWorkId(job);

@@ -25,7 +25,7 @@ import type { Instructions } from "../../sandbox/workspace/instructions.ts";
 import { WorkspaceWatch } from "../../sandbox/workspace/workspace-watch.ts";
 import type { GroupStore } from "../../stores/contract/store.ts";
 import { readCommandLine } from "./packages/command-line.ts";
-import { type PackagePlaces, requireServer } from "./packages/server-packages.ts";
+import { type ServerPackageFolders, requireServer } from "./packages/server-packages.ts";
 
 /** Stands for the group's name, which has no @, where all groups share a server. */
 const ofAllGroups = "@shared";
@@ -39,7 +39,7 @@ interface ServerContainersOptions {
   readonly sandbox: () => SandboxSize;
   readonly quotaBytes: () => number;
   readonly imageOf: (server: StdioServer, group: Group | undefined) => Promise<ImageFacts>;
-  readonly packages: PackagePlaces;
+  readonly packages: ServerPackageFolders;
   /** Called when a package was installed or was there. */
   readonly installed: () => Promise<void>;
   readonly groups: Pick<GroupStore, "ordinal">;

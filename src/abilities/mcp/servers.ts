@@ -10,10 +10,10 @@ import { testServer } from "./test-server.ts";
 import { readTool, promptTool } from "./tools/resource-tools.ts";
 import { serverTool } from "./tools/server-tool.ts";
 
-/** How long a turn waits for a server that it has not seen yet. */
+/** Time that a turn waits for a server at first contact. */
 const firstWaitMs = 10_000;
 
-/** What happens with servers, for records. */
+/** Event about a server, for records. */
 export type ServerNews =
   | {
       readonly kind: "opened";
@@ -48,7 +48,7 @@ export interface McpServersOptions {
 
 /** A server as it is used by one group, or by all that share it. */
 interface Used {
-  /** What config.yaml said of it when it was opened. */
+  /** Settings in config.yaml when it was opened. */
   readonly settings: string;
   readonly kept: KeptConnection;
   tools: readonly HostTool[];
@@ -56,11 +56,11 @@ interface Used {
   changed: readonly ChangedTool[];
   hasResources: boolean;
   hasPrompts: boolean;
-  /** It was there once, so that nobody has to wait to know what it has. */
+  /** True after the first contact: nobody waits for its lists. */
   isKnown: boolean;
 }
 
-/** A server as people are told of it. */
+/** A server as shown to people. */
 export interface ServerView {
   readonly server: string;
   readonly state: ConnectionState;
@@ -87,7 +87,7 @@ export class McpServers implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** What this group's servers have. Waits, for a moment, only for those that were never there. */
+  /** Tools of this group's servers. Waits briefly, and only for servers without any contact yet. */
   async toolsOf(group: Group): Promise<readonly HostTool[]> {
     const servers = this.#options.serversOf(group.name);
     if (servers.length === 0) return none;
@@ -96,7 +96,7 @@ export class McpServers implements AsyncDisposable {
     return this.#join(group, used);
   }
 
-  /** Why a tool that a conversation was offered cannot be used; undefined: it is no tool of a server. */
+  /** Reason why an offered tool is unavailable; undefined when it belongs to no server. */
   whyMissing(group: Pick<Group, "name">, tool: string): string | undefined {
     const [name = ""] = tool.split(serverToolSeparator, 1);
     if (!tool.includes(serverToolSeparator)) return undefined;
@@ -114,7 +114,7 @@ export class McpServers implements AsyncDisposable {
     return `The server ${name} does not have "${tool}" now. Do without it.`;
   }
 
-  /** As far as they were used since the host began. */
+  /** Servers used since the host started. */
   view(group: Pick<Group, "name">): readonly ServerView[] {
     return this.#options.serversOf(group.name).map((server): ServerView => {
       const used = this.#used.get(keyOf(server, group));
@@ -136,10 +136,7 @@ export class McpServers implements AsyncDisposable {
     return await testServer(connection, server, { pins, signal });
   }
 
-  /**
-   * Takes over what a tool says of itself now, where that is what this hash is of, and opens its server anew. False: it
-   * is not.
-   */
+  /** Accepts a tool's present description if it has this hash, and reopens its server; false when it has another. */
   async allow(server: string, tool: string, sha256: string): Promise<boolean> {
     if (!(await this.#options.pins.allow(server, tool, sha256))) return false;
     for (const [key, used] of this.#used) if (used.kept.server.name === server) this.#drop(key, used);
@@ -147,7 +144,7 @@ export class McpServers implements AsyncDisposable {
     return true;
   }
 
-  /** Closes those that no group is to have any more, or that are to be others. */
+  /** Closes servers that no group uses, or whose settings changed. */
   settingsChanged(groups: readonly Group[]): void {
     const wanted = new Map(
       groups.flatMap((group) =>

@@ -25,12 +25,12 @@ export interface OriginalPicture {
   readonly name: string;
   /** Copies its bytes to a new file of ours. */
   readonly copy: (target: string) => Promise<HostileCopy>;
-  /** What is refused besides what is no picture. */
+  /** Additional refusal, besides files that are no pictures. */
   readonly refuse?: (copied: Copied) => string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the model is shown: vendors make larger ones small themselves, and charge by size. */
+/** Size of pictures for models: vendors scale larger ones down, and charge by size. */
 const shown = { maxBytes: 1_000_000, maxPixels: 40_000_000, photoEdge: 1_568, documentEdge: 2_048 } as const;
 
 /**

@@ -13,15 +13,15 @@ import type { MediaOperation, MediaRequest, MediaResult } from "./operations.ts"
 import type { MediaProcess } from "./process/media-process.ts";
 
 export interface MediaLimits {
-  /** What the process may hold. */
+  /** Memory limit of the process. */
   readonly memoryMb: number;
   /** For one request. */
   readonly requestMs: number;
-  /** A process that nobody has asked for so long is ended. */
+  /** Idle time after which the process is ended. */
   readonly idleMs: number;
   /** Requests that wait for their turn. */
   readonly mostWaiting: number;
-  /** Of one file that it writes. */
+  /** Maximum bytes of a written file. */
   readonly outputBytes: number;
 }
 
@@ -34,23 +34,23 @@ export const mediaLimits: MediaLimits = {
 };
 
 export interface MediaOptions {
-  /** Of the host alone; made at first need. What an earlier life of the host has left in it is removed. */
+  /** Private folder of the host, created on demand and emptied at start. */
   readonly folder: string;
   readonly limits?: MediaLimits | undefined;
-  /** The process has ended without being asked to. */
+  /** Called when the process ended unexpectedly. */
   readonly onFailure?: ((operation: MediaOperation, reason: string) => void) | undefined;
-  /** What is run; left out: the process of this program. */
+  /** Program to run; this program's own process by default. */
   readonly main?: string | undefined;
-  /** What it may read besides: models. */
+  /** Additional readable folders: models. */
   readonly models?: readonly string[] | undefined;
 }
 
-/** Operations that take longer than others may. */
+/** Time limits of slow operations. */
 const timeOf: { readonly [Name in MediaOperation]?: number } = { transcribe: 300_000 };
 
 /** A file that is being worked on; disposing it removes what is left of it. */
 export interface MediaWork extends AsyncDisposable {
-  /** Where the file is to be put, readable by the process. */
+  /** Path for the file, readable by the process. */
   readonly input: string;
   /** Rejects with a MediaError, or with the signal's reason. */
   run<Name extends MediaOperation>(
@@ -71,8 +71,8 @@ interface Asked<Name extends MediaOperation> {
 }
 
 /**
- * Where files of strangers are read: a process of its own, which is begun when it is first needed, works on one file at
- * a time, is ended when idle, and is begun anew after it has failed. A file that ends it costs only whoever asked.
+ * Reads strangers' files in a separate process: started on demand, one file at a time, ended when idle, restarted after
+ * a failure. A file that crashes it fails only its own request.
  */
 export class Media implements AsyncDisposable {
   readonly #options: MediaOptions;
@@ -89,7 +89,7 @@ export class Media implements AsyncDisposable {
     this.#processes = new Restarted({ start: () => this.#start(), idleMs: this.#limits.idleMs });
   }
 
-  /** The process that is there; undefined: none. */
+  /** Pid of the process; undefined when none is running. */
   get pid(): number | undefined {
     return this.#processes.running?.pid;
   }
@@ -153,7 +153,7 @@ export class Media implements AsyncDisposable {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new MediaError("failed", "the host is stopping");
     return this.#processes.use(async (child) => {
-      const giveUp = (): void => child.kill("nobody waits for it any more");
+      const giveUp = (): void => child.kill("nobody waits for it anymore");
       signal?.addEventListener("abort", giveUp, { once: true });
       try {
         return await resultOf(child, id, { ...asked, requestMs: timeOf[operation] ?? this.#limits.requestMs });
@@ -167,7 +167,7 @@ export class Media implements AsyncDisposable {
     });
   }
 
-  /** What a decoder says of a file is no failure of the process. */
+  /** Reports failures of the process; a decoder's complaint about a file is none. */
   #tell(operation: MediaOperation, error: unknown): void {
     if (this.#isClosed || !(error instanceof MediaError) || error.failure !== "failed") return;
     this.#options.onFailure?.(operation, error.message);

@@ -39,7 +39,7 @@ export async function keepMemberImages(
       group,
       name: posix.basename(path),
       copy: (target) => copyFromGroup(join(options.groupsFolder, group), path, target),
-      refuse: (found) => (found.sha256 === sha256 ? undefined : "it is not what came any more"),
+      refuse: (found) => (found.sha256 === sha256 ? undefined : "it is not what came anymore"),
       signal,
     });
     kept.set(attachment, typeof image === "string" ? `cannot be shown: ${image}` : image);

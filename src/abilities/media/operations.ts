@@ -9,8 +9,8 @@ export type MediaRequest<Name extends MediaOperation> = Omit<z.output<Calls[Name
 export type MediaResult<Name extends MediaOperation> = z.output<Calls[Name]["output"]>;
 
 /**
- * Why there is no result. `refused`: the file is not what it should be, too large, or damaged. `missing`: the library
- * that it takes is not installed. `failed`: the process ended, hung or broke the rules.
+ * Reason for a missing result. `refused`: wrong, too large or damaged file. `missing`: library not installed. `failed`:
+ * the process ended, hung or broke the rules.
  */
 export type MediaFailure = "refused" | "missing" | "failed";
 

@@ -1,5 +1,5 @@
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { Lull } from "../../lib/time/lull.ts";
+import type { IdleGate } from "../../lib/time/idle-gate.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embedPending } from "./embedding/embed-pending.ts";
@@ -21,21 +21,24 @@ import { isMostlyHan, queryTermsOf } from "./text/terms.ts";
 export interface GroupMemoryOptions {
   readonly path: string;
   readonly weights: Weights;
-  /** Without one, memories are found by their words. The caller disposes it. */
+  /** Embedder; without one, search works by words only. The caller disposes it. */
   readonly embedder?: Embedder | undefined;
   readonly cache?: VectorCache | undefined;
-  /** How many memories are searched in memory; older ones are found by their words in the file. */
+  /** Number of newest memories searched in memory; older ones by words in the file. */
   readonly hotRows?: number | undefined;
-  /** How long a search waits for the vector of its query; then it is answered by words. */
+  /** Time that a search waits for the query's vector; afterwards it works by words. */
   readonly queryMs?: number | undefined;
-  /** How long a search waits for the index of a large memory; then it is answered by words from the file. */
+  /** Time that a search waits for a large memory's index; afterwards it searches the file by words. */
   readonly indexMs?: number | undefined;
-  /** How vectors are compared, the best way first; left out: as this machine can. */
+  /** Ways of comparing vectors, best first; those of this machine by default. */
   readonly strategies?: readonly VectorStrategy[] | undefined;
-  /** Told when vectors are compared more slowly than they could be. */
+  /** Called when vectors are compared more slowly than possible. */
   readonly onSlow?: ((slow: SlowVectors) => void) | undefined;
-  /** Vectors of memories are made in its lulls; each query stirs it. Without one they are made at once. */
-  readonly lull?: Lull | undefined;
+  /**
+   * Idle gate: vectors of memories are made while it is idle; queries keep it busy. Without it, they are made
+   * immediately.
+   */
+  readonly lull?: IdleGate | undefined;
 }
 
 const usualQueryMs = 5_000;
@@ -44,23 +47,23 @@ const forgottenAtOnce = 500;
 
 export interface SearchOptions extends Filter {
   readonly limit: number;
-  /** What the texts that are found may cost a model together. */
+  /** Maximum tokens of the found texts together. */
   readonly tokens?: number | undefined;
 }
 
 export interface RecallOptions extends SearchOptions {
   readonly tokens: number;
-  /** As the model is shown it, which is what counts; otherwise as it is searched. */
+  /** Text as shown to the model, for counting; the searched text by default. */
   readonly textOf?: ((memory: Memory) => string) | undefined;
-  /** Left out: the model sees it anyway. */
+  /** True for memories that the model sees anyway; these are left out. */
   readonly isInSight?: Filter["isHidden"];
-  /** What is foreseen is given to who asks for the same query by the same name. */
+  /** Name under which a prepared query is used. */
   readonly name?: string | undefined;
 }
 
 type Vector = Promise<Float32Array | undefined>;
 
-/** What will be asked, as far as it is looked up already. */
+/** A prepared query, as far as looked up. */
 interface Foreseen {
   readonly query: string;
   readonly vector: Vector;
@@ -77,7 +80,7 @@ interface Prepared {
 export interface MemoryStats {
   readonly items: number;
   readonly superseded: number;
-  /** How many can be found by their meaning. */
+  /** Number of memories that can be found by meaning. */
   readonly embedded: number;
   readonly model: string | null;
   readonly categories: Readonly<Record<string, number>>;
@@ -85,9 +88,7 @@ export interface MemoryStats {
   readonly cleanedAt: number | null;
 }
 
-/**
- * What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's.
- */
+/** The memory of one group. Nothing here reaches another group's memory: there is one file, this group's. */
 export class GroupMemory implements AsyncDisposable {
   readonly #file: MemoryFile;
   readonly #options: GroupMemoryOptions;
@@ -101,7 +102,7 @@ export class GroupMemory implements AsyncDisposable {
   /** Goes up with each change by this process that may have another answer come out. */
   #changes = 0;
 
-  /** Opens the group's file, which is made if it is not there yet. Throws AppError `store_failed`. */
+  /** Opens the group's file, creating it if missing. Throws AppError `store_failed`. */
   constructor(options: GroupMemoryOptions) {
     this.#options = options;
     this.#file = MemoryFile.open(options.path);
@@ -158,12 +159,12 @@ export class GroupMemory implements AsyncDisposable {
     return step(this.#file);
   }
 
-  /** How many memories are held in memory. */
+  /** Number of memories held in memory. */
   get rows(): number {
     return this.#index.loaded?.index.size ?? 0;
   }
 
-  /** Removing has spoilt the index in memory: it is made again now, while nobody waits for it, if it was in use. */
+  /** Rebuilds the index in memory after removals, if it was in use, while nobody waits for it. */
   async warm(): Promise<void> {
     if (this.#index.loaded) await this.#index.warm();
   }
@@ -208,10 +209,7 @@ export class GroupMemory implements AsyncDisposable {
     return this.#file.all();
   }
 
-  /**
-   * Makes the vector of a query that will be asked, so that it is there by then; and, where it is known how, looks up
-   * what it recalls.
-   */
+  /** Prepares a query: makes its vector and, if `how` is known, looks up the result. */
   async foresee(query: string, how?: RecallOptions): Promise<void> {
     const vector = this.#embedQuery(query);
     const recalled = how && this.#lookUp(query, how, vector);
@@ -224,7 +222,7 @@ export class GroupMemory implements AsyncDisposable {
     return { state, found: await this.#recall(query, how, vector) };
   }
 
-  /** What was recalled at one of these is what is recalled now if they are the same. */
+  /** Version of the memory: equal versions give equal results. */
   #state(): string {
     return `${this.#changes} ${this.#file.erasures()} ${this.#file.version()}`;
   }
@@ -262,7 +260,7 @@ export class GroupMemory implements AsyncDisposable {
     return options.tokens === undefined ? found : withinBudget(found, options.tokens);
   }
 
-  /** What a search can do while the vector of its query is being made. It holds as long as nothing changes. */
+  /** Prepares a search while the vector of its query is being made. Valid until something changes. */
   async #prepare(terms: readonly string[]): Promise<Prepared> {
     const changes = this.#changes;
     const whole = await this.#index.whole(this.#options.indexMs ?? usualIndexMs);

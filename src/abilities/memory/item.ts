@@ -1,6 +1,6 @@
 import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
 
-/** What was said, notes of a day, lasting facts, or a name of one's own such as `recipes`. */
+/** Category: messages, notes of a day, lasting facts, or a chosen name such as `recipes`. */
 export type Category = string;
 
 export const categoryPattern = /^[a-z][a-z0-9_-]{0,31}$/;
@@ -14,7 +14,7 @@ export const ownIds = { said: "said-", fact: "fact-", note: "note-", day: dayNot
 /** Notes that main groups write for others too, and the name of the one file that they are in: no group can have it. */
 export const globalNotes = "global";
 
-/** What a memory is made from. */
+/** Input for a memory. */
 export interface NewMemory {
   /** Known already: the memory is replaced. */
   readonly id: string;
@@ -22,23 +22,23 @@ export interface NewMemory {
   readonly text: string;
   /** When it was said, milliseconds since 1970. */
   readonly time: number;
-  /** Who said it, as people call them. */
+  /** Display name of the speaker. */
   readonly sender: string;
-  /** Where its words come from. */
+  /** Origin of its words. */
   readonly origin: Origin;
   /** Ids of the messages that it was taken from. */
   readonly sources: readonly string[];
-  /** Whose words it holds, as `channel:id`; the CLI and imports name nobody. */
+  /** People whose words it holds, as `channel:id`; none from the CLI and imports. */
   readonly people?: readonly string[] | undefined;
-  /** What else had a part in it, such as what a turn had read that said it. */
+  /** Further origins, such as those of the turn that said it. */
   readonly origins?: readonly Origin[] | undefined;
-  /** What a picture that came with it shows. */
+  /** Content of an attached picture. */
   readonly photo?: string | undefined;
 }
 
 /** One thing that a group remembers. */
 export interface Memory extends NewMemory {
-  /** The memory that took its place: this one is kept and no longer found. */
+  /** The memory that replaced this one, which is kept but no longer found. */
   readonly supersededBy?: string | undefined;
 }
 
@@ -55,12 +55,12 @@ export interface Found {
 
 /** Which memories count in a search. */
 export interface Filter {
-  /** Said at this time or later, milliseconds since 1970. */
+  /** Earliest time, in milliseconds since 1970. */
   readonly since?: number | undefined;
-  /** Said before this time. */
+  /** Time before which it was said. */
   readonly until?: number | undefined;
-  /** Said by somebody of this name, in any case of letters. */
+  /** Name of the speaker, in any case. */
   readonly who?: string | undefined;
-  /** Left out of what is found. */
+  /** True for memories to leave out. */
   readonly isHidden?: ((memory: Pick<Memory, "id" | "time">) => boolean) | undefined;
 }

@@ -2,12 +2,12 @@ import { join } from "node:path";
 
 const ending = ".sqlite";
 
-/** Where a memory lies, by the name of a group, of an agent's folder, or of notes for all. */
+/** Path of a memory, by the name of a group, an agent's folder, or global notes. */
 export function memoryPath(folder: string, name: string): string {
   return join(folder, `${name}${ending}`);
 }
 
-/** Whose memory the file of this name is; undefined: it is none. */
+/** Name of the memory in this file; undefined when it is none. */
 export function memoryOfFile(file: string): string | undefined {
   return file.endsWith(ending) ? file.slice(0, -ending.length) : undefined;
 }

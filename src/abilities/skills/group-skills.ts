@@ -15,13 +15,13 @@ import {
   type FoundSkill,
   isUsable,
   nearestOf,
-  type SkillPlaces,
+  type SkillFolders,
   toSkill,
 } from "./places.ts";
 import { SkillCopies } from "./tree/skill-copies.ts";
 
 export interface GroupSkillsOptions {
-  readonly places: SkillPlaces;
+  readonly places: SkillFolders;
   readonly copies: string;
   readonly hostUid: number;
   /** Which skills a group is to have. */
@@ -32,7 +32,7 @@ export interface GroupSkillsOptions {
   readonly logger: Logger;
 }
 
-/** What the last look at a group's skills found. */
+/** Result of the last look at a group's skills. */
 interface Look {
   readonly choice: SkillChoice;
   readonly fingerprint: string;
@@ -43,7 +43,7 @@ interface Look {
 
 interface Refusal {
   readonly name: string;
-  /** Undefined: it is nowhere. */
+  /** Source; undefined when it is missing. */
   readonly source: FoundSkill["source"] | undefined;
   readonly reason: string;
 }
@@ -68,7 +68,7 @@ export class GroupSkills {
     this.#copies = new SkillCopies(options.copies);
   }
 
-  /** As they are now, sorted by name. What cannot be used is left out, and told. */
+  /** Current skills, sorted by name. Unusable ones are left out and reported. */
   async look(group: string): Promise<readonly Skill[]> {
     const choice = this.#options.choiceOf(group);
     if (wantsNone(choice)) {
@@ -86,17 +86,17 @@ export class GroupSkills {
     this.#onSettled.push(settled);
   }
 
-  /** As they were at the last look, or of the first one. */
+  /** Skills of the last look, or of a first one. */
   async inUse(group: string): Promise<readonly Skill[]> {
     return this.#looks.has(group) ? this.known(group) : this.look(group);
   }
 
-  /** As they were at the last look. */
+  /** Skills of the last look. */
   known(group: string): readonly Skill[] {
     return wantsNone(this.#options.choiceOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
   }
 
-  /** Removes copies that none of these groups has any more. */
+  /** Removes copies that none of these groups uses. */
   async tidy(groups: readonly string[]): Promise<void> {
     const used = new Set<string>();
     for (const group of groups) for (const { copy } of await this.look(group)) used.add(basename(copy));
@@ -184,10 +184,7 @@ export class GroupSkills {
 /** More entries than this are not told apart: then each look reads everything. */
 const mostFacts = 5_000;
 
-/**
- * What the file system says of an entry and of all in it, at once: by way of the thread pool it would take ten times as
- * long.
- */
+/** Collects file system facts synchronously: the thread pool would take ten times as long. */
 function walk(path: string, facts: string[], depth: number): void {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (!stats) return;

@@ -1,6 +1,6 @@
 import { isChosen, type SkillChoice } from "../../domain/sandbox/skill.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
-import { findFor, findOfGroup, type FoundSkill, type SkillPlaces, type SkillState } from "./places.ts";
+import { findFor, findOfGroup, type FoundSkill, type SkillFolders, type SkillState } from "./places.ts";
 
 /** A skill in a list. `off`: it could be used, and the group is not to have it. */
 export interface ListedSkill {
@@ -8,17 +8,17 @@ export interface ListedSkill {
   readonly description: string;
   readonly source: FoundSkill["source"];
   readonly state: SkillState | "off";
-  /** Of a group's own. */
+  /** Group of the skill, for a group's own. */
   readonly group?: string | undefined;
-  /** What is wrong with it, or what takes its place. */
+  /** Fault, or the skill that replaces it. */
   readonly reason?: string | undefined;
   readonly sha256?: string | undefined;
-  /** Written by an agent, and allowed by people. */
+  /** Written by an agent and allowed by people. */
   readonly byAgent?: true | undefined;
 }
 
 interface ListOptions {
-  readonly places: SkillPlaces;
+  readonly places: SkillFolders;
   readonly hostUid: number;
 }
 
@@ -35,7 +35,7 @@ export async function listForGroup(
   });
 }
 
-/** All that there are: those for every group, and each group's own. */
+/** All skills: shared ones, and those of each group. */
 export async function listAll({ places, hostUid }: ListOptions, groups: readonly string[]): Promise<ListedSkill[]> {
   const shared = await findFor(places, undefined, hostUid);
   const own = await Promise.all(groups.map((group) => findOfGroup(places, group, hostUid)));

@@ -8,12 +8,12 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 const entry = z.strictObject({
   sha256: hash,
-  /** As it was given to `skills install`. */
+  /** Source as given to `skills install`. */
   from: z.string().max(2_000),
   /** The skill among several of one source. */
   subfolder: z.string().max(200).optional(),
   installedAt: z.iso.datetime(),
-  /** Does the host look whether the source has something else? Left out: if others publish it. */
+  /** Checks the source for changes; by default when others publish it. */
   subscribed: z.boolean().optional(),
 });
 
@@ -31,17 +31,17 @@ const skillLock = {
   fix: "Remove it, and install the skills again.",
 } as const;
 
-/** What the operator has installed, by `skills.lock`. Throws `config_invalid` for one that cannot be used. */
+/** Reads `skills.lock`. Throws `config_invalid` for an unusable file. */
 export async function readSkillLock(file: string): Promise<SkillLock> {
   return readLockFile<SkillLock>(file, skillLock);
 }
 
-/** As a whole, or not at all. */
+/** Writes atomically. */
 export async function writeSkillLock(file: string, content: SkillLock): Promise<void> {
   await writeLockFile(file, content);
 }
 
-/** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
+/** Changes the lock file exclusively. Throws `conflict` while another command changes it. */
 export async function withSkillLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
   return whileGuarded(file, "the skills of this home", change);
 }

@@ -21,8 +21,8 @@ import { readSkillTools } from "./tools/parse-skill-tools.ts";
 import { hashOfTree, type SkillTree, type TreeReading } from "./tree/skill-tree.ts";
 import { readTree } from "./tree/read-tree.ts";
 
-/** Where skills are; absolute paths. */
-export interface SkillPlaces {
+/** Folders of skills; absolute paths. */
+export interface SkillFolders {
   /** Those that come with crabpot: a folder of the checkout. */
   readonly bundled: string;
   /** Installed ones, and what is on its way there. */
@@ -34,11 +34,11 @@ export interface SkillPlaces {
   readonly allowed: string;
 }
 
-/** Where skills are in a home with these paths, and in a checkout. */
-export function skillPlaces(
+/** Folders of skills in a home and a checkout. */
+export function skillFolders(
   paths: Readonly<Record<"skills" | "skillLock" | "groups" | "groupSkills", string>>,
   checkout: string,
-): SkillPlaces {
+): SkillFolders {
   return {
     bundled: join(checkout, "skills"),
     installed: paths.skills,
@@ -58,7 +58,7 @@ export interface FoundSkill {
   readonly group: string | undefined;
   readonly state: SkillState;
   readonly faults: readonly SkillFault[];
-  /** Of one whose SKILL.md can be read. */
+  /** Facts, when SKILL.md is readable. */
   readonly facts: SkillFacts | undefined;
   readonly sha256: string | undefined;
   readonly tree: SkillTree | undefined;
@@ -72,7 +72,7 @@ export interface FoundSkill {
 /** Folder of `installed` for skills on their way into it. */
 export const incomingFolder = ".incoming";
 
-/** Of a source: names of folders that may be skills, sorted. What begins with a dot is none. */
+/** Candidate folder names of a source, sorted. Names with a leading dot are ignored. */
 function namesIn(folder: string): string[] {
   if (!existsSync(folder) || !lstatSync(folder).isDirectory()) return [];
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isFile());
@@ -83,7 +83,7 @@ function namesIn(folder: string): string[] {
     .slice(0, mostSkills);
 }
 
-export async function findBundled({ bundled }: Pick<SkillPlaces, "bundled">): Promise<FoundSkill[]> {
+export async function findBundled({ bundled }: Pick<SkillFolders, "bundled">): Promise<FoundSkill[]> {
   const at = { source: "bundled", group: undefined } as const;
   return Promise.all(namesIn(bundled).map((name) => find(join(bundled, name), { ...at, name })));
 }
@@ -92,7 +92,7 @@ export async function findBundled({ bundled }: Pick<SkillPlaces, "bundled">): Pr
 export async function findInstalled({
   installed,
   lock,
-}: Pick<SkillPlaces, "installed" | "lock">): Promise<FoundSkill[]> {
+}: Pick<SkillFolders, "installed" | "lock">): Promise<FoundSkill[]> {
   const { skills } = await readSkillLock(lock);
   const names = [...new Set([...Object.keys(skills), ...namesIn(installed)])].toSorted();
   return Promise.all(names.map((name) => findOneInstalled(installed, name, skills[name])));
@@ -125,7 +125,7 @@ async function findOneInstalled(
  * `skills` of the group's folder. There an agent can write, too, so what it could have written is not even looked at.
  */
 export async function findOfGroup(
-  { groups, allowed }: Pick<SkillPlaces, "groups" | "allowed">,
+  { groups, allowed }: Pick<SkillFolders, "groups" | "allowed">,
   group: string,
   hostUid: number,
 ): Promise<FoundSkill[]> {
@@ -169,7 +169,7 @@ async function find(folder: string, place: Place, owners?: readonly number[]): P
   return judge(reading, { ...place, folder });
 }
 
-/** What a tree that was read from this folder is worth. */
+/** Judges a tree read from this folder. */
 export async function judge(
   reading: TreeReading,
   { name, source, group, folder }: Place & { readonly folder: string },
@@ -187,12 +187,12 @@ export async function judge(
   return { ...found, state: "ok", faults: [], facts: check.facts, tools: check.tools, sha256, tree };
 }
 
-/** What a skill says in all of its files, or what is wrong with them. */
+/** Content of a skill's files, or their fault. */
 export type TreeCheck =
   | { readonly ok: true; readonly facts: SkillFacts; readonly tools: readonly SkillTool[] }
   | { readonly ok: false; readonly faults: readonly SkillFault[] };
 
-/** Is this a skill of this name (undefined: of any), as a whole? */
+/** Checks that this is a complete skill of this name (undefined: any). */
 export async function checkTree(name: string | undefined, tree: SkillTree): Promise<TreeCheck> {
   const check = checkMainFile(name, tree);
   if (!check.ok) return check;
@@ -226,9 +226,9 @@ function failed(path: string, detail: string): ReturnType<typeof parseSkill> {
   return { ok: false, faults: [{ path, detail }] };
 }
 
-/** All that a group could have; undefined: any group. */
+/** Skills that a group could have; undefined: any group. */
 export async function findFor(
-  places: SkillPlaces,
+  places: SkillFolders,
   group: string | undefined,
   hostUid: number,
 ): Promise<readonly FoundSkill[]> {
@@ -236,7 +236,7 @@ export async function findFor(
   return nearestOf([...(await findBundled(places)), ...(await findInstalled(places)), ...own]);
 }
 
-/** Of several with one name the nearest: what is further away is hidden by it, whether it can be used or not. */
+/** The nearest of several skills with one name: it hides farther ones, usable or not. */
 export function nearestOf(found: readonly FoundSkill[]): readonly FoundSkill[] {
   return found.map((one) => {
     const isHidden = found.some(

@@ -10,7 +10,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import { textOf } from "./tree/skill-tree.ts";
 import type { MatchedSkill } from "./skill-mapping.ts";
 
-/** So much of one file a model is shown; all of it lies in its container. */
+/** Maximum characters of a file shown to a model; its container has all of it. */
 const shownChars = 30_000;
 const listedFiles = 100;
 
@@ -31,7 +31,7 @@ function skillLine({ name, description }: SkillSummary, why?: string): string {
   return `<skill name="${escapeAttribute(name)}"${reason}>${withoutOwnElements(description).replaceAll(/\s+/g, " ")}</skill>`;
 }
 
-/** What a file of the skill says, for a model. Throws ToolError with what there is instead. */
+/** Content of a skill's file, for a model. Throws ToolError with the existing files. */
 export async function showSkillFile(skill: Skill, file: string = skillFile): Promise<string> {
   const { name, files, copy } = skill;
   const folder = `${containerPaths.skills}/${name}`;

@@ -44,7 +44,7 @@ export function skillsNamedIn<Named extends SkillSummary>(text: string, skills: 
   return [...named].flatMap((name) => skills.find((skill) => skill.name === name) ?? []);
 }
 
-/** What is for a task, and why. */
+/** A skill for a task, and the reason. */
 export interface MatchedSkill {
   readonly skill: SkillSummary;
   readonly why: "named" | "task type" | "default";

@@ -9,7 +9,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
 import { codeOfAllowed, readAllowedSkill, type SkillTexts, treeOfTexts, writeAllowedSkill } from "./allowed-skills.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
-import { checkTree, findBundled, findInstalled, findOfGroup, type SkillPlaces } from "./places.ts";
+import { checkTree, findBundled, findInstalled, findOfGroup, type SkillFolders } from "./places.ts";
 import { hashOfTree, type SkillTree } from "./tree/skill-tree.ts";
 
 /** A skill as an agent proposes it. */
@@ -30,7 +30,7 @@ export interface AllowedProposal extends ProposedSkill {
 }
 
 interface SkillProposalsOptions {
-  readonly places: SkillPlaces;
+  readonly places: SkillFolders;
   readonly hostUid: number;
   readonly publish: Publish<"skill.changed">;
 }
@@ -45,7 +45,7 @@ export class SkillProposals {
     this.#options = options;
   }
 
-  /** What it would change: of each file, with its name. */
+  /** Files that it would change, with names. */
   async changeOf(group: string, { name, files }: ProposedSkill): Promise<ProposedChange> {
     const before = await this.#current(group, name);
     const paths = [...new Set([...(before?.files ?? []), ...files].map(({ path }) => path))].toSorted();
@@ -60,7 +60,7 @@ export class SkillProposals {
     return { diff: diffs.join("\n"), base: hashOrEmpty(before) };
   }
 
-  /** Why people need not be asked about it, for the model. */
+  /** Returns a fault for the model, so that people need not be asked; undefined: none. */
   async faultOf(group: string, proposed: ProposedSkill): Promise<string | undefined> {
     const { name, files } = proposed;
     const nameFault = skillNameFault(name);

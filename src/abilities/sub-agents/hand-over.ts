@@ -9,7 +9,7 @@ import { containerPaths } from "../../protocol/paths.ts";
 
 export interface HandOverOptions {
   readonly groupsFolder: string;
-  /** Of the host alone, on the file system of the groups' folders. */
+  /** Private folder of the host, on the groups' file system. */
   readonly temporaryFolder: string;
   /** Bytes that the group to which the folder belongs may still take. */
   readonly roomFor: (folder: string) => Promise<number>;
@@ -22,11 +22,11 @@ const entriesPerFolder = 1_000;
 const foldersDeep = 8;
 /** Names that only a program means anything by; a hidden one is no result. */
 const nameAllowed = /^[\p{L}\p{N}_ ][\p{L}\p{N}_ .,()+@=-]{0,199}$/u;
-/** Where a sub-agent puts what it hands over; without it, all of its scratch folder is handed over. */
+/** Folder for files to hand over; without it, the whole scratch folder. */
 const outName = "out";
 const agentsName = "agents";
 
-/** What was handed over: paths as the parent sees them, and what to say about the rest. */
+/** Result: paths for the parent, and remarks about the rest. */
 export interface HandedOver {
   readonly files: readonly string[];
   readonly omitted: number;

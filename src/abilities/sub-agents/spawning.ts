@@ -11,7 +11,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { Principal } from "../../rights/people/principal.ts";
 import type { Store } from "../../stores/contract/store.ts";
 
-/** How many there may be, and for how long. */
+/** Limits of number and time. */
 export interface SubAgentLimits {
   /** 1: sub-agents of a group's own agent alone; 0: none. */
   readonly depth: number;
@@ -19,7 +19,7 @@ export interface SubAgentLimits {
   readonly minutes: number;
 }
 
-/** What a model says of a sub-agent that it wants. */
+/** A model's wish for a sub-agent. */
 export interface WantedSubAgent {
   readonly task: string;
   readonly agent?: string | undefined;
@@ -39,12 +39,12 @@ export interface SpawningOptions {
   readonly limits: () => SubAgentLimits;
   /** Rejects with an AppError whose words are for the model when there is no such profile, or it cannot be used. */
   readonly requireProfile: (name: string) => Promise<void>;
-  /** Why it may not have the route that is asked for, for the model; undefined: it may. */
+  /** Returns why the route is refused, for the model; undefined when allowed. */
   readonly refusalOfRoute: (
     group: Group,
     wanted: { readonly route: string; readonly profile: string | undefined },
   ) => Promise<string | undefined>;
-  /** Why it may not have these skills, for the model; undefined: it may. */
+  /** Returns why these skills are refused, for the model; undefined when allowed. */
   readonly refusalOfSkills: (
     scope: SpawningTurn,
     wanted: { readonly skills: readonly string[]; readonly profile: string | undefined },
@@ -69,7 +69,7 @@ const digestChars = 600;
 /** Makes of what a model wants what is going to begin, or says why it cannot. */
 export class Spawning {
   readonly #options: SpawningOptions;
-  /** Of sessions of sub-agents; a session never becomes another one. */
+  /** Depth of sub-agents' sessions, which never change. */
   readonly #depths = new WeakMap<Session, number>();
 
   constructor(options: SpawningOptions) {
@@ -91,7 +91,7 @@ export class Spawning {
     return atOnce > 0 && depth > 0 && (session.kind !== "agent" || (await this.depthOf(session)) < depth);
   }
 
-  /** What begins with this call; a string says to the model why nothing does. On record before it begins. */
+  /** Prepares the sub-agent of this call; a string is the refusal for the model. Recorded before it begins. */
   async prepare(
     scope: SpawningTurn,
     { call, position, wanted }: { readonly call: ToolCall; readonly position: number; readonly wanted: WantedSubAgent },
@@ -141,7 +141,7 @@ export class Spawning {
     return "Here a sub-agent cannot work in the background: nobody would get its result. Wait for it.";
   }
 
-  /** What the profile says is looked up by each turn; here only that there is one. */
+  /** Checks that the profile exists; each turn reads it. */
   async #profileRefusal({ agent }: WantedSubAgent): Promise<string | undefined> {
     try {
       if (agent !== undefined) await this.#options.requireProfile(agent);
@@ -186,16 +186,13 @@ function saidIn({ body }: Step): string[] {
   return [`${body.kind === "model" ? "You said" : "You were told"}: ${text.slice(0, digestChars).toWellFormed()}`];
 }
 
-/** What of a parent's conversation goes before what a sub-agent is told. */
+/** Part of a parent's conversation shown to a sub-agent. */
 export interface Fork {
   readonly cover: readonly Summary[];
   readonly steps: readonly Step[];
 }
 
-/**
- * As it was when the sub-agent began, whatever has become of the parent's conversation since; undefined: it knows
- * nothing of it.
- */
+/** The parent's conversation at the sub-agent's start, regardless of later changes; undefined: none. */
 export async function forkOf(
   store: {
     readonly subAgents: Pick<Store["subAgents"], "ofSession">;

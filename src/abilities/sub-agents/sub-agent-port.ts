@@ -7,7 +7,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { SpawningOptions, SpawningTurn } from "./spawning.ts";
-import type { SubAgentDesk } from "./sub-agent-desk.ts";
+import type { SubAgentService } from "./sub-agent-service.ts";
 
 const shown = 20;
 
@@ -17,21 +17,21 @@ export interface SubAgentPortOptions {
     readonly work: Pick<Store["work"], "add">;
     readonly origins: Pick<Store["origins"], "provenance">;
   };
-  readonly desk: Pick<SubAgentDesk, "cancel">;
+  readonly desk: Pick<SubAgentService, "cancel">;
   readonly principalOf: SpawningOptions["principalOf"];
   /** There is new work. */
   readonly workAdded: () => void;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** What an agent can do with the sub-agents of its own session, and with no others. */
+/** Actions on sub-agents of this session, and no others. */
 export function subAgentPort(options: SubAgentPortOptions, scope: SpawningTurn) {
   return {
     status: (id: string | undefined) => (id === undefined ? listOwn(options, scope) : showOne(options, scope, id)),
     message: (id: string, text: string) => tell(options, scope, { id, text }),
     cancel: async (id: string) => {
       const agent = await own(options, scope, id);
-      const isEnded = await options.desk.cancel(agent.id, "its parent did not need it any more");
+      const isEnded = await options.desk.cancel(agent.id, "its parent did not need it anymore");
       return isEnded ? `${agent.id} is cancelled.` : `${agent.id} had ended before.`;
     },
   };

@@ -2,14 +2,14 @@ import type { Task } from "../../domain/work/task.ts";
 
 /** A run that is later than this was missed; one that is less late was only waited for. */
 const lateMs = 20_000;
-/** What was missed longer ago is not made up for. */
+/** Age above which missed runs are not made up for. */
 const windowMs = 86_400_000;
 
-/** What is to be done about the due times of a task that have come. */
+/** Plan for a task's due times. */
 export interface DuePlan {
   /** In order. */
   readonly runs: readonly number[];
-  /** Passed by: the last one, and how many; `more`: there were earlier ones, which nobody counts. */
+  /** Skipped due times: the last one and their number; `more`: there were earlier, uncounted ones. */
   readonly missed: { readonly due: number; readonly count: number; readonly more: boolean } | undefined;
   /** The first one after now. */
   readonly next: number | undefined;

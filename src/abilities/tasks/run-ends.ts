@@ -8,10 +8,7 @@ const backoff = { firstMs: 30_000, longestMs: 3_600_000 };
 const toldAfter = 2;
 const pausedAfter = 10;
 
-/**
- * How a run is settled whose turn has ended, or whose work was dropped. `reason`: why it failed, in words for the
- * group.
- */
+/** Settles a run whose turn has ended or whose work was dropped. `reason`: failure in words for the group. */
 export function settlementOf(
   { task, turn }: EndedRun,
   { at, reason }: { readonly at: number; readonly reason: string | undefined },

@@ -9,7 +9,7 @@ import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
-import { Lookout } from "../../lib/time/lookout.ts";
+import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { EndedRun, TaskClaim, TaskStore } from "../../stores/contract/task-store.ts";
 import { planDue } from "./due-plan.ts";
 import { settlementOf } from "./run-ends.ts";
@@ -34,15 +34,12 @@ export interface SchedulerOptions {
     | "setState"
     | "settle"
   >;
-  /**
-   * The group of a task as it is now, with the agent that is to do it; undefined: its chat is another group by now, or
-   * none.
-   */
+  /** Returns the task's group with its agent; undefined when its chat has another group, or none. */
   readonly groupNow: (group: TaskGroup) => TaskGroup | undefined;
   /** There is new work. */
   readonly workAdded: () => void;
   readonly deliver: () => void;
-  /** Why a run failed, in words for the group; undefined: that is not its business. */
+  /** Reason of a failed run for the group; undefined when not its business. */
   readonly wordsFor: (run: EndedRun) => string | undefined;
   readonly tellOperator: (text: string) => void;
   readonly publish: Publish<"schedule.claimed" | "schedule.missed" | "schedule.ended" | "schedule.paused">;
@@ -51,20 +48,19 @@ export interface SchedulerOptions {
 }
 
 /**
- * Hands tasks to their agents when they are due: one timer for the earliest of all, none while nothing is scheduled.
- * Which due times are claimed, and what became of them, the store knows; what is due is claimed in batches, and nothing
- * is kept in memory.
+ * Starts tasks when due: one timer for the earliest, none without tasks. The store has claims and results; due tasks
+ * are claimed in batches, and nothing is kept in memory.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #pending: PendingWork;
-  readonly #lookout: Lookout;
+  readonly #lookout: DueTimer;
   /** Turns whose ends are not looked at yet. */
   readonly #endedTurns = new Set<string>();
   /** Anything may have ended. */
   #isBehind = false;
   #settling: Promise<void> | undefined;
-  /** How far the wall clock is ahead of the one that only runs forward. */
+  /** Difference between the wall clock and the monotonic clock. */
   #ahead: number | undefined;
 
   constructor(options: SchedulerOptions) {
@@ -75,7 +71,7 @@ export class Scheduler implements AsyncDisposable {
         "runs of tasks could not be settled; the next end of a turn tries again",
       );
     this.#pending = new PendingWork(onError);
-    this.#lookout = new Lookout({
+    this.#lookout = new DueTimer({
       look: () => this.#look(),
       onError: (error) =>
         options.logger.error({ err: toError(error) }, "could not look for tasks that are due; retrying"),
@@ -93,10 +89,7 @@ export class Scheduler implements AsyncDisposable {
     void this.#lookout.changed();
   }
 
-  /**
-   * This turn, which a task began, has ended. Without one: work of tasks may have been dropped, or ended in an earlier
-   * life of the host.
-   */
+  /** Reports the end of a task's turn. Without one: a task's work may have been dropped, or ended before a restart. */
   runEnded(turn?: string): void {
     if (this.#lookout.isOver) return;
     if (turn === undefined) this.#isBehind = true;
@@ -179,7 +172,7 @@ export class Scheduler implements AsyncDisposable {
 
   async #pause({ id, name, group, next }: Task): Promise<void> {
     const { tasks, publish, tellOperator } = this.#options;
-    const reason = "its group is not there any more";
+    const reason = "its group is missing anymore";
     await publish({ type: "schedule.paused", group: group.name, actor: "host", data: { task: id, reason } });
     await tasks.setState(id, { state: "paused", reason, next });
     tellOperator(`The task ${id} (${JSON.stringify(name)}) of ${group.name} is paused: ${reason}.`);
@@ -236,7 +229,7 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-/** What the agent is given to do for one due time: the same work, however often it is claimed. */
+/** Work of one due time: identical however often it is claimed. */
 export function workOf(task: Task, due: number, now: number): Omit<NewWork, "group" | "session"> {
   const id = `task:${task.id}:${due}`;
   const { channel, chat } = task.group;

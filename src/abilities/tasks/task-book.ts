@@ -21,7 +21,7 @@ import type { TaskChange, TaskStore } from "../../stores/contract/task-store.ts"
 import { workOf } from "./scheduler.ts";
 import { nextDue, readTiming, type WantedTiming } from "./timing.ts";
 
-/** A task in the words of whoever wants it; what is left out is up to the host. */
+/** A task as requested; omitted fields are up to the host. */
 export interface WantedTask extends WantedTiming {
   readonly prompt: string;
   readonly name?: string | undefined;
@@ -30,17 +30,15 @@ export interface WantedTask extends WantedTiming {
   readonly missed?: MissedRule | undefined;
 }
 
-/** Who makes or changes tasks, and with whose rights. */
+/** The author of a change to tasks, with their rights. */
 export interface TaskMaker {
   readonly actor: Actor;
   readonly role: Role;
   readonly origin: Origin;
   readonly origins: readonly Origin[];
-  /** As `channel:id` of a member, where it is one. */
+  /** The member as `channel:id`, if any. */
   readonly requester: string | undefined;
-  /**
-   * Nobody has just asked for it: due no earlier than this, and never at once, so that tasks cannot drive themselves.
-   */
+  /** Earliest due time of a task that nobody requested just now, so that tasks cannot drive themselves. */
   readonly earliest?: number | undefined;
 }
 
@@ -49,10 +47,10 @@ export interface TaskBookOptions {
     TaskStore,
     "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "setState"
   >;
-  /** The group of a task as it is now, with the agent that is to do it. */
+  /** Returns the task's group with its agent. */
   readonly groupNow?: ((group: TaskGroup) => TaskGroup | undefined) | undefined;
   readonly timeZone: (group: string) => string;
-  /** Why times cannot be told in this zone; undefined: they can. */
+  /** Returns why a time zone is unusable; undefined when usable. */
   readonly zoneFault: (zone: string) => string | undefined;
   /** Tasks were made or changed. */
   readonly changed: () => void;
@@ -68,13 +66,13 @@ export interface TaskBookOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** For whom a task is made. */
+/** Group of a new task. */
 type WantedGroup = GroupChat & Pick<Group, "agent" | "agents">;
 
 const nameChars = 60;
 const promptChars = 16_000;
 
-/** What people and agents do with tasks. Throws AppErrors with what was wrong and what to do. */
+/** Actions on tasks for people and agents. Throws AppErrors with fault and remedy. */
 export class TaskBook {
   readonly #options: TaskBookOptions;
 
@@ -114,7 +112,7 @@ export class TaskBook {
         "conflict",
         `The group "${name}" has ${tasksPerGroup} tasks, which is as many as it may have.`,
         {
-          fix: "remove one that is not needed any more",
+          fix: "remove one that is not needed anymore",
         },
       );
     this.#options.changed();
@@ -194,7 +192,7 @@ export class TaskBook {
     return this.find(task.id);
   }
 
-  /** In the order of making. */
+  /** Tasks in order of creation. */
   list(group?: string): Promise<Task[]> {
     return this.#options.tasks.list({ group });
   }
@@ -211,9 +209,7 @@ export class TaskBook {
     throw new AppError(ids.length > 1 ? "bad_input" : "not_found", why, { fix: "look at the list of tasks" });
   }
 
-  /**
-   * What somebody with more rights has made is not changed by somebody with fewer; admins may see to all as they are.
-   */
+  /** Returns a changeable task: nobody changes one by somebody with more rights; admins may see all. */
   async #changeable(id: string, { role }: TaskMaker, least: Role = "owner"): Promise<Task> {
     const task = await this.find(id);
     if (isAtLeast(role, task.role) || isAtLeast(role, least)) return task;

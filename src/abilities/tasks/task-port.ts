@@ -23,7 +23,7 @@ export function taskPort({ book, groups, principalOf, now }: TaskService, { grou
   const visible = async (id: string): Promise<Task> => {
     const task = await book.find(id).catch(() => undefined);
     if (task && (own.main || task.group.name === own.name)) return task;
-    throw new ToolError(`There is no task "${id}". list_tasks shows those that there are.`);
+    throw new ToolError(`There is no task "${id}". Use list_tasks to list them.`);
   };
   const isAsked = turn.cause === "message" || turn.cause === "webhook";
   const maker = async (): Promise<TaskMaker> => ({
@@ -35,7 +35,7 @@ export function taskPort({ book, groups, principalOf, now }: TaskService, { grou
     make: async (wanted, group) => {
       const target = named(group);
       const made = (await book.list(target.name)).filter(({ createdAt }) => createdAt >= turn.startedAt);
-      if (made.length >= madePerTurn) throw new ToolError(`At most ${madePerTurn} tasks may be made in one turn.`);
+      if (made.length >= madePerTurn) throw new ToolError(`At most ${madePerTurn} tasks can be made in one turn.`);
       return book.make(target, wanted, await maker());
     },
     list: async (group) => {

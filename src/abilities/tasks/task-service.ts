@@ -87,7 +87,9 @@ export class TaskService implements AbilityService {
   }
 }
 
-/** The group of a task as it is now, with the agent that is to do it; undefined when its chat is another's or none's. */
+/**
+ * The group of a task as it is now, with the agent that is to do it; undefined when its chat is another's or none's.
+ */
 function groupNow(groups: TaskNeeds["groups"], { name, channel, chat, agent }: TaskGroup): TaskGroup | undefined {
   const group = groups.byName(name);
   if (group?.channel !== channel || group.chat !== chat) return undefined;

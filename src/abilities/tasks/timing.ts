@@ -6,19 +6,19 @@ import { AppError } from "../../lib/app-error.ts";
 import { zoneClock } from "../../lib/time/zone-clock.ts";
 import { type NextShown, nextCron, parseCron } from "./cron.ts";
 
-/** When somebody wants a task to be due, in their words: exactly one of them. */
+/** Requested timing: exactly one of these. */
 export interface WantedTiming {
-  /** ISO 8601; without an offset by the clock of the task's zone. */
+  /** ISO 8601; without an offset in the task's time zone. */
   readonly at?: string | undefined;
-  /** `1m`, `2h`, `1d`. */
+  /** Interval: `1m`, `2h`, `1d`. */
   readonly every?: string | undefined;
-  /** Five fields. */
+  /** Cron expression of five fields. */
   readonly cron?: string | undefined;
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const longestMs = 366 * 86_400_000;
-/** Who says "now" has not missed it. */
+/** Tolerance for "now". */
 const slackMs = 20_000;
 
 /** Throws `bad_input` for what cannot be read, lies in the past or would come too often. */
@@ -36,7 +36,7 @@ export async function readTiming(wanted: WantedTiming, zone: string, now: number
   return timing;
 }
 
-/** When it is due for the first time after this moment; undefined: never again. */
+/** Next due time after this moment; undefined: never. */
 export async function nextDue(timing: Timing, zone: string, after: number): Promise<number | undefined> {
   return (await dueTimes(timing, zone))(after);
 }

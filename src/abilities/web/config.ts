@@ -56,7 +56,7 @@ const web = z
   .prefault({})
   .describe("Web access of agents.");
 
-/** What a group leaves out is as for everybody. */
+/** Web settings of a group; missing ones come from the top level. */
 const groupWeb = z.strictObject({ fetch: fetch.optional(), allow: allow.optional() }).optional();
 
 /** The sections `web` at the top and of groups. */

@@ -6,22 +6,22 @@ import { guardedFetch, type GuardedFetchOptions } from "../../lib/http/guarded-f
 import { mebibyte } from "../../lib/text/bytes.ts";
 import { ToolError } from "../../protocol/tools.ts";
 
-/** Of a page, unpacked. */
+/** Maximum bytes of a page, unpacked. */
 export const maxPageBytes = 10 * mebibyte;
 /** For all of it, redirects included, and in which something has to come. */
 const pageMs = 30_000;
 const silenceMs = 15_000;
 
-/** What is read ahead does not end in an error: the first part of something large is wanted. */
+/** Tolerance for reading ahead: a large page's beginning is wanted, not an error. */
 const slackBytes = mebibyte;
 
-/** What came back. */
+/** Response. */
 export interface Answer {
   readonly url: URL;
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** Of the bytes. */
+  /** Hash of the bytes. */
   readonly sha256: string;
   /** There was more than is taken. */
   readonly isCut: boolean;
@@ -81,7 +81,7 @@ function inWordsForModel(error: Error, url: URL): ToolError {
   return new ToolError(`${url.origin} could not be fetched: ${detail}.`, { cause: error });
 }
 
-/** What unpacks an answer fails with a code and, once a stream has passed it on, no words. */
+/** Reason of an unpacking error, which has a code but may lack a message. */
 function reasonOf(error: Error & { readonly code?: unknown }): string {
   if (/^(Z_|ERR__ERROR_FORMAT)/.test(String(error.code))) return "what it sent cannot be unpacked";
   return error.message === "aborted" ? "its answer was cut off" : error.message;

@@ -4,9 +4,7 @@ import { AddressGuard, type ResolveHost } from "../../lib/http/address-guard.ts"
 import { ToolError } from "../../protocol/tools.ts";
 import { parseAddress } from "./page-address.ts";
 
-/**
- * Why a group may not fetch from this address, as it is now; undefined: it may. Names are looked up; nothing is asked.
- */
+/** Returns why a group may not fetch from this address; undefined when it may. Resolves names, but requests nothing. */
 export async function whyRefused(
   address: string,
   { fetch, allow }: Pick<GroupWeb, "fetch" | "allow">,

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 
 import { ToolError } from "../../protocol/tools.ts";
 
-/** The address that a model gives. Throws ToolError for what cannot be fetched, whoever is at the other end. */
+/** Parses an address from a model. Throws ToolError for unsupported ones. */
 export function parseAddress(text: string): URL {
   const url = URL.parse(text);
   if (!url) throw new ToolError(`${quoted(text)} is no address. Write it whole, such as https://example.org/page.`);
@@ -26,7 +26,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }
 
-/** For records: without what stands behind `?`, which may be secret. */
+/** Address for records: without its query, which may be secret. */
 export function withoutQuery(url: URL): string {
   const plain = `${url.origin}${url.pathname}`;
   return plain.length > 500 ? `${plain.slice(0, 500)}…` : plain;

@@ -2,7 +2,7 @@ import { originalTypes } from "../../domain/chats/part.ts";
 import type { FetchedPage } from "../../domain/settings/web.ts";
 import { sniffedBytes, sniffFileType } from "../../lib/files/file-type.ts";
 
-/** What a page is, by its bytes, and what the server said where that is something else. */
+/** Type of a page by its bytes, and the server's claim when different. */
 export type PageType = Pick<FetchedPage, "kind" | "mimeType" | "extension" | "claimed" | "charset">;
 
 /** Kinds of text that a server may call by name, with how their files end. */
@@ -84,7 +84,7 @@ function asText(head: Buffer, charset: string | undefined): string {
   return new TextDecoder(`utf-16${end}`).decode(head);
 }
 
-/** What the server said, if it said something of another kind. */
+/** The server's claim, if it names another type. */
 function differs(said: string, found: string): string | undefined {
   if (said === "" || said === found || said === "application/octet-stream") return undefined;
   const isArchive = found === "application/zip" && /openxmlformats|opendocument|epub|java-archive|zip/.test(said);

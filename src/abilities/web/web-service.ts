@@ -13,7 +13,7 @@ import type { WebPort } from "./tools/web-port.ts";
 /** Pages and searches of one turn, and those of one group at the same time. */
 const perTurn: Readonly<Record<WebUse, number>> = { fetch: 40, search: 20 };
 const atOnce = 3;
-/** Of all groups: each may hold 10 MB. */
+/** Maximum parallel fetches of all groups: each may hold 10 MB. */
 const atOnceInAll = 8;
 
 /** The turn of a call. */
@@ -30,13 +30,13 @@ interface WebCall {
 }
 
 export interface WebServiceOptions {
-  /** What the group may do on the web now. */
+  /** Current web access of the group. */
   readonly webOf: (group: string) => GroupWeb;
   readonly publish: Publish<"web.asked" | "web.answered" | "web.refused">;
-  /** How often a group has gone to the web since this time, with the turns of an earlier life of the host. */
+  /** Number of a group's web uses since this time, also before a restart. */
   readonly countSince: (group: string, use: WebUse, since: number) => Promise<number>;
   readonly now: () => number;
-  /** Left out: the system's. */
+  /** Name resolution; the system's by default. */
   readonly resolve?: ResolveHost | undefined;
 }
 
@@ -111,7 +111,7 @@ export class WebService implements AsyncDisposable {
   /** Calls end with their turns, before this. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Counts, tells, asks, and tells what came of it. */
+  /** Counts, records, requests, and records the outcome. */
   async #ask<Result extends { readonly answer: Answer; readonly results?: number | undefined }>(
     use: WebUse,
     { call, shown, queryChars }: { readonly call: WebCall; readonly shown: string; readonly queryChars: number },
@@ -167,7 +167,7 @@ export class WebService implements AsyncDisposable {
     else this.#open.set(group, open);
   }
 
-  /** What earlier lives of the host had of this day is asked for once. */
+  /** Loads a day's uses from before a restart, once. */
   async #day(group: string, use: WebUse): Promise<Day> {
     const today = new Date(this.#options.now()).toISOString().slice(0, 10);
     const key = `${group} ${use}`;

@@ -1,16 +1,13 @@
 import { AppError } from "../../lib/app-error.ts";
 
 const indent = "  ";
-/** Deeper ones are shown as they came: more indentation than text helps nobody. */
+/** Maximum depth of indented payloads; deeper ones are shown unchanged. */
 const deepest = 32;
 /** Control characters that no text has; blanks and ends of lines are none. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const noText = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/;
 
-/**
- * What was sent, as text for people and models: JSON on several lines, other text as it is. Throws `bad_input` for what
- * is no text.
- */
+/** Payload as text for people and models: indented JSON, other text unchanged. Throws `bad_input` for binary data. */
 export function readPayload(body: Uint8Array): string {
   const text = decode(body);
   return isJson(text) ? formatJson(text) : text;

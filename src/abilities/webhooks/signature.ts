@@ -3,15 +3,15 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 /** Headers that may carry the signature; the first that is there counts. */
 const signatureHeaders = ["x-crabpot-signature", "x-hub-signature-256"] as const;
 
-/** Nobody knows it: what is compared with where there is no such hook, so that the answer takes as long. */
+/** Random secret compared with when the hook is unknown, so that the answer takes as long. */
 const nobodysSecret = randomBytes(32).toString("hex");
 
-/** What a program that knows the secret sends in `X-Crabpot-Signature`. */
+/** Signature in `X-Crabpot-Signature` by a program that knows the secret. */
 export function signatureOf(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 }
 
-/** Is the body, byte for byte, signed with this secret? Without one the answer is no, after the same work. */
+/** True when the body is signed with this secret, byte for byte. Without one false, after the same work. */
 export function isSigned(
   secret: string | undefined,
   body: Uint8Array,

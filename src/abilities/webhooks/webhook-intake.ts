@@ -15,7 +15,7 @@ import { readPayload } from "./payload.ts";
 import { isSigned } from "./signature.ts";
 
 export interface WebhookIntakeOptions {
-  /** What is configured under this name now. */
+  /** Current webhook of this name. */
   readonly hook: (name: string) => Webhook | undefined;
   readonly groupNamed: (name: string) => Group | undefined;
   readonly intake: { state(): IntakeState; failed(error: unknown): void };
@@ -35,7 +35,7 @@ export interface WebhookIntakeOptions {
 const deliveryHeaders = ["x-crabpot-delivery", "x-github-delivery"] as const;
 /** One body without a number is one call for so long. */
 const sameBodyMs = 5 * 60_000;
-/** So many calls may wait for a group's agent. */
+/** Maximum calls waiting for a group's agent. */
 const mostWaiting = 100;
 const waitingRetryS = 60;
 const minuteMs = 60_000;
@@ -74,7 +74,7 @@ export class WebhookIntake {
     if (!intake.open) return refused("intake", new AppError("intake_stopped", `Not now: ${intake.reason}.`));
     const group = this.#options.groupNamed(hook.group);
     if (!group)
-      return refused("group", new AppError("not_found", "There is nobody here for calls of this hook any more."));
+      return refused("group", new AppError("not_found", "There is nobody here for calls of this hook anymore."));
     const delivery = deliveryOf(call.headers);
     if (delivery === "unusable") return refused("delivery", unusableDelivery());
     const payload = attempt(() => readPayload(call.body));

@@ -29,7 +29,7 @@ const redrawMs = 50;
 /** Maximum rows for growing answers; the same number stays for the prompt and earlier output. */
 const mostLiveRows = 20;
 const keptRows = 4;
-const describeSign = { queued: "waits for its turn …", working: "is being worked on …" } as const;
+const describeSign = { queued: "waiting for its turn …", working: "working …" } as const;
 
 /**
  * People type `group/member: text`. A line is handed over only after the one before it was stored, and is offered again
@@ -45,7 +45,7 @@ export class TerminalChannel implements Channel {
   readonly #ended = Promise.withResolvers<void>();
   /** The last message of each chat that was printed or is being printed: the same one again is the same print. */
   readonly #printed = new Map<string, { readonly seq: number; readonly done: Promise<void> }>();
-  // Ids must be unique for ever; the lines of a terminal have none of their own.
+  // Ids must be unique for ever; the lines of a terminal have none themselves.
   readonly #run = randomUUID();
   /** Groups with a person who has waited for a while. */
   readonly #activity = new Map<string, Exclude<Sign, "idle">>();

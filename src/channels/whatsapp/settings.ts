@@ -7,19 +7,19 @@ export const whatsAppSettings = z.strictObject({
     .regex(/^\d{6,15}$/, "the account's number, digits only, with the country code")
     .optional()
     .describe("Link with a code that is typed on the phone, not with a QR code."),
-  readReceipts: z.boolean().default(true).describe("Members see that what the agent answers was read."),
+  readReceipts: z.boolean().default(true).describe("Send read receipts for messages that the agent has answered."),
   pacing: z
     .strictObject({
       perChatPerSecond: z.number().positive().max(1000).default(1),
       perMinute: z.number().min(1).max(100_000).default(20),
     })
     .prefault({})
-    .describe("How fast messages may be sent."),
+    .describe("Maximum speed of sending messages."),
   version: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/, "such as 2.3000.1043857760")
     .optional()
-    .describe("The version of WhatsApp Web that the host claims to be."),
+    .describe("Version of WhatsApp Web that the host claims."),
   webSocketUrl: z
     .url({ protocol: /^wss?$/ })
     .refine(
@@ -31,7 +31,7 @@ export const whatsAppSettings = z.strictObject({
     .string()
     .regex(/^[0-9a-fA-F]{64}$/, "64 hex digits")
     .optional()
-    .describe("Whose server is believed, in place of WhatsApp's own."),
+    .describe("Server certificate to trust instead of WhatsApp's."),
 });
 
 export type WhatsAppSettings = z.output<typeof whatsAppSettings>;

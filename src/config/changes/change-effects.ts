@@ -58,7 +58,7 @@ export const changeEffects = {
   log: { level: "now", containerMb: "restart" },
 } as const satisfies { readonly [Section in keyof Config]: SettingEffect | EffectsOf<Config[Section]> };
 
-/** What a container of a group is made from; the other settings of a group are looked up. */
+/** Settings that determine a group's container; others are read when needed. */
 const containerSettings: ReadonlySet<unknown> = new Set(["image", "mounts", "network", "secrets", "skills"]);
 
 /** When a change at this path takes effect, as long as what it belongs to does not need a restart as a whole. */

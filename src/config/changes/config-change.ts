@@ -5,12 +5,9 @@ import { changeEffects } from "./change-effects.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 
-/**
- * What becomes of a running configuration when another one is wanted. Paths are those of settings that differ, never
- * their values.
- */
+/** Changes needed to go from the running configuration to another one. Paths of settings, never values. */
 export interface ConfigChange {
-  /** What can hold without a restart: the wanted settings, but for those that need one. */
+  /** The wanted settings, without those that need a restart. */
   readonly effective: Config;
   /** In which settings `effective` differs from what runs. */
   readonly now: readonly string[];

@@ -16,7 +16,7 @@ export interface ConfigReloaderOptions {
   readonly running: () => Config;
   /** config.yaml as it is now; a file that is gone while the host runs is a fault. */
   readonly readConfig: () => Promise<ConfigCheck>;
-  /** Why mounts.json cannot be used; undefined: it can, or there is none. */
+  /** Returns why mounts.json is unusable; undefined when usable or missing. */
   readonly readMounts: () => Promise<string | undefined>;
   /** Puts the change on record and makes it hold. */
   readonly apply: (change: AppliedChange, loaded: LoadedConfig) => Promise<void>;
@@ -38,7 +38,7 @@ export interface AppliedChange extends ConfigChange {
 /** Whoever can write the file is the operator. */
 const byHand: SettingAuthor = { actor: "operator", via: "file" };
 
-/** What reading the files has brought to light. */
+/** Result of reading the files. */
 interface Findings {
   readonly configFaults: readonly ConfigFault[];
   readonly mountsFault: string | undefined;
@@ -100,7 +100,7 @@ export class ConfigReloader implements AsyncDisposable {
     }
   }
 
-  /** Where config.yaml differs from what runs; changes nothing. */
+  /** Differences between config.yaml and the running configuration; changes nothing. */
   async diff(): Promise<ConfigDifferences> {
     const check = await this.#options.readConfig();
     if (!check.ok)

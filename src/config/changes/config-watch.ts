@@ -10,9 +10,9 @@ import { Timers } from "../../lib/time/timers.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;
-/** but at the latest after so long: somebody may write all the time. */
+/** Maximum delay, as somebody may write all the time. */
 const mostMs = 2_000;
-/** How long a folder is left alone after something else in it has changed. */
+/** Pause after an unrelated change in the folder. */
 const restMs = 1_000;
 
 export interface ConfigWatchOptions {
@@ -87,7 +87,7 @@ export class ConfigWatch implements AsyncDisposable {
     return place;
   }
 
-  /** What became of the file while its folder was left alone has no event. `before`: what there was. */
+  /** Checks the file after a pause, which has no events. `before`: the file at its start. */
   #lookAgain(file: string, before: Stats | undefined): void {
     this.#watch(file);
     try {

@@ -4,7 +4,7 @@ import type { Config } from "../schema/config.ts";
 
 /** The configuration that holds: it is replaced as a whole while the host runs. */
 export class LiveConfig {
-  /** Looks each section up when it is read, so whoever keeps this object never has an old one. */
+  /** Current configuration; reads each section on access, so it is never outdated. */
   readonly view: Config;
   readonly #onChange: (() => void)[] = [];
   #current: Config;
@@ -16,7 +16,7 @@ export class LiveConfig {
     this.view = Object.defineProperties({}, Object.fromEntries(properties) as PropertyDescriptorMap) as Config;
   }
 
-  /** As it is now; it does not change. */
+  /** The current configuration as an immutable snapshot. */
   get current(): Config {
     return this.#current;
   }

@@ -62,7 +62,7 @@ export function checkBudgets(
 
 type BudgetedGroup = Pick<Group, "name" | "channel" | "agent" | "model">;
 
-/** Where none is configured, what one would be that is added at run time. */
+/** Budgets of groups; without any, that of a group added at run time. */
 function groupsOf(config: Config): BudgetedGroup[] {
   const configured = configuredGroups(config);
   return configured.length > 0 ? configured : [{ name: "", channel: "", model: undefined }];
@@ -80,7 +80,7 @@ function limitsOf({ budgets, groups }: Config, name: string): Limit[] {
   });
 }
 
-/** What every call of the group has: the host's rules and the tools. What AGENTS.md and people say comes on top. */
+/** Minimum prompt of every call: the host's rules and the tools. AGENTS.md and messages come on top. */
 function shortestPrompt(
   group: BudgetedGroup,
   { config, adapters, registry }: { config: Config; adapters: Adapters; registry: ToolRegistry },

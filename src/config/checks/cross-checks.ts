@@ -19,10 +19,7 @@ import { missing } from "./missing.ts";
 import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
 
-/**
- * What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody
- * may use.
- */
+/** Finds faults between values: dangling names, chats used twice, an open server. */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
@@ -138,7 +135,7 @@ function checkSecret(options: {
   return faults;
 }
 
-/** Memories are embedded, and voice messages heard and spoken, by providers that there are and that can. */
+/** Checks that providers for embedding, hearing and speaking exist and support it. */
 function checkServices({ memory, media, models }: Config, adapters: Adapters): ConfigFault[] {
   const used = [
     { path: ["memory", "embeddings", "provider"], use: memory.embeddings, lacks: "embeddings" },
@@ -204,7 +201,7 @@ function checkGateway({ gateway, channels, hooks }: Config, adapters: Adapters):
   return faults;
 }
 
-/** Does this address stay on the machine? */
+/** True for an address of this machine. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -6,7 +6,7 @@ import type { Config } from "../schema/config.ts";
 
 type Path = readonly (string | number)[];
 
-/** Ids that nobody can have, and those that are said to be two people's. */
+/** Finds impossible ids, and ids that belong to two people. */
 export function checkPeople({ people, members, access, groups }: Config, adapters: Adapters): ConfigFault[] {
   const ids = Object.entries(people).flatMap(([name, person]) =>
     person.ids.map((key, index) => ({ key, path: ["people", name, "ids", index] as Path, name })),
@@ -30,7 +30,7 @@ export function checkPeople({ people, members, access, groups }: Config, adapter
   ];
 }
 
-/** Nobody could say whose rights such an id has. */
+/** Finds ids listed twice, whose rights would be ambiguous. */
 function checkTwice(
   adapters: Adapters,
   ids: readonly { readonly key: string; readonly path: Path; readonly name: string }[],
@@ -44,7 +44,7 @@ function checkTwice(
   });
 }
 
-/** Of two ways to write one id, nobody could say which role counts. */
+/** Finds two spellings of one id, whose role would be ambiguous. */
 function checkMembers(adapters: Adapters, path: Path, keys: readonly string[]): ConfigFault[] {
   const named = keys.filter((key) => key !== "default");
   return named.flatMap((key, index) => {

@@ -62,9 +62,7 @@ function checkFallback({ path, policy }: Written): ConfigFault[] {
   return [{ path: formatPath([...path, "preset"]), detail }];
 }
 
-/**
- * What rules may name: tools of the host, `find_tools` and the like, and of each server `files__*` for all that it has.
- */
+/** Tool names for rules: the host's, `find_tools` and the like, and `files__*` for each server. */
 export function knownTools({ mcp }: Pick<Config, "mcp">, { tools }: Pick<Adapters, "tools">): readonly string[] {
   const ofHost = tools.map(({ name }) => name);
   return [...ofHost, ...toolsOfSources, ...Object.keys(mcp.servers).map(ofServer)].toSorted();
@@ -112,7 +110,7 @@ function unknownServer(
 /** `<skill>__<tool>`: which there are is known only by the host that has the skills. */
 const ofSkill = /^[a-z0-9][a-z0-9-]*__[\w-]+$/;
 
-/** What other programs call tools like ours. */
+/** Names of other programs for tools like ours. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   shell: ["bash", "sh", "command", "exec", "execute", "run", "run_command"],
   read_file: ["read", "cat", "open_file"],

@@ -17,9 +17,9 @@ export interface RenamedGroup {
  */
 export async function findRenamedGroups(options: {
   readonly configured: readonly Group[];
-  /** Whose the folders are, as the store knows it. */
+  /** Owners of the folders, by the store. */
   readonly folders: readonly GroupChat[];
-  /** Where they are. */
+  /** Folder of all groups. */
   readonly place: string;
 }): Promise<RenamedGroup[]> {
   const { configured, folders, place } = options;
@@ -44,7 +44,7 @@ function describe(options: {
   const { name, former, place, isMade } = options;
   const [from, to] = [join(place, former.name), join(place, name)];
   const move = `${isMade ? `mv -T ${to} ${to}.new && ` : ""}mv -T ${from} ${to}`;
-  const own = isMade ? "has a folder of its own" : "is new and has no folder";
+  const own = isMade ? "has its own folder" : "is new and has no folder";
   return {
     path: formatPath(["groups", name]),
     detail: `group "${name}" ${own}; the folder of "${former.name}" (chat ${former.chat} on ${former.channel}) is still there`,

@@ -13,13 +13,13 @@ import type { Config } from "../schema/config.ts";
 
 const denyAll = '{ rules: [{ tool: "*", action: deny }] }';
 
-/** Whose agents work by a route, and what they may. */
+/** Agents that work by a route, and their tools. */
 interface Worker {
   readonly route: string;
-  /** As people know it. */
+  /** Display name. */
   readonly who: string;
   readonly policy: ToolPolicy;
-  /** What says in the configuration that they are to have no tools. */
+  /** Configuration that removes all tools. */
   readonly none: string;
 }
 
@@ -58,7 +58,7 @@ function faultOf(
   };
 }
 
-/** As far as the policy goes. */
+/** True when the policy allows some tool. */
 function hasTools(policy: ToolPolicy, adapters: Pick<Adapters, "tools">): boolean {
   const registry = new ToolRegistry(adapters.tools);
   const audience = { policy, channelCan: () => true, modelCallsTools: true, modelSees: true };

@@ -22,10 +22,10 @@ export interface EditConfigOptions {
 }
 
 /**
- * Changes settings in `config.yaml`, all of them or none, and makes the file if there is none. Returns the
- * configuration that it holds now. Throws AppErrors: `config_invalid` for a result that could not be used, `conflict`
- * when somebody else has changed the file meanwhile, `not_found` when there is nothing to remove, `bad_input` for a
- * path that cannot be, or for a secret in clear where there was a variable.
+ * Changes settings in `config.yaml` atomically, creating the file if missing. Returns the new configuration. Throws
+ * AppErrors: `config_invalid` for an invalid result, `conflict` when the file was changed meanwhile, `not_found` when
+ * there is nothing to remove, `bad_input` for an impossible path, or for a secret in clear text where there was a
+ * variable.
  */
 export async function editConfig(
   file: string,
@@ -48,7 +48,7 @@ function textFromEnvironment({ variables, adapters }: EditConfigOptions): string
   return Object.keys(value).length === 0 ? "" : stringify(value, { lineWidth: 0 });
 }
 
-/** Whoever changes one group or route that nobody wrote does not want to lose the others. */
+/** Defaults that an edit keeps: changing one group or route must not drop the others. */
 const wholeDefaults: readonly SettingPath[] = [["groups"], ["models", "routes"]];
 
 function withDefaults(text: string, path: SettingPath, { adapters }: EditConfigOptions): string {

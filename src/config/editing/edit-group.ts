@@ -5,8 +5,8 @@ import { formatPath } from "../faults.ts";
 import { valueAfter, valueAt } from "./value-after.ts";
 
 /**
- * What a group that was added at run time says after these edits, whose paths begin below the group. Its secrets may
- * only be variables: the store lies in backups. Throws `bad_input`, and `not_found` when there is nothing to remove.
+ * Settings of a group added at run time after these edits, with paths below the group. Secrets must be variables, as
+ * the store is in backups. Throws `bad_input`, and `not_found` when there is nothing to remove.
  */
 export function editGroup(
   { name, settings }: Pick<StoredGroup, "name" | "settings">,

@@ -49,7 +49,7 @@ function apply(document: Document, text: string, { path, value }: SettingEdit): 
   else parent.set(key, replacement(document, old, value));
 }
 
-/** What is said above a key and apart from it, by an empty line, is not about that key alone and stays. */
+/** Removes a key. A comment above it, separated by an empty line, stays. */
 function remove(document: Document, parent: Collection, key: string | number): void {
   if (isMap(parent)) {
     const index = parent.items.findIndex(({ key: name }) => isScalar(name) && name.value === key);
@@ -110,10 +110,7 @@ function carryComments(from: Node, to: Node): void {
   if (isScalar(from)) to.comment = from.comment ?? null;
 }
 
-/**
- * What stands behind the last key of a section and not deeper than it says nothing about that key, but the parser hangs
- * it on the key's value.
- */
+/** Keeps comments after a section's last key that are less indented; the parser attaches them to the key's value. */
 function keepLooseComments(parent: Collection, key: string | number, text: string): void {
   if (!isMap(parent) || parent.flow === true) return;
   const { key: name, value } = parent.items.at(-1) ?? {};

@@ -3,9 +3,7 @@ import { parseDocument } from "yaml";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { yamlOptions } from "../loading/config-file.ts";
 
-/**
- * A value as somebody types it: YAML, such as `always`, `2`, `[a, b]` or `{ tools: { shell: deny } }`. Throws `usage`.
- */
+/** Parses a typed value: YAML, such as `always`, `2`, `[a, b]` or `{ tools: { shell: deny } }`. Throws `usage`. */
 export function readValue(text: string): unknown {
   try {
     const document = parseDocument(text, yamlOptions);

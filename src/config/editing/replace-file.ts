@@ -10,9 +10,8 @@ import { readTrustedFile } from "../loading/config-file.ts";
 const staleMs = 10_000;
 
 /**
- * Replaces a file that nobody else may write, as a whole: after a crash at any point it holds the one text or the
- * other. `before` is what it must still hold (undefined: there is no file), so that an edit of somebody else is not
- * lost; AppError `conflict` otherwise. Mode and owner stay; a new file is for its owner alone.
+ * Replaces a protected file atomically, if it still has the content `before` (undefined: missing); AppError `conflict`
+ * otherwise. Mode and owner stay; a new file is readable by its owner only.
  */
 export async function replaceFile(
   file: string,
@@ -51,10 +50,7 @@ async function openDraft(draft: string, file: string): Promise<FileHandle> {
   }
 }
 
-/**
- * A rename would otherwise give the file to whoever makes the edit, root for instance, and the host could not read it
- * any more.
- */
+/** Keeps the file's owner: a rename would give it to the editor, such as root, and the host could not read it. */
 async function likeFile(draft: FileHandle, file: string): Promise<void> {
   const found = await stat(file).catch(nothingIfMissing);
   if (!found) return;

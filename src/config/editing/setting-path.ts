@@ -1,7 +1,7 @@
 import type { SettingPath } from "../../domain/settings/setting.ts";
 import { AppError } from "../../lib/app-error.ts";
 
-/** One step of a path: a plain key, `[0]`, or `["any text"]`. */
+/** A step of a path: a plain key, `[0]`, or `["any text"]`. */
 const step = /\.?([\w-]+)|\[(\d{1,4})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
 /**

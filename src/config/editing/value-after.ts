@@ -6,16 +6,15 @@ import { formatPath } from "../faults.ts";
 type Container = Record<string | number, unknown>;
 
 /**
- * What a configuration says after an edit; the one before is left as it is. Sections on the way that are missing are
- * made. Throws `not_found` when there is nothing to remove, `bad_input` when the path leads through something that is
- * no section or list.
+ * Returns a configuration after an edit, leaving the original unchanged and creating missing sections. Throws
+ * `not_found` when there is nothing to remove, `bad_input` when the path leads through a plain value.
  */
 export function valueAfter(before: unknown, { path, value }: SettingEdit): unknown {
   const root: unknown = copyOf(before ?? {});
   return value === undefined ? remove(root, path) : put(root, path, value);
 }
 
-/** What stands in two places by an alias is two things from here on. */
+/** Copies a value; aliased values become independent. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (typeof value !== "object" || value === null) return value;
@@ -42,7 +41,7 @@ function remove(root: unknown, path: SettingPath): unknown {
   return root;
 }
 
-/** What a path leads to; undefined when it leads nowhere. */
+/** Value at a path; undefined when missing. */
 export function valueAt(root: unknown, path: SettingPath): unknown {
   let at = root;
   for (const key of path) {

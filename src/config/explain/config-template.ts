@@ -6,7 +6,7 @@ import type { EnvironmentVariables } from "../environment.ts";
 import { configJsonSchema } from "../schema/json-schema.ts";
 import { configSchema } from "../schema/config.ts";
 
-/** What a template needs of the JSON Schema of a setting. */
+/** Used parts of a setting's JSON Schema. */
 interface Setting {
   readonly description?: string;
   readonly examples?: readonly unknown[];
@@ -42,7 +42,7 @@ export function configTemplate(adapters: Adapters, variables: EnvironmentVariabl
 
 interface Place {
   readonly defaults: Values;
-  /** What the file says and does not only show. */
+  /** Active settings of the template; others are commented out. */
   readonly written: Values;
   readonly indent: string;
 }
@@ -75,7 +75,7 @@ function render(
   return [...line(`${indent}${name}:`, setting.description, mark), ...examples, ...below];
 }
 
-/** What may stand in a section that has nothing in it. */
+/** Placeholder of an empty section. */
 function unset({ properties = {} }: Omit<Setting, "description">, { indent }: Place): string[] {
   const place = { defaults: {}, written: {}, indent: `${indent}  ` };
   return Object.entries(properties).flatMap(([key, each]) => render(key, each, place));

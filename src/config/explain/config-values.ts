@@ -32,7 +32,7 @@ export function configValues(
   });
 }
 
-/** What is no section: text, numbers, lists of such, and sections with nothing in them. */
+/** Leaves of a configuration: texts, numbers, lists of such, and empty sections. */
 function leavesOf(value: unknown, path: Path): { readonly path: Path; readonly value: unknown }[] {
   const isList = Array.isArray(value);
   if (typeof value !== "object" || value === null) return value === undefined ? [] : [{ path, value }];
@@ -42,7 +42,7 @@ function leavesOf(value: unknown, path: Path): { readonly path: Path; readonly v
   return entries.flatMap(([key, item]) => leavesOf(item, [...path, isList ? Number(key) : key]));
 }
 
-/** Where a value was taken from; undefined when it is a default. */
+/** Source of a value; undefined for a default. */
 type OriginOf = (path: Path) => string | undefined;
 
 function originsInFile(text: string): OriginOf {

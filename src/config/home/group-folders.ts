@@ -7,17 +7,16 @@ import { isProtectedFileName } from "../../domain/rights/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { requireRealFolder } from "./home.ts";
 
-/** Who will own a new folder: the user of the group's container. */
+/** Owner of a new folder: the user of the group's container. */
 export interface FolderOwner {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * The folder of a group below `<home>/groups`, copied from the checkout's `groups/main` or `groups/_template` if it is
- * not there yet. An existing one is never touched: the agent can write to it. A new one belongs to `owner`, but for its
- * protected files, which stay the host's; a host that is not root cannot give files away and opens them to everybody
- * instead, inside a home that only it can enter.
+ * Returns the group's folder, creating it from `groups/main` or `groups/_template` if missing. An existing one is never
+ * touched: the agent can write to it. A new one belongs to `owner`, except its protected files; a host without root
+ * opens it to everybody, inside a home that only it can enter.
  */
 export async function ensureGroupFolder(
   folders: { readonly groups: string; readonly checkout: string },
@@ -35,28 +34,22 @@ export async function ensureGroupFolder(
   return folder;
 }
 
-/** What the folders of main groups, and those of all others, are copied from. */
+/** Templates of main groups' and other groups' folders. */
 export function groupTemplates(checkout: string): readonly [string, string] {
   return [join(checkout, "groups", "main"), join(checkout, "groups", "_template")];
 }
 
-/**
- * `<home>/global`, copied from the checkout's `groups/global` if it is not there yet. Every container's user may read
- * it.
- */
+/** Creates `<home>/global` from the checkout's `groups/global` if missing. Readable by every container's user. */
 export async function ensureGlobalFolder(global: string, checkout: string): Promise<void> {
   await copyOnce(join(checkout, "groups", "global"), global, (copy) => setModes(copy, { folder: 0o755, file: 0o644 }));
 }
 
-/**
- * `<home>/agents`, the operator's profiles, copied from the checkout's `agents` if it is not there yet. No container
- * sees it.
- */
+/** Creates `<home>/agents`, the operator's profiles, from the checkout's `agents` if missing. Not mounted anywhere. */
 export async function ensureProfilesFolder(agents: string, checkout: string): Promise<void> {
   await copyOnce(join(checkout, "agents"), agents, (copy) => setModes(copy, { folder: 0o700, file: 0o600 }));
 }
 
-/** Made beside its place and renamed, so that nobody sees half a folder, also not after a crash. */
+/** Copies atomically by rename, so that nobody sees an incomplete folder, even after a crash. */
 async function copyOnce(source: string, target: string, finish: (copy: string) => Promise<void>): Promise<void> {
   if ((await lstat(target).catch(() => undefined)) !== undefined) {
     await requireRealFolder(target);

@@ -24,15 +24,15 @@ type Place = z.infer<typeof placeFile>;
 /** A home with an id that no other home of this machine goes by. */
 export interface SettledHome {
   readonly home: Home;
-  /** Where it was when the host was last here, and its id there if it gets another one now. */
+  /** The home's previous path, and its old id if it gets a new one now. */
   readonly was: { readonly path: string; readonly instance: string } | undefined;
   /** Makes the id hold for later starts. To be called once it is on record that it is another one. */
   readonly keep: () => Promise<void>;
 }
 
 /**
- * Gives a home that was copied an id of its own: with that of the original it would take the original's containers for
- * its own. One that was only renamed is the same home and keeps its id. The home is locked by the caller.
+ * Gives a copied home a new id: with the original's id it would take over its containers. A renamed home keeps its id.
+ * The caller holds the home's lock.
  */
 export async function settleHome({ paths, instance }: Home): Promise<SettledHome> {
   const known = await readPlace(paths.place);

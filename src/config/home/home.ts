@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AppError, errorCode, nothingIfMissing } from "../../lib/app-error.ts";
 import { folderFault } from "../trust.ts";
 
-/** Where everything is below a home (`CRABPOT_HOME`). */
+/** Paths in a home (`CRABPOT_HOME`). */
 export interface HomePaths {
   readonly root: string;
   readonly config: string;
@@ -49,7 +49,7 @@ export interface HomePaths {
   readonly plugins: string;
   /** Which plugins are installed, each with the hash of its files. */
   readonly pluginLock: string;
-  /** What each group remembers, a file for each. */
+  /** Folder of memories, one file per group. */
   readonly memory: string;
   /** Packages of MCP servers, and what the servers keep. */
   readonly mcp: string;
@@ -61,7 +61,7 @@ export interface HomePaths {
   readonly hostLog: string;
   readonly controlSocket: string;
   readonly instance: string;
-  /** Where the home was when a host was last in it. */
+  /** Record of the home's last path. */
   readonly place: string;
 }
 
@@ -117,9 +117,8 @@ export interface Home {
 const wantedInstance = /^[0-9a-f]{16}$/;
 
 /**
- * Makes the folders that are missing (0700) and takes read rights of others away from what is there. A symbolic link
- * is followed once: all paths are those of the real folder. Throws `setup_required` for a home that other users can
- * write to, or one that belongs to somebody else.
+ * Creates missing folders (0700) and removes others' read rights. Follows a symbolic link once: all paths are of the
+ * real folder. Throws `setup_required` for a home that others can write to or own.
  */
 export async function prepareHome(wanted: string): Promise<Home> {
   await mkdir(wanted, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {

@@ -11,7 +11,7 @@ import { writeFault } from "../trust.ts";
 const maxBytes = 1024 * 1024;
 const maxAliases = 64;
 
-/** The text of a file that nobody else could have written; undefined when there is none. Throws `config_invalid`. */
+/** Reads a file that only we could have written; undefined when missing. Throws `config_invalid`. */
 export async function readTrustedFile(file: string): Promise<string | undefined> {
   const handle = await openWithoutFollowing(file);
   try {
@@ -48,7 +48,7 @@ async function readTrusted(file: string, handle: FileHandle): Promise<string> {
   }
 }
 
-/** How config.yaml is read, whoever reads it. */
+/** Options for parsing config.yaml. */
 export const yamlOptions = { uniqueKeys: true, merge: false, version: "1.2", stringKeys: true } as const;
 
 interface ParsedYaml {

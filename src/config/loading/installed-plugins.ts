@@ -7,18 +7,18 @@ import type { Plugins, PluginsOptions } from "../../plugins/plugins.ts";
 
 type NameFault = PluginsOptions["nameFault"];
 
-/** What is installed in a home; undefined: nothing. A home without plugins loads none of what they need. */
+/** Opens the home's plugins; undefined without any, and then loads no plugin code. */
 export async function openInstalledPlugins(
   paths: Pick<HomePaths, "plugins" | "pluginLock">,
   variables: EnvironmentVariables,
 ): Promise<Plugins | undefined> {
   if (!existsSync(paths.pluginLock)) return undefined;
   const { Plugins: Installed } = await import("../../plugins/plugins.ts");
-  const { pluginPlaces } = await import("../../plugins/places.ts");
-  return Installed.open({ places: pluginPlaces(paths), variables, nameFault: pluginNameFault });
+  const { pluginFolders } = await import("../../plugins/places.ts");
+  return Installed.open({ places: pluginFolders(paths), variables, nameFault: pluginNameFault });
 }
 
-/** What there is with these plugins, and what a program that embeds the host brings along. */
+/** Adapters of crabpot, plugins and an embedding program. */
 export function adaptersWith(plugins: Plugins | undefined, more: Partial<Adapters> = {}): Adapters {
   if (!plugins) return withBuiltInAdapters(more);
   return withBuiltInAdapters({
@@ -29,7 +29,7 @@ export function adaptersWith(plugins: Plugins | undefined, more: Partial<Adapter
   });
 }
 
-/** Why a plugin's tool, channel or provider cannot have its name, as the end of a sentence. */
+/** Returns why a plugin's tool, channel or provider cannot have its name, as the end of a sentence. */
 export const pluginNameFault: NameFault = ({ kind, name }, plugin, { plugins }) => {
   const { tools, channels, providers } = builtInAdapters;
   const names = {

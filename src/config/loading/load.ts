@@ -22,17 +22,17 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** What it was read with. */
+  /** Adapters used for reading. */
   readonly adapters: Adapters;
-  /** What the operator should be told at start: which model answers and why. */
+  /** Notices for the operator at start: the answering model and the reason. */
   readonly announcements: readonly string[];
-  /** What can be used as it is and is hardly meant. */
+  /** Valid settings that are probably unintended. */
   readonly warnings: readonly ConfigFault[];
   /** Values that must never appear in a log. */
   readonly secrets: readonly string[];
-  /** Groups in it that were added at run time; absent: it is that of config.yaml alone. */
+  /** Groups added at run time; absent for config.yaml alone. */
   readonly added?: ReadonlySet<string> | undefined;
-  /** Is there a file at all, or are these the defaults? */
+  /** True when the file exists; false for the defaults. */
   readonly fromFile: boolean;
 }
 
@@ -56,8 +56,8 @@ export async function loadConfig(
 }
 
 /**
- * `what`: the beginning of the sentence, which goes on with "cannot be used". `otherwise`: what to do where no fault
- * says so.
+ * Makes an error from faults. `what` begins the sentence that ends with "cannot be used"; `otherwise` is the advice
+ * when no fault has any.
  */
 export function invalidConfig(what: string, faults: readonly ConfigFault[], otherwise?: string): AppError {
   const fix = faults.find((fault) => fault.fix !== undefined)?.fix ?? otherwise;
@@ -101,7 +101,7 @@ export async function checkChangedConfig(
   }
 }
 
-/** Reads `config.yaml`, and refuses a `config.yml` that somebody believes to be read. */
+/** Reads `config.yaml`, and refuses a misnamed `config.yml`. */
 export async function readConfigText(file: string): Promise<string | undefined> {
   const text = await readTrustedFile(file);
   const other = file.replace(/\.yaml$/, ".yml");
@@ -119,7 +119,7 @@ function unreadable(error: unknown): ConfigCheck {
   return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
 }
 
-/** The same for a text that stands in no file yet; undefined: there is no file. */
+/** Checks a text that is not saved yet; undefined: no file. */
 export function checkConfigText(
   text: string | undefined,
   variables: EnvironmentVariables,
@@ -174,7 +174,7 @@ export function describeWarning(warning: ConfigFault): string {
 /** Without it zod writes and compiles a function for each object, which pays where values are checked many times. */
 const onceOnly = { jitless: true };
 
-/** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
+/** Parses values with variables: a variable's text is converted where a number or boolean is expected. */
 export function parseWithVariables(
   schema: ReturnType<typeof configSchema>,
   value: unknown,
@@ -202,7 +202,7 @@ function convert(root: unknown, path: readonly PropertyKey[], expected: string):
   return true;
 }
 
-/** What every home has is there whatever else is configured. */
+/** Adds the adapters that every home has. */
 function withDefaults(config: Config, adapters: Adapters): Config {
   const providers = providersOfEveryHome(adapters).map(({ kind, settings }) => [kind, settings] as const);
   return {

@@ -6,12 +6,12 @@ import type { Config } from "../schema/config.ts";
 
 /** A secret value of the configuration. */
 export interface ConfiguredSecret {
-  /** Where it stands: `gateway.token`. */
+  /** Path of the setting: `gateway.token`. */
   readonly path: string;
   readonly value: string;
   /** `server`: of a container of an MCP server; `mcp`: sent to one at an address. */
   readonly use: "gateway" | "hook" | "group" | "server" | "mcp" | "provider" | "channel" | "plugin" | "search";
-  /** Whose requests it is added to; undefined when it is the host's alone. */
+  /** Group whose requests use it; undefined when only the host does. */
   readonly group: string | undefined;
 }
 

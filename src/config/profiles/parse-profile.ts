@@ -12,7 +12,7 @@ import { toRule } from "../resolve/policy.ts";
 import type { Config } from "../schema/config.ts";
 import { denial } from "../schema/policy.ts";
 
-/** What a profile's text may hold; what is longer is refused. */
+/** Maximum characters of a profile's text. */
 const instructionChars = 32_000;
 
 const listed = z.array(z.string().min(1).max(64)).max(256);
@@ -34,13 +34,13 @@ export type ProfileCheck =
   | { readonly ok: true; readonly profile: Profile }
   | { readonly ok: false; readonly faults: readonly ProfileFault[] };
 
-/** What profiles may name: routes of the configuration, and tools. */
+/** Names that profiles can refer to: routes and tools. */
 export interface ProfileNames {
   readonly routes: readonly string[];
   readonly tools: readonly string[];
 }
 
-/** What there is to name with this configuration. */
+/** Names that exist in this configuration. */
 export function namesFor(config: Pick<Config, "models" | "mcp">, adapters: Pick<Adapters, "tools">): ProfileNames {
   return { routes: Object.keys(config.models.routes), tools: knownTools(config, adapters) };
 }

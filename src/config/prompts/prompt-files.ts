@@ -15,7 +15,7 @@ export interface CheckedSection {
   readonly file: string;
   /** `bundled`: it comes with crabpot. `own`: the operator has put it in its place. */
   readonly source: "bundled" | "own";
-  /** What is used: the bundled text where the operator's has faults; undefined: there is no such section. */
+  /** Text in use: the bundled one when the operator's is faulty; undefined for an unknown section. */
   readonly text: string | undefined;
   readonly faults: readonly string[];
 }

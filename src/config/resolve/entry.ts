@@ -1,9 +1,7 @@
 import { mainAgent } from "../../domain/turns/session.ts";
 import type { Config } from "../schema/config.ts";
 
-/**
- * What is configured for the group of this name, which may be one of those that every object has; undefined: nothing.
- */
+/** Configuration of the group with this name, which may also be the name of an object's property; undefined: none. */
 export function entryOf({ groups }: Pick<Config, "groups">, name: string): Config["groups"][string] | undefined {
   return Object.hasOwn(groups, name) ? groups[name] : undefined;
 }

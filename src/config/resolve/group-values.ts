@@ -18,13 +18,13 @@ import { entryOf } from "./entry.ts";
 /** Always the same list, by which a group without servers is seen to have no others. */
 const noServers: readonly McpServer[] = [];
 
-/** Packages that this group wants in its image; undefined: those of the agent image. */
+/** Packages for this group's image; undefined: the plain agent image. */
 export function packagesOf(config: Pick<Config, "groups">, name: string): PackageLists | undefined {
   const wanted = packagesFor(imageWishOf(config, name));
   return countPackages(wanted) > 0 ? wanted : undefined;
 }
 
-/** What this group says of its image. */
+/** Image settings of this group. */
 export function imageWishOf(config: Pick<Config, "groups">, name: string): ImageWish {
   return entryOf(config, name)?.image ?? sortPackages({});
 }
@@ -34,10 +34,7 @@ export function skillsOf(config: Config, name: string): SkillChoice {
   return entryOf(config, name)?.skills ?? config.skills;
 }
 
-/**
- * Which other sessions those of the group may see; undefined: they are offered nothing of the kind. Only main groups
- * see other groups.
- */
+/** Visibility of sessions; undefined: session tools are not offered. Only main groups see other groups. */
 export function sessionVisibilityOf(
   { sessions: { visibility } }: Pick<Config, "sessions">,
   { main }: Pick<Group, "main">,
@@ -68,7 +65,7 @@ export function mcpServersOf(config: Config, group: string): readonly McpServer[
   return mcpServers(config).filter(({ name }) => names.has(name));
 }
 
-/** Does something say aloud what this group's agents say? A program does where the group's image is to have it. */
+/** True when this group's agents can speak. A program can when the group's image includes it. */
 export function speaksFor(config: Pick<Config, "media" | "groups">, group: string): boolean {
   const { speech } = config.media;
   if (speech === "none") return false;

@@ -4,9 +4,7 @@ import type { Config } from "../schema/config.ts";
 
 const defaultMinutes = 30;
 
-/**
- * How often the agent of this group looks by itself; undefined: never. What the group leaves out is as for everybody.
- */
+/** Heartbeat of the group; undefined: none. Missing values come from the top level. */
 export function heartbeatOf(config: Pick<Config, "groups" | "heartbeat">, name: string): HeartbeatSettings | undefined {
   const own = entryOf(config, name)?.heartbeat;
   const shared = config.heartbeat === "off" ? undefined : config.heartbeat;

@@ -2,13 +2,13 @@ import type { GroupNetwork } from "../../domain/sandbox/egress.ts";
 import type { Config } from "../schema/config.ts";
 import { entryOf } from "./entry.ts";
 
-/** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */
+/** Network of a group's containers; by default `sandbox.network`. */
 export function networkOf(config: Config, name: string): GroupNetwork {
   const group = entryOf(config, name);
   return toNetwork(group?.network ?? config.sandbox.network, group?.secrets ?? {});
 }
 
-/** What a `network` and `secrets` of config.yaml allow. */
+/** Destinations that `network` and `secrets` of config.yaml allow. */
 export function toNetwork(
   network: Config["sandbox"]["network"],
   given: Config["groups"][string]["secrets"],

@@ -14,14 +14,14 @@ function split({ default: other, ...byKey }: Config["members"]): Omit<Members, "
   return { default: other, byKey };
 }
 
-/** From which role on somebody may set the agent of this group to work. */
+/** Least role that may address the agent of this group. */
 export function triggerRole(config: Pick<Config, "groups" | "access">, group: string): Role {
   const own = entryOf(config, group)?.access;
   const trigger = own?.trigger ?? config.access.trigger;
   return trigger === "everyone" ? "guest" : trigger;
 }
 
-/** Who is not heard in this group. */
+/** People who are silenced in this group. */
 export function deniedIn(config: Pick<Config, "groups" | "access">, group: string): readonly string[] {
   return [...config.access.deny, ...(entryOf(config, group)?.access?.deny ?? [])];
 }

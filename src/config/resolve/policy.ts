@@ -6,7 +6,7 @@ import { presetByDefault } from "../policy-in-effect.ts";
 import type { Config } from "../schema/config.ts";
 import type { GroupPolicySettings, PolicyRule, PolicySettings } from "../schema/policy.ts";
 
-/** What a preset says of a call that no rule and no name decides. */
+/** Decisions of each preset for calls that no rule or name decides. */
 const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly Omit<Rule, "name">[]>> = {
   safe: [{ risk: "high", action: "deny" }, { risk: "medium", action: "ask" }, { action: "allow" }],
   standard: [{ risk: "high", action: "ask" }, { action: "allow" }],
@@ -46,7 +46,7 @@ export function policyOf(
  */
 function rulesOfAgent(config: Pick<Config, "agents">, id: string | undefined = mainAgent): readonly Rule[] {
   const agent = agentOf(config, id);
-  if (!agent) return id === mainAgent ? [] : [{ name: `agents: there is no ${id} any more`, action: "deny" }];
+  if (!agent) return id === mainAgent ? [] : [{ name: `agents: there is no ${id} anymore`, action: "deny" }];
   const { tools, permissions = [] } = agent;
   return [
     ...(tools ? [{ name: `tools of agent ${id}`, exceptTools: tools, action: "deny" as const }] : []),

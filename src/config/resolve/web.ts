@@ -2,7 +2,7 @@ import type { GroupWeb } from "../../domain/settings/web.ts";
 import { entryOf } from "./entry.ts";
 import type { Config } from "../schema/config.ts";
 
-/** What this group has of the web: its own settings, and those for everybody for what it leaves out. */
+/** Web access of this group: its settings, with the general ones for missing values. */
 export function webOf({ groups, web }: Pick<Config, "groups" | "web">, name: string): GroupWeb {
   const own = entryOf({ groups }, name)?.web;
   const { fetch, allow, search, fetchesPerDay, searchesPerDay } = web;

@@ -7,7 +7,7 @@ import { skillNames } from "./skills.ts";
 /** Longest instructions that an agent has in the configuration; what is longer belongs into the group's AGENTS.md. */
 const instructionChars = 32_000;
 
-/** What people write behind @. */
+/** Names that people write after @. */
 export const agentName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u);
 
 /** Stands in keys of sessions, which colons divide. */

@@ -76,7 +76,7 @@ const mount = z.strictObject({
 
 const seconds = z.number().min(0).max(3600);
 
-/** What a group says about progress; what it leaves out is as in the settings for everybody. */
+/** Progress settings of a group; missing values come from the top level. */
 const groupProgress = z.strictObject({
   afterSeconds: seconds.optional(),
   reactions: z.boolean().optional(),
@@ -123,7 +123,7 @@ const group = z.strictObject({
 });
 
 /** What a model can do and costs; prices in US dollars per million tokens. Overrides the built-in table. */
-/** Channels by name, each with settings of its own. Their types are known where a channel is opened. */
+/** Channels by name, each with its settings. Their types are known when a channel is opened. */
 function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Record<string, object>> {
   const entries = adapters.channels.map((channel) => [channel.name, channel.config.strict().optional()] as const);
   return z.strictObject(Object.fromEntries(entries)) as unknown as z.ZodType<

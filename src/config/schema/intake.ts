@@ -4,7 +4,7 @@ const count = z.number().int().positive();
 const turns = z.number().int().min(0).max(1_000_000);
 const days = z.number().int().min(0).max(36_500);
 
-/** What a day may bring: messages and what is stored of them, and the files that come with them. */
+/** Budget of a day: messages with their stored data, and attached files. */
 function dailyBudget(defaults: { messages: number; megabytes: number; attachmentMegabytes: number }) {
   return z
     .strictObject({
@@ -15,7 +15,7 @@ function dailyBudget(defaults: { messages: number; megabytes: number; attachment
     .prefault({});
 }
 
-/** What is taken in at all. */
+/** Limits of incoming messages. */
 export const intake = z
   .strictObject({
     reserveMb: z.number().min(0).default(64).describe("With less free disk space than this, no messages are taken in."),
@@ -41,7 +41,7 @@ export const intake = z
   .prefault({})
   .describe("What is taken in at all.");
 
-/** How often agents may be set to work, and for how long. */
+/** Limits of agents' turns. */
 export const limits = z
   .strictObject({
     turnsPerHour: turns.default(600).describe("Turns of a group within an hour; 0: no limit."),
@@ -82,7 +82,7 @@ export const limits = z
   .prefault({})
   .describe("How often agents may be set to work, and for how long.");
 
-/** What a group says of them; what it leaves out is as for everybody. */
+/** Limits of a group; missing values come from the top level. */
 export const groupLimits = z.strictObject({
   turnsPerHour: turns.optional(),
   loopTurns: turns.optional(),

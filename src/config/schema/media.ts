@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Where the program speaks, what holds unless something else is said. */
+/** Defaults for speech by a program. */
 export const speechDefaults = { voice: "en", charactersPerDay: 100_000 } as const;
 
 const provided = z.strictObject({

@@ -11,7 +11,7 @@ const provided = z.strictObject({
   dimensions: z.number().int().min(8).max(4096).default(512).describe("How many numbers a vector has."),
 });
 
-/** What groups remember. */
+/** Memory settings. */
 export const memory = z
   .strictObject({
     enabled: z

@@ -76,7 +76,7 @@ export function modelsOf(adapters: Adapters) {
     providers: providersOf(adapters)
       .default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings])))
       .meta({
-        description: "Who is asked, by names of your own.",
+        description: "Who is asked, by your own names.",
         examples: vendors.map(({ kind, keyVariable }) => ({ [kind]: { kind, apiKey: `\${${keyVariable}}` } })),
       }),
     capabilities: z

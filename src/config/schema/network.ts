@@ -39,12 +39,12 @@ const openNetwork = z
     }
   });
 
-/** Where the containers of a group may go. */
+/** Network of groups' containers. */
 export const networkSchema = z.union([z.literal("none"), openNetwork], {
   error: 'must be none or { allow: ["host:port", …] }',
 });
 
-/** As Node takes them: an address, or one with a port. */
+/** Name servers for Node: an address, optionally with a port. */
 export const nameserverSchema = z.string().refine((text) => {
   const [, address, port = "53"] = /^\[?([^\]]*?)\]?(?::(\d{1,5}))?$/.exec(isIP(text) === 6 ? `[${text}]` : text) ?? [];
   return isIP(address ?? "") !== 0 && Number(port) > 0 && Number(port) <= 65_535;

@@ -5,7 +5,7 @@ import { roles } from "../../domain/people/role.ts";
 const memberKey = z.string().min(3).max(300);
 const role = z.enum(roles);
 
-/** Who may set an agent to work: everybody, or those who have at least this role. */
+/** People who may address an agent: everyone, or those with at least this role. */
 const trigger = z.enum(["everyone", "member", "admin"]);
 const deny = z.array(memberKey).max(1024);
 
@@ -24,7 +24,7 @@ export const people = z
 const roleByKey = z.object({ default: z.enum(["guest", "member", "admin"]).optional() }).catchall(role);
 
 export const members = roleByKey.prefault({}).meta({
-  description: "Roles in groups that say nothing of their own, by channel and id; default: of everybody else.",
+  description: "Roles in groups that say nothing themselves, by channel and id; default: of everybody else.",
   examples: [{ default: "member", "http:ann": "admin" }],
 });
 
@@ -42,5 +42,5 @@ export const access = z
   .prefault({})
   .describe("Who is heard.");
 
-/** What a group says; `deny` adds to that of all groups. */
+/** Access settings of a group; `deny` adds to the general one. */
 export const groupAccess = z.strictObject({ trigger: trigger.optional(), deny: deny.default([]) }).optional();

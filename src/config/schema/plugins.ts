@@ -3,7 +3,7 @@ import * as z from "zod";
 import { risks } from "../../domain/rights/policy.ts";
 import type { Adapters, ConfigurablePlugin } from "../adapters.ts";
 
-/** What the operator says of a plugin's tools, and what its process may hold. */
+/** Risk of a plugin's tools, and limits of its process. */
 interface PluginSettings {
   readonly memoryMb: number;
   readonly risk: Readonly<Record<string, (typeof risks)[number]>>;

@@ -31,7 +31,7 @@ export const rule = z.strictObject({
     .optional()
     .describe("A pattern with * for the shell's command or the input as JSON. Advice: the container is the wall."),
   action: z.enum(actions),
-  quorum: z.number().int().min(1).max(10).optional().describe("Of ask: so many people have to allow it."),
+  quorum: z.number().int().min(1).max(10).optional().describe("Of ask: this many people have to allow it."),
   approvers: z.enum(["member", "admin", "owner"]).optional().describe("Of ask: the least role that may answer."),
 });
 
@@ -54,7 +54,7 @@ export const policy = z.strictObject({
   tools: tools.meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
 });
 
-/** What a group says about tools; what it leaves out is as in the policy for everybody. */
+/** Policy of a group; missing values come from the general policy. */
 export const groupPolicy = z.strictObject({ preset, rules, default: byDefault, tools });
 
 export type PolicySettings = z.output<typeof policy>;

@@ -25,6 +25,6 @@ export const skillsSync = z
 
 /** `skills` at top level. */
 export const skills = choice.default("none").meta({
-  description: "Which skills the agents of groups have that say nothing of their own: names, all or none.",
+  description: "Which skills the agents of groups have that say nothing themselves: names, all or none.",
   examples: [["git", "data-analysis"]],
 });

@@ -117,7 +117,7 @@ export interface Chat {
   readonly title?: string | undefined;
   /** Members of the chat, if the platform reports them; kept for groups only. */
   readonly members?: readonly Sender[] | undefined;
-  /** Our account is not in it any more. */
+  /** Our account is not in it anymore. */
   readonly left?: boolean | undefined;
   /** It has asked to become a group: `requested` waits for an answer, `denied` is silent. */
   readonly request?: { readonly state: RequestState; readonly code: string } | undefined;

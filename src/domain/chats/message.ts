@@ -242,7 +242,7 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly error?: string | undefined;
   /** Given to a channel with the trait `quotes` where the message is to quote one; it is not stored. */
   readonly quote?: OutgoingQuote | undefined;
-  /** Too old to be kept: it has no text and no file any more. */
+  /** Too old to be kept: it has no text and no file anymore. */
   readonly pruned?: boolean | undefined;
 }
 

@@ -2,7 +2,7 @@
 const letters = "2346789ABCDEFGHJKMNPQRTUVWXYZ";
 
 /**
- * A code for people to repeat, of so many letters. `randomBelow`: a number below the one that is given, not to be
+ * A code for people to repeat, of this many letters. `randomBelow`: a number below the one that is given, not to be
  * guessed.
  */
 export function newCode(length: number, randomBelow: (limit: number) => number): string {

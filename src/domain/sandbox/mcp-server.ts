@@ -11,7 +11,7 @@ interface ServerFacts {
   readonly risk: Risk | Readonly<Record<string, Risk>> | undefined;
 }
 
-/** A program in a container of its own that speaks over its standard streams. */
+/** A program in its own container that speaks over its standard streams. */
 export interface StdioServer extends ServerFacts {
   readonly kind: "stdio";
   readonly command: string;
@@ -20,7 +20,7 @@ export interface StdioServer extends ServerFacts {
   /** An image instead of the agent's; with one, `command` may be empty: its own entry point. */
   readonly image: string | undefined;
   readonly network: GroupNetwork;
-  /** `group`: each group has a container and a data folder of its own. `shared`: all groups have one. */
+  /** `group`: each group has a container and its own data folder. `shared`: all groups have one. */
   readonly scope: "group" | "shared";
   /** Access to the group's folder at /workspace/group; never for a shared server. */
   readonly folder: "none" | "ro" | "rw";
@@ -42,7 +42,7 @@ export interface RemoteServer extends ServerFacts {
 export type McpServer = StdioServer | RemoteServer;
 
 /**
- * A tool as its server has told of it. `changed`: it says something else than when it was first seen, and is not
+ * A tool as its server has told about it. `changed`: it says something else than when it was first seen, and is not
  * offered.
  */
 export interface TestedTool {

@@ -22,7 +22,7 @@ export interface SettingEdit {
  */
 export interface SettingChange {
   readonly path: string;
-  /** Absent: it was not there. */
+  /** Absent: it was missing. */
   readonly from?: unknown;
   /** Absent: it is removed. */
   readonly to?: unknown;

@@ -2,7 +2,7 @@
  * Source of spoken answers: none, a program in a container, or a provider's model. `charactersPerDay`: maximum per
  * group and UTC day.
  */
-export type SpeechPlace =
+export type SpeechSource =
   | "none"
   | { readonly program: "espeak"; readonly voice: string; readonly charactersPerDay: number }
   | {

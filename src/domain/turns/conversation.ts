@@ -12,7 +12,7 @@ export interface ToldFacts {
   readonly members: readonly string[];
   /** Folders as they appear in the container. */
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
-  /** Places that can be reached, as `host:port`. */
+  /** WorkSlots that can be reached, as `host:port`. */
   readonly network: readonly string[];
   /** Left out: none. */
   readonly skills?: readonly SkillSummary[] | undefined;

@@ -109,7 +109,7 @@ export interface Session {
   readonly parent?: string | undefined;
   /** It is put aside as soon as nothing is to be done in it; work that comes later begins a new conversation in it. */
   readonly ephemeral?: boolean | undefined;
-  /** When it was put aside: nothing runs in it any more. Milliseconds since 1970. */
+  /** When it was put aside: nothing runs in it anymore. Milliseconds since 1970. */
   readonly archivedAt?: number | undefined;
   readonly conversation: number;
   /** Number of the last container life that was started; rises by one for each. */
@@ -118,7 +118,7 @@ export interface Session {
   readonly contextCursor: number;
   /** First step `seq` that is still sent to the model; moves forward in chunks. */
   readonly windowStart: number;
-  /** Long results of steps with a lower `seq` are not sent any more; moves forward. */
+  /** Long results of steps with a lower `seq` are not sent anymore; moves forward. */
   readonly clearedBefore: number;
   /**
    * Pictures of steps before `from` are told in words, those with a caption up to this number in its words. Absent: all

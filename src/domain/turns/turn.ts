@@ -48,7 +48,7 @@ export interface PacedTurn {
   readonly id: string;
   readonly startedAt: number;
   readonly endedAt: number | undefined;
-  /** When the first of its messages came in, and who sent them; undefined and empty where it is not known any more. */
+  /** When the first of its messages came in, and who sent them; undefined and empty where it is not known anymore. */
   readonly firstAt: number | undefined;
   readonly senders: readonly string[];
 }

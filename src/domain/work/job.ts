@@ -1,4 +1,4 @@
-/** `lost`: its container ended, or the host that should have seen its end was not there. */
+/** `lost`: its container ended, or the host that should have seen its end was missing. */
 export const jobStates = ["running", "exited", "stopped", "expired", "lost"] as const;
 
 export type JobState = (typeof jobStates)[number];

@@ -49,7 +49,7 @@ export interface NewSubAgent {
   readonly atOnce: number;
 }
 
-/** An agent that works for another one, in a session and a container of its own, and hands its result back. */
+/** An agent that works for another one, in a session and its own container, and hands its result back. */
 export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key"> {
   readonly id: string;
   readonly group: string;

@@ -16,7 +16,7 @@ export const missedRules = ["skip", "latest", "all"] as const;
 
 export type MissedRule = (typeof missedRules)[number];
 
-/** `group`: in the group's conversation. `isolated`: in a new one of its own for each run. */
+/** `group`: in the group's conversation. `isolated`: in its own new one for each run. */
 export const taskModes = ["group", "isolated"] as const;
 
 export type TaskMode = (typeof taskModes)[number];
@@ -49,7 +49,7 @@ export interface NewTask {
   readonly requester: string | undefined;
   /** The maker's role at creation; its turns never have more rights. */
   readonly role: Role;
-  /** When it is due next; undefined: never again. */
+  /** Next due time; undefined: never. */
   readonly next: number | undefined;
   readonly createdAt: number;
 }

@@ -22,7 +22,7 @@ import type { CompactionsOptions } from "../../turns/compaction/compactions.ts";
 import type { LiveWatchersOptions } from "../../turns/live-watchers.ts";
 import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
 
-/** What agents can do besides answering messages. */
+/** Abilities of agents beyond answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
   readonly memories: LazyMemories;

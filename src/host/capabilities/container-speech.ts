@@ -18,9 +18,8 @@ const lostCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Has espeak-ng say words in a container of its own, made of the group's image, which reads them from its standard
- * input and writes Ogg Opus to its standard output. So what is heard is what was said, whatever else runs in the
- * group's containers.
+ * Speaks words with espeak-ng in a separate container of the group's image, from standard input to Ogg Opus on standard
+ * output. The result is exactly the words, whatever runs in the group's containers.
  */
 export function createContainerSpeech({
   servers,
@@ -40,7 +39,7 @@ export function createContainerSpeech({
       const { exitCode, reason, lastLine } = await streams.ended;
       if (exitCode === 0) return sound;
       const missing = "espeak-ng or opusenc is not in the group's image, which is perhaps still being made";
-      throw new MediaError("failed", exitCode === 127 ? missing : `espeak-ng has ended (${reason})`, {
+      throw new MediaError("failed", exitCode === 127 ? missing : `espeak-ng ended early (${reason})`, {
         cause: new Error(lastLine ?? reason),
       });
     } catch (error) {
@@ -75,5 +74,5 @@ function inOurWords(error: Error, limit: AbortSignal): Error {
   if (error instanceof TooLongError)
     return new MediaError("failed", `espeak-ng said more than ${mostVoiceBytes / 1_000_000} MB`);
   const isLost = error instanceof AppError && lostCodes.has(error.code);
-  return isLost ? new MediaError("failed", "its container could not be had", { cause: error }) : error;
+  return isLost ? new MediaError("failed", "its container could not be started", { cause: error }) : error;
 }

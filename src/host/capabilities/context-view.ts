@@ -14,34 +14,34 @@ import { promptTokensOf, windowTokensOf } from "../../models/knowledge/capabilit
 import type { Store } from "../../stores/contract/store.ts";
 import type { AppContext } from "../context.ts";
 
-/** What a view is read from: a running host's store, or one that a host has left. */
+/** Source of a view: a running host's store, or a stopped one's. */
 export interface ContextViewOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "prompt" | "offered">;
     readonly turns: Pick<Store["turns"], "history">;
     readonly summaries: Pick<Store["summaries"], "cover" | "entries" | "entryCount">;
   };
-  /** Of the smallest model of a route, and what there is room for in a prompt; undefined where it is not known. */
+  /** Room in a prompt of the route's smallest model; undefined when unknown. */
   readonly roomOf: (
     route: string | undefined,
   ) => { readonly windowTokens: number; readonly promptTokens: number } | undefined;
-  /** Undefined: it is not known what a conversation would begin with. */
+  /** The first prompt of a new conversation; undefined when unknown. */
   readonly firstPrompt?: FirstPrompt | undefined;
 }
 
-/** What the first call of a session's conversation would have, if it began now; undefined: its group is gone. */
+/** Returns the first call of a session's conversation, if it began now; undefined when its group is gone. */
 export type FirstPrompt = (
   session: Session,
 ) => Promise<
   (Pick<ConversationPrompt, "system" | "sections"> & { readonly tools: readonly ToolDefinition[] }) | undefined
 >;
 
-/** Of a log that is listed, so many entries are read at once. */
+/** Entries read at once when listing a log. */
 const entriesAtOnce = 1_000;
 
 const nothingYet = { system: [], sections: {} };
 
-/** What stands in a session's prompts, as the store has it. */
+/** Contents of a session's prompts, by the store. */
 export async function viewContext(
   { store, roomOf, firstPrompt }: ContextViewOptions,
   session: Session,
@@ -79,10 +79,7 @@ export async function viewContext(
   };
 }
 
-/**
- * As the model is shown them where all of them have no room; what has none even so is what the next turn makes room
- * for.
- */
+/** Steps as shown to the model when not all fit; what still does not fit is handled by the next turn. */
 function shownSteps(
   steps: readonly Step[],
   { first, ...fixed }: Pick<ContextContents, "system" | "tools" | "first">,
@@ -93,7 +90,7 @@ function shownSteps(
   return shortenedToFit(steps, room.promptTokens - fixedTokens - (first?.tokens ?? 0)) ?? steps;
 }
 
-/** What there is room for in prompts of a route, by the configuration. */
+/** Room in prompts of a route, by the configuration. */
 export function roomByConfig(
   models: Config["models"],
   route: string | undefined,

@@ -10,7 +10,7 @@ export interface GroupToolSet {
   readonly registryOf: (group: Group) => Promise<ToolRegistry>;
   /** A turn of this group begins. */
   readonly warm: (group: Group) => void;
-  /** Why a tool of a source is not there now. */
+  /** Reason why a source's tool is missing now. */
   readonly whyMissing: (group: Group, name: string) => string | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { Group } from "../../domain/chats/group.ts";
-import { JobDesk } from "../../abilities/jobs/job-desk.ts";
+import { JobService } from "../../abilities/jobs/job-service.ts";
 import { ownerOf } from "../../abilities/jobs/job-owner.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { AppContext } from "../context.ts";
@@ -12,9 +12,9 @@ interface JobOptions {
 }
 
 /** Looks after background jobs. */
-export function createJobs(context: AppContext, { groups, pool, workAdded }: JobOptions): JobDesk {
+export function createJobs(context: AppContext, { groups, pool, workAdded }: JobOptions): JobService {
   const { live, store, roles, clock, publish, logger } = context;
-  return new JobDesk({
+  return new JobService({
     store: store.jobs,
     limits: (group) => live.groupOf({ name: group }).jobs,
     ownerOf: (job) => ownerOf({ store, roleOf: roles.roleOf }, groups.byName(job.group), job),

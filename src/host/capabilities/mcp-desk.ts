@@ -12,7 +12,7 @@ import type { Mcp } from "./mcp.ts";
 /** A server with its package is there by then, or says nothing. */
 const testMs = 180_000;
 
-/** What the operator asks of MCP servers. */
+/** Operations on MCP servers. */
 export function createMcpDesk(
   { live, publish }: Pick<AppContext, "live" | "publish">,
   { view, test: testServer, allow: allowTool }: Pick<Mcp, "view" | "test" | "allow">,
@@ -50,9 +50,13 @@ export function createMcpDesk(
         approvals.desk.changed();
         return done;
       }
-      throw new AppError("conflict", `${tool} of ${name} says something else by now, or is not there.`, {
-        fix: ownCommand(`mcp tools ${name}`),
-      });
+      throw new AppError(
+        "conflict",
+        `The description of ${tool} of ${name} has changed again, or the tool is missing.`,
+        {
+          fix: ownCommand(`mcp tools ${name}`),
+        },
+      );
     },
     test: (name) => {
       const server = findMcpServer(live.current, name);
@@ -67,7 +71,7 @@ export function createMcpDesk(
   };
 }
 
-/** Where each group has its own, the worst that is known of one counts. */
+/** State of a server: the worst one where each group has its own. */
 function stateOf(views: readonly ServerView[]): { state: ServerView["state"]; reason?: string } {
   const failed = views.find(({ state }) => state === "failed");
   if (failed) return { state: "failed", ...(failed.fault !== undefined && { reason: failed.fault }) };

@@ -24,10 +24,10 @@ export interface ChangedTools {
   readonly group: string | undefined;
 }
 
-/** How servers are reached. */
+/** Ways to connect to servers. */
 export interface ServerOpeners {
   readonly servers: Pick<Servers, "open">;
-  /** Whose models answer what servers ask. */
+  /** Providers for servers' sampling requests. */
   readonly providers: ProviderSet;
   /** Emits tools whose descriptions have changed, which people are asked about. */
   readonly changed: Signal<ChangedTools>;
@@ -42,11 +42,11 @@ export interface Mcp {
   readonly test: (server: McpServer, group: Group | undefined, signal: AbortSignal) => Promise<TestedServer>;
 }
 
-/** So many questions about changed tools are asked at once. */
+/** Maximum questions about changed tools at once. */
 const mostAsked = 5;
 /** Tools that are left out, in one line of the log. */
 const mostNamed = 50;
-/** How often the operator is told of more of them. */
+/** Interval of notices about further ones. */
 const noticeMs = 3_600_000;
 
 /** Always the same list: tools are put together anew for another one. */
@@ -166,7 +166,7 @@ async function open(
     onLog: ({ level, text }) => logger.info({ ...about, level, text }, "an MCP server says"),
     signal,
   };
-  const onNoise = (line: string): void => logger.warn({ ...about, line }, "an MCP server writes what is no message");
+  const onNoise = (line: string): void => logger.warn({ ...about, line }, "an MCP server writes invalid messages");
   if (server.kind === "stdio") {
     const mayAsk = group !== undefined && server.sampling;
     const wishes = { elicit, ...(mayAsk && { sample: createSampling(context, openers.providers, group) }) };
@@ -215,5 +215,5 @@ async function tell(
 function changeNotice(server: string, changed: readonly ChangedTool[]): string {
   const names = changed.slice(0, 10).map(({ name }) => quotedName(name));
   const more = changed.length > names.length ? ` and ${changed.length - names.length} more` : "";
-  return `Tools of the MCP server ${server} describe themselves in another way than when they were first seen, so they are not offered any more: ${names.join(", ")}${more}. To see both texts, and to use what it says now: ${ownCommand(`mcp allow ${server}`)}`;
+  return `Tool descriptions of the MCP server ${server} changed since first use, so these tools are no longer offered: ${names.join(", ")}${more}. To compare and allow them: ${ownCommand(`mcp allow ${server}`)}`;
 }

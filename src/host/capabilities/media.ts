@@ -1,4 +1,4 @@
-import { transcriberPlace } from "../../config/media.ts";
+import { transcriberSource } from "../../config/media.ts";
 import { Media } from "../../abilities/media/media.ts";
 import type { HearSound } from "../../domain/chats/message.ts";
 import { createHearing } from "../../abilities/media/speech/hearing.ts";
@@ -19,7 +19,7 @@ export function createMedia({ home, publish, logger }: Pick<AppContext, "home" |
   });
 }
 
-/** What hears voice messages, as it is configured at the moment. */
+/** Current transcriber by the configuration. */
 export function createHearingOf(
   context: PaidContext & Pick<AppContext, "media" | "adapters" | "home">,
   groups: GroupBudgets,
@@ -29,7 +29,7 @@ export function createHearingOf(
   const calls = createSoundCalls(context);
   return createHearing({
     media,
-    place: () => transcriberPlace(live.current, adapters, folder),
+    place: () => transcriberSource(live.current, adapters, folder),
     pay: (model, seconds, group) =>
       payFor(calls, { group: withBudget(groups, group), model, most: { chars: 0, seconds } }),
     logger,

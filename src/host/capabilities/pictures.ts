@@ -14,7 +14,7 @@ import { reserveBytes } from "../files.ts";
 import type { AppContext } from "../context.ts";
 import { createConfiguredModels } from "../turns/models.ts";
 
-/** How pictures get to models: as such, in the words of a model that can see, or as a note that there is one. */
+/** Pictures for models: as images, as captions of a vision model, or as notes. */
 export interface Pictures {
   readonly forTurns: TurnPictures;
   /** Whether it is of use to this group's agent to look at pictures. */

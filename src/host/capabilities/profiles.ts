@@ -27,20 +27,19 @@ export async function usableProfile(
     if (error.code === "not_found") throw await unknown(folder, name);
     if (error.code !== "config_invalid") throw error;
     logger.warn({ profile: name, reason: error.message }, "a profile of agents cannot be used");
-    const words = `The profile "${name}" cannot be used: its file has a mistake, which only the operator can correct.`;
+    const words = `The profile "${name}" is not usable: its file has a mistake, which only the operator can correct.`;
     throw new AppError("config_invalid", words);
   }
 }
 
 async function unknown(folder: string, name: string): Promise<AppError> {
   const known = (await profileNames(folder)).slice(0, namedProfiles);
-  return new AppError("not_found", `There is no profile "${name}". There are: ${known.join(", ") || "none"}.`);
+  return new AppError("not_found", `There is no profile "${name}". Profiles: ${known.join(", ") || "none"}.`);
 }
 
 /**
- * What holds for a turn of a sub-agent: what holds for its group, and before that what its profile and those of all
- * that it works for take away. Looked up for each turn, so that a restart loses nothing of it. What cannot be found out
- * is a fault, and nothing is allowed.
+ * Settings of a sub-agent's turn: those of its group, reduced by its profile and by those of its ancestors. Computed
+ * for each turn, so that a restart loses nothing. Unknown parts are a fault, and then nothing is allowed.
  */
 export async function narrowSettings(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
@@ -49,11 +48,11 @@ export async function narrowSettings(
 ): Promise<Pick<SessionGroup, "settings" | "fault">> {
   const { live } = context;
   const own = await context.store.subAgents.ofSession(session.id);
-  if (!own) return { settings, fault: "There is no record of this sub-agent any more." };
+  if (!own) return { settings, fault: "The record of this sub-agent no longer exists." };
   try {
     const line = await lineOf(context, own);
     const missing = line.find(({ route }) => route !== undefined && !Object.hasOwn(live.current.models.routes, route));
-    if (missing) return { settings, fault: `The route "${missing.route}" is not there any more.` };
+    if (missing) return { settings, fault: `The route "${missing.route}" no longer exists.` };
     return { settings: narrowedBy(line, settings) };
   } catch (error) {
     if (error instanceof AppError && (error.code === "not_found" || error.code === "config_invalid"))
@@ -62,7 +61,7 @@ export async function narrowSettings(
   }
 }
 
-/** What its own beginning and those of all that it works for say, its own first. */
+/** Beginnings of a sub-agent and its ancestors, its own first. */
 async function lineOf(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   own: SubAgent,
@@ -75,10 +74,7 @@ async function lineOf(
   return line;
 }
 
-/**
- * The only skills that this session of a sub-agent is left with; undefined: nothing is said about it. None where it
- * cannot be found out.
- */
+/** Skills left to this sub-agent's session; undefined: no restriction. None when unknown. */
 export async function skillsLeftTo(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   session: Pick<Session, "id">,
@@ -100,11 +96,11 @@ async function parentOf(
 ): Promise<SubAgent | undefined> {
   if (depth <= 1) return undefined;
   const found = await subAgents.ofSession(parent);
-  if (!found) throw new AppError("not_found", `There is no record any more of what ${id} works for.`);
+  if (!found) throw new AppError("not_found", `The record of what ${id} works for no longer exists.`);
   return found;
 }
 
-/** What a sub-agent works by, as whoever began it has said. */
+/** Restrictions chosen when the sub-agent was created. */
 interface Narrowing {
   readonly profile: Profile | undefined;
   readonly route: string | undefined;

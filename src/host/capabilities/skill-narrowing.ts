@@ -4,9 +4,7 @@ import { namedByAll } from "../../domain/sandbox/skill.ts";
 import type { AppContext } from "../context.ts";
 import { skillsLeftTo } from "./profiles.ts";
 
-/**
- * The only skills that an agent gets of its group's in this session: in its container and by `$name`; undefined: all.
- */
+/** Skills of an agent in this session, in its container and by `$name`; undefined: all of its group's. */
 export async function skillNamesIn(
   context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
   { group, session }: { readonly group: Pick<Group, "name" | "agent">; readonly session: Pick<Session, "id" | "kind"> },
@@ -16,8 +14,8 @@ export async function skillNamesIn(
 }
 
 /**
- * Why a sub-agent may not have all of these skills, for the model; undefined: it may. `lists`: what its parent and its
- * profile are left with.
+ * Returns why a sub-agent cannot have these skills, for the model; undefined when it can. `lists`: skills left by its
+ * parent and its profile.
  */
 export function refusalOfSkills(
   known: readonly { readonly name: string }[],

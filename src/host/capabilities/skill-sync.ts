@@ -1,6 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
-import { skillPlaces } from "../../abilities/skills/places.ts";
+import { skillFolders } from "../../abilities/skills/places.ts";
 import { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
 import type { AppContext } from "../context.ts";
 
@@ -26,7 +26,7 @@ export function createSkillSync(
         options.groups.list().some(({ name }) => live.groupOf({ name }).skills !== "none"),
       compare: async (installed, signal) => {
         const { SkillInstaller } = await import("../../abilities/skills/install/installer.ts");
-        const places = skillPlaces(paths, environment.checkout);
+        const places = skillFolders(paths, environment.checkout);
         const installer = new SkillInstaller({ places, now: () => clock.now(), variables: environment.variables });
         return installer.compare(installed, signal);
       },

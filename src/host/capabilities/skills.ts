@@ -11,7 +11,7 @@ import { toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { SkillNeeds } from "../../operations/skills/operations.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import { skillPlaces } from "../../abilities/skills/places.ts";
+import { skillFolders } from "../../abilities/skills/places.ts";
 import { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { listAll, listForGroup } from "../../abilities/skills/list-skills.ts";
 import { listMatched, listSkills, showSkillFile } from "../../abilities/skills/show-skills.ts";
@@ -31,7 +31,7 @@ const mostNamedAtOnce = 5;
 export function createSkills(context: AppContext, tell: TellOperator): GroupSkills {
   const { home, environment, live, publish, logger } = context;
   return new GroupSkills({
-    places: skillPlaces(home.paths, environment.checkout),
+    places: skillFolders(home.paths, environment.checkout),
     copies: home.paths.skillCopies,
     hostUid: hostUid(),
     choiceOf: (group) => live.groupOf({ name: group }).skills,
@@ -46,7 +46,7 @@ export function skillTools({ skills }: { readonly skills: GroupSkills }): SkillT
   return new SkillToolSource((group) => skills.inUse(group.name));
 }
 
-/** What the prompt of such a turn says of them. */
+/** Skill summaries in the prompt of such a turn. */
 export function summariesOf(skills: readonly Skill[], settings: Pick<ResolvedGroup, "agent">): SkillSummary[] {
   return leftOf(skills, settings.agent.skills).map(({ name, description }) => ({ name, description }));
 }
@@ -91,11 +91,11 @@ function find(skills: readonly Skill[], name: string): Skill {
   if (skill) return skill;
   const names = skills.map((one) => one.name);
   const near = nearest(name, names);
-  const hint = near === undefined ? `There are: ${names.join(", ") || "none"}.` : `Did you mean ${near}?`;
+  const hint = near === undefined ? `Skills: ${names.join(", ") || "none"}.` : `Did you mean ${near}?`;
   throw new ToolError(`There is no skill ${JSON.stringify(name)}. ${hint}`);
 }
 
-/** What goes before what is said: what is recalled, and the skills that messages for the agent name as `$name`. */
+/** Adds recalled memories and skills named as `$name` in front of messages. */
 export function withNamedSkills(
   context: Pick<AppContext, "home" | "live" | "adapters" | "publish" | "logger" | "store">,
   skills: GroupSkills,
@@ -131,7 +131,7 @@ export function withNamedSkills(
   };
 }
 
-/** Removes copies that no group has any more; a home without copies is left alone. */
+/** Removes copies that no group uses; a home without copies is left alone. */
 export function tidySkills(
   { home, logger }: Pick<AppContext, "home" | "logger">,
   { skills, groups }: { readonly skills: GroupSkills; readonly groups: Pick<GroupRegistry, "list"> },
@@ -142,12 +142,12 @@ export function tidySkills(
     .catch((error: unknown) => logger.warn({ err: toError(error) }, "old copies of skills could not be removed"));
 }
 
-/** Skills as `crabpot skills list` shows them. Throws `not_found` for a group that there is not. */
+/** List for `crabpot skills list`. Throws `not_found` for an unknown group. */
 export function createSkillList(
   { home, environment, live }: Pick<AppContext, "home" | "environment" | "live">,
   groups: () => readonly Pick<Group, "name">[],
 ): SkillNeeds["skills"]["list"] {
-  const options = { places: skillPlaces(home.paths, environment.checkout), hostUid: hostUid() };
+  const options = { places: skillFolders(home.paths, environment.checkout), hostUid: hostUid() };
   return async (group) => {
     const names = groups().map(({ name }) => name);
     if (group === undefined) return listAll(options, names);

@@ -7,12 +7,12 @@ import type { AppContext } from "../context.ts";
 
 export type PaidContext = Pick<AppContext, "live" | "store" | "publish" | "clock" | "logger">;
 
-/** Where groups are found with their own limits. */
+/** Groups with their budgets. */
 export interface GroupBudgets {
   byName(name: string): Pick<Group, "name" | "budget"> | undefined;
 }
 
-/** One that is gone has no limits of its own. */
+/** Budget of a group; one that is gone has no limits. */
 export function withBudget(groups: GroupBudgets, name: string): Pick<Group, "name" | "budget"> {
   return groups.byName(name) ?? { name, budget: { tokensPerDay: undefined, usdPerDay: undefined } };
 }

@@ -1,4 +1,4 @@
-import { speechPlace } from "../../config/media.ts";
+import { speechSource } from "../../config/media.ts";
 import { MediaError } from "../../abilities/media/operations.ts";
 import { Speaking } from "../../abilities/media/speech/speaking.ts";
 import { ToolError } from "../../protocol/tools.ts";
@@ -12,10 +12,10 @@ import { createSoundCalls, payFor, withBudget } from "./sound-calls.ts";
 /** Events that are looked at in one go. */
 const pageEvents = 1_000;
 
-/** Nobody speaks more slowly, in any language, as far as money is put aside. */
+/** Slowest speech in any language, for reservations. */
 const charsPerSecond = 3;
 
-/** What says aloud what turns say. Nothing is made before the first of them does. */
+/** Speaks agents' words. Created on first use. */
 export function createSpeech(
   context: AppContext,
   options: Parameters<typeof createContainerSpeech>[0],
@@ -26,7 +26,7 @@ export function createSpeech(
     const calls = createSoundCalls(context);
     return new Speaking({
       media,
-      place: () => speechPlace(live.current, adapters),
+      place: () => speechSource(live.current, adapters),
       charsSince: (group, since) => countChars(store.events, group, since),
       speakInContainer: createContainerSpeech(options),
       publish,
@@ -57,7 +57,7 @@ async function inWordsForModel<Result>(saying: Promise<Result>): Promise<Result>
   }
 }
 
-/** How much of a group was said aloud since then, newest first, until it is older. */
+/** Characters spoken in a group since then, newest first. */
 async function countChars(events: Pick<EventStore, "before">, group: string, since: number): Promise<number> {
   let count = 0;
   let before = Number.MAX_SAFE_INTEGER;

@@ -8,7 +8,7 @@ import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import { handOver } from "../../abilities/sub-agents/hand-over.ts";
 import { Spawning } from "../../abilities/sub-agents/spawning.ts";
 import type { SpawningOptions } from "../../abilities/sub-agents/spawning.ts";
-import { SubAgentDesk } from "../../abilities/sub-agents/sub-agent-desk.ts";
+import { SubAgentService } from "../../abilities/sub-agents/sub-agent-service.ts";
 import { subAgentPort } from "../../abilities/sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../../work/queue/session-queue.ts";
 import { spawnInput } from "../../tools/sub-agents/spawn-agent.ts";
@@ -36,7 +36,7 @@ export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
 
 /** Agents that work for others. */
 export interface SubAgents {
-  readonly desk: SubAgentDesk;
+  readonly desk: SubAgentService;
   readonly spawning: Spawning;
   readonly portFor: (scope: Parameters<typeof subAgentPort>[1]) => ReturnType<typeof subAgentPort>;
   readonly forTurns: Pick<CallGate, "prepareSpawns" | "spawned">;
@@ -66,7 +66,7 @@ export function createSubAgents(
     publish,
     clock,
   });
-  const desk: SubAgentDesk = stack.use(createDesk(context, options, () => desk));
+  const desk: SubAgentService = stack.use(createDesk(context, options, () => desk));
   const { workAdded } = options;
   return {
     desk,
@@ -103,11 +103,11 @@ const prepare = async (
 function createDesk(
   context: AppContext,
   { pool, workAdded, wake, runner, sideSessions, turnEnded, groups }: SubAgentsOptions,
-  desk: () => SubAgentDesk,
-): SubAgentDesk {
+  desk: () => SubAgentService,
+): SubAgentService {
   const { store, home, clock, publish, logger } = context;
   const subAgents = { turnsEnded: () => desk().turnsEnded() };
-  return new SubAgentDesk({
+  return new SubAgentService({
     store: store.subAgents,
     turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, turnEnded }),
     endContainer: async (session, reason) => void (await pool.stop(session, reason)),

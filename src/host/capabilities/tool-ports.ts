@@ -19,8 +19,8 @@ export interface ToolPortOptions {
 }
 
 /**
- * What tools of the host are given beside what every turn has: each capability adds its port to `CapabilityPorts` and a
- * line here. A port is made for the call of a tool, so that it can be bound to the turn's group, session and rights.
+ * Ports for host tools beyond those of every turn: each capability adds its port to `CapabilityPorts` and a line here.
+ * Made per call, so that they are bound to the turn's group, session and rights.
  */
 export function createToolPorts(
   context: AppContext,

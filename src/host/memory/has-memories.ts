@@ -4,10 +4,7 @@ import { groupOfFolder } from "../../domain/chats/group.ts";
 import { nothingIfMissing } from "../../lib/app-error.ts";
 import { memoryOfFile, memoryPath } from "../../abilities/memory/memory-path.ts";
 
-/**
- * Is anything kept in a memory of this group, or of one of its agents? Nothing of memories is loaded where there is
- * none.
- */
+/** True when this group or one of its agents has memories. Loads no memory code otherwise. */
 export async function hasMemories(folder: string, group: string): Promise<boolean> {
   const files = (await readdir(folder).catch(nothingIfMissing)) ?? [];
   const own = files.flatMap((file) => memoryOfFile(file) ?? []).filter((name) => groupOfFolder(name) === group);

@@ -8,7 +8,7 @@ import type { MemoryDesk } from "../../operations/memory/operations.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "./memory-when-enabled.ts";
 
-/** What people do in a chat with what its group remembers. */
+/** Memory actions from a chat. */
 export function memoryServices(
   { config, publish }: Pick<AppContext, "config" | "publish">,
   { memoryOf }: Pick<LazyMemories, "memoryOf">,

@@ -14,7 +14,7 @@ import { placeOf, type TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
 
-/** What the group of a turn may use. */
+/** Memories that a turn's group may use. */
 export interface UsableMemories {
   /** Its own. */
   readonly memory: MemoryAt;
@@ -111,7 +111,7 @@ async function forget(
   await place.forget([id]);
 }
 
-/** By the least role of those whom the turn answers. */
+/** True when the least role among the turn's askers is admin. */
 async function isAdmin({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<boolean> {
   const { role } = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
   return isAtLeast(role, "admin");

@@ -28,10 +28,7 @@ export interface Upkeep {
   readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * What is done with a group's memory when the group is quiet. To be called when something was kept, with how the memory
- * stands.
- */
+/** Maintains a group's memory while the group is quiet. Call it after changes, with the memory's state. */
 export function createUpkeep(
   context: AppContext,
   stack: AsyncDisposableStack,

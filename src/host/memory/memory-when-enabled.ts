@@ -6,15 +6,15 @@ import type { TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import type { Memories, MemoriesOptions } from "./memory.ts";
 
-/** What groups remember, loaded when it is first needed. */
+/** Memories, loaded on first use. */
 export interface LazyMemories extends Pick<Memories, "recall" | "port" | "foresee" | "resume" | "extract"> {
-  /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
+  /** Memory of this group or agent's folder; undefined when disabled. */
   readonly memoryOf: (folder: string) => Promise<MemoryAt | undefined>;
-  /** What it remembered once, also where that is not enabled any more; undefined: nothing. */
+  /** Existing memory, even if disabled now; undefined: none. */
   readonly existing: (folder: string) => Promise<MemoryAt | undefined>;
 }
 
-/** What groups remember: nothing of it is loaded before `memory.enabled` is set, which may be while the host runs. */
+/** Memories of groups; loads nothing until `memory.enabled` is set, which may happen while the host runs. */
 export function createMemoriesWhenEnabled(
   context: AppContext,
   stack: AsyncDisposableStack,
@@ -34,7 +34,7 @@ export function createMemoriesWhenEnabled(
   };
   const loaded = async (): Promise<Memories | undefined> => (loading ??= load());
   const whenEnabled = async (): Promise<Memories | undefined> => (live.current.memory.enabled ? loaded() : undefined);
-  /** What is there already looks at changes itself. */
+  /** Catches up; an existing memory follows changes itself. */
   const resume = (): void => {
     if (loading === undefined) void whenEnabled().then((memories) => memories?.resume());
   };

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 
 import { agentNameOf, groupWithAgent } from "../../config/agents.ts";
-import { embedderPlace } from "../../config/memory.ts";
+import { embedderSource } from "../../config/memory.ts";
 import { createMessageIds } from "../../turns/context/message-ids.ts";
 import { workFolder } from "../../domain/chats/group.ts";
 import { globalNotes } from "../../abilities/memory/item.ts";
 import { memoryPath } from "../../abilities/memory/memory-path.ts";
 import { modelFolder } from "../../abilities/memory/embedding/model-files.ts";
 import { MemoryFaults } from "../../abilities/memory/keeping/faults.ts";
-import { MemoryKeeper } from "../../abilities/memory/keeping/keeper.ts";
+import { MemoryWriter } from "../../abilities/memory/keeping/memory-writer.ts";
 import { Recall } from "../../abilities/memory/keeping/recall.ts";
 import { type MemoryAt, MemoryDesk } from "../../abilities/memory/thread/memory-desk.ts";
 import type { Group } from "../../domain/chats/group.ts";
@@ -21,9 +21,9 @@ import type { AppContext } from "../context.ts";
 import { createPort } from "./memory-port.ts";
 import { createUpkeep } from "./memory-upkeep.ts";
 
-/** What groups remember, for turns. */
+/** Memories of groups, for turns. */
 export interface Memories {
-  /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
+  /** Memory of this group or agent's folder; undefined when disabled. */
   readonly memoryOf: (folder: string) => MemoryAt | undefined;
   /** The same, whether groups remember things or not; undefined where there is no memory yet. */
   readonly existing: (folder: string) => MemoryAt | undefined;
@@ -33,7 +33,7 @@ export interface Memories {
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
   /** Draws facts from what was said in the group so far, as far as that takes no longer than a while. Never rejects. */
   readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
-  /** Takes in what was said while nobody listened. */
+  /** Takes in messages of the time without a listener. */
   readonly resume: () => void;
 }
 
@@ -54,7 +54,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   const faults = new MemoryFaults({ publish, logger });
   const upkeep = createUpkeep(context, stack, { providers: options.providers, memoryOf: always });
   const keeper = stack.use(
-    new MemoryKeeper({
+    new MemoryWriter({
       store,
       groups: () => (live.current.memory.enabled ? options.groups.list() : []),
       memoryOf: always,
@@ -86,7 +86,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   return {
     memoryOf,
     existing: (group) => (existsSync(memoryPath(context.home.paths.memory, group)) ? always(group) : undefined),
-    // Each of several agents has a memory of its own, as it has a folder.
+    // Each of several agents has its own memory, as it has a folder.
     recall: ({ group, session }, messages, at) =>
       recall.of({ group, memoryName: workFolder(group), session }, messages, at),
     foresee: (group, text) => recall.foresee(group, text),
@@ -109,7 +109,7 @@ function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisp
   let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
   return () => {
     const { memory } = live.current;
-    const place = embedderPlace(live.current, adapters, modelFolder(home.paths.root));
+    const place = embedderSource(live.current, adapters, modelFolder(home.paths.root));
     const settings = JSON.stringify([place, memory.weights]);
     if (current?.settings === settings) return current.desk;
     const last = current?.desk;

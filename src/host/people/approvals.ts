@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-import { ApprovalDesk } from "../../rights/approvals/approval-desk.ts";
+import { ApprovalService } from "../../rights/approvals/approval-service.ts";
 import { ProposedChanges, type ProposedChangesOptions } from "../../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../../rights/approvals/asker-of-turn.ts";
@@ -28,13 +28,13 @@ import type { CallGate } from "../../turns/collaborators.ts";
 import { folderOfSession } from "../as-agent.ts";
 import type { AppContext } from "../context.ts";
 import { hostUid } from "../../lib/process/host-uid.ts";
-import { skillPlaces } from "../../abilities/skills/places.ts";
+import { skillFolders } from "../../abilities/skills/places.ts";
 import { createChangedDescriptions } from "./changed-descriptions.ts";
 import { PackageRequests } from "./package-requests.ts";
 import { createDeniedBy } from "./withdrawals.ts";
 
 export interface Approvals {
-  readonly desk: ApprovalDesk;
+  readonly desk: ApprovalService;
   readonly descriptions: ChangedDescriptions;
   readonly forms: Forms;
   readonly forTurns: Pick<CallGate, "ask" | "asked" | "changeOutcome" | "futility">;
@@ -51,10 +51,10 @@ interface ApprovalsOptions {
   readonly settings: ConstructorParameters<typeof PackageRequests>[1];
 }
 
-/** An id that no channel has: somebody of whom nothing is configured. */
+/** An impossible id, for an unconfigured person. */
 const anybody = "\n";
 
-/** How people are asked about calls, and what becomes of their answers. */
+/** Approvals: asking people, and handling their answers. */
 export function createApprovals(
   context: AppContext,
   stack: AsyncDisposableStack,
@@ -103,9 +103,9 @@ function createDesk(
     descriptions,
     forms,
   }: { readonly changes: ProposedChanges; readonly descriptions: ChangedDescriptions; readonly forms: Forms },
-): ApprovalDesk {
+): ApprovalService {
   const { store, clock, forwardClock, publish, logger } = context;
-  return new ApprovalDesk({
+  return new ApprovalService({
     store: store.approvals,
     wake: async ({ session, group }) => {
       const found = session === undefined ? undefined : await store.sessions.get(session);
@@ -124,7 +124,7 @@ function createDesk(
   });
 }
 
-/** What servers ask while they work on a call of a turn's is asked for whom the turn works for. */
+/** Forms of servers, addressed to the person that the turn works for. */
 function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "deliver">): Forms {
   const { config, store, publish, forwardClock } = context;
   return new Forms({
@@ -140,7 +140,7 @@ function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "de
 
 function createAnswers(
   { store, roles, publish, clock }: AppContext,
-  desk: ApprovalDesk,
+  desk: ApprovalService,
   deliver: () => void,
 ): AnswerByReaction {
   const standingOf: Parameters<typeof createAnswerByReaction>[0]["standingOf"] = (group, who) =>
@@ -185,7 +185,7 @@ function createProposable(
   context: AppContext,
   { instructions, settings }: Pick<ApprovalsOptions, "instructions" | "settings">,
 ) {
-  const places = skillPlaces(context.home.paths, context.environment.checkout);
+  const places = skillFolders(context.home.paths, context.environment.checkout);
   const skills = new SkillProposals({ places, hostUid: hostUid(), publish: context.publish });
   return { instructions, skills, packages: new PackageRequests(context, settings) };
 }
@@ -195,7 +195,7 @@ function readProposal(input: unknown): ProposedSkill {
   return { name, files };
 }
 
-/** What a call of a tool that proposes something would change in what is in use. */
+/** Change that a proposing tool's call would make. */
 async function changeOf(
   { instructions, skills, packages }: Proposable,
   group: Group,
@@ -209,7 +209,7 @@ async function changeOf(
   return { diff: unifiedDiff(text, content), base: sha256 };
 }
 
-/** Why people need not be asked about a call: what it proposes holds already. */
+/** Returns why people need not be asked about a call: its proposal is already in effect. */
 async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
   if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
   if (call.name === packageRequest) return proposable.packages.faultOf(group.name, call.input);
@@ -227,7 +227,10 @@ function isThereIn(
   };
 }
 
-/** Where nobody knows who is in the chat, whoever has the role on its channel may be. */
+/**
+ * True when somebody with the role is in the chat; where members are unknown, anyone with the role on its channel
+ * counts.
+ */
 async function isThere({ config, live, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
   const { channel, name } = group;
   const chat = await store.chats.get(channel, group.chat);

@@ -68,7 +68,7 @@ async function noteRefused(
   await publish({ type: "access.refused", actor: memberActor(sender.id), data });
 }
 
-/** What a chat is called that becomes a group by itself: as its channel says, or a direct chat as `access.dm` does. */
+/** Names for chats that become groups automatically, by their channel or `access.dm`. */
 export function createNaming(
   context: AppContext,
   admissions: Pick<Admissions, "nameFor">,

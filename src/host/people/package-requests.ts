@@ -15,7 +15,7 @@ import { requestPackages } from "../../tools/packages/request-packages.ts";
 import type { AppContext } from "../context.ts";
 import type { SettingsService } from "../../config/serving/settings-service.ts";
 
-/** What agents ask for, and people allow, is written as `groups set` would write it. */
+/** Package requests of agents; allowed ones are written like `groups set`. */
 export class PackageRequests {
   readonly #live: Pick<AppContext["live"], "groupOf">;
   readonly #settings: Pick<SettingsService, "setGroup">;
@@ -25,7 +25,7 @@ export class PackageRequests {
     this.#settings = settings;
   }
 
-  /** What the group would get besides, a line each. */
+  /** Packages that the group would get, one per line. */
   changeOf(group: string, input: unknown): ProposedChange {
     const now = this.#now(group);
     const then = addPackages(now, readRequest(input));
@@ -36,7 +36,7 @@ export class PackageRequests {
     return { diff: lines.join("\n"), base: digestOf(now) };
   }
 
-  /** Why people need not be asked about it, for the model. */
+  /** Returns a fault for the model, so that people need not be asked; undefined: none. */
   faultOf(group: string, input: unknown): string | undefined {
     if (this.changeOf(group, input).diff === "")
       return "The group asks for exactly these already: there is nothing to change.";

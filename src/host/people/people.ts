@@ -8,7 +8,7 @@ import type { ChannelStateStore } from "../../stores/contract/store.ts";
 import type { OfflineNeeds } from "../../surfaces/operations.ts";
 import type { AppContext } from "../context.ts";
 
-/** What the store knows of ids of the same person, on the channels that have such. */
+/** Loads known aliases from the store, for channels that have them. */
 export function loadAliases(
   state: Pick<ChannelStateStore, "list">,
   context: Pick<AppContext, "config" | "adapters">,
@@ -60,7 +60,7 @@ export function createAccessOf({ live, roles }: Pick<AppContext, "live" | "roles
   });
 }
 
-/** What operators are shown of it. */
+/** People as shown to operators. */
 export function createPeopleView(context: RoleContext, roles: Roles = createRolesOf(context)): OfflineNeeds["people"] {
   const { live } = context;
   return {

@@ -10,8 +10,8 @@ import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
 
 /**
- * Tells which rule of the policy that holds now denies a call about which people were asked. It is judged by what its
- * turn had read when they were: what the answer itself is going to bring in does not count against it.
+ * Finds the current policy rule that denies an asked call, judged by what its turn had read when it asked, without the
+ * answer's own exposure.
  */
 export function createDeniedBy(
   { live, store, roles }: Pick<AppContext, "live" | "store" | "roles">,

@@ -15,7 +15,7 @@ import { utcDay } from "../../lib/time/utc-day.ts";
 import type { Admissions } from "../../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { TurnPace } from "../../intake/limits/turn-pace.ts";
-import type { JobDesk } from "../../abilities/jobs/job-desk.ts";
+import type { JobService } from "../../abilities/jobs/job-service.ts";
 import { createCatchUp } from "../../turns/catch-up.ts";
 import { createChatCommands } from "../../surfaces/chat/chat-commands.ts";
 import type { CommandServices } from "../../surfaces/chat/command.ts";
@@ -52,7 +52,7 @@ export interface InterventionOptions {
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
   readonly approvals: Pick<Approvals, "desk" | "forms">;
-  readonly jobs: Pick<JobDesk, "ofGroup">;
+  readonly jobs: Pick<JobService, "ofGroup">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly skills: Pick<GroupSkills, "look">;
   readonly sideSessions: Pick<SideSessions, "settled">;
@@ -64,7 +64,7 @@ export interface InterventionOptions {
   readonly operations: () => OperationNeeds | undefined;
 }
 
-/** What the host does to a group's work without the agent. */
+/** The host's interventions in a group's work. */
 export interface Interventions {
   /**
    * Carries out the group's new commands. Rejects when the machine is in trouble: they are still there then.
@@ -80,8 +80,7 @@ export interface Interventions {
   /** Something has reached the host too long after it was sent. */
   cameLate(group: string): void;
   /**
-   * Commands and what is too old, for all groups, before anything else is done in them. Groups that are not registered
-   * any more are left alone.
+   * Carries out commands and gives up old work of all groups, before anything else. Unregistered groups are left alone.
    */
   afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
 }

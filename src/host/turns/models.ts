@@ -15,7 +15,7 @@ export function openProviderSet(context: AppContext, stack: AsyncDisposableStack
       {
         open: (name, settings, silenceMs) =>
           openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
-        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed in good order"),
+        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed cleanly"),
         now: () => clock.monotonic(),
       },
       live.current.models,
@@ -26,7 +26,7 @@ export function openProviderSet(context: AppContext, stack: AsyncDisposableStack
   return providers;
 }
 
-/** Calls of models, whoever makes them. */
+/** Model calls for all parts. */
 export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
   const { live, store, blobs, clock, logger, publish } = context;
   return new ConfiguredModels({

@@ -21,7 +21,7 @@ import type { Interventions } from "./interventions.ts";
 const turnsAtOnce = 16;
 const failedTurnRetryMs = 5_000;
 
-/** What is due, and who does it. */
+/** Due work, and its runners. */
 export interface WorkQueue {
   readonly queue: SessionQueue;
   readonly dueWork: DueWork;
@@ -76,7 +76,7 @@ export function createWork(
   return { queue, dueWork };
 }
 
-/** Were the messages that this agent took, those that it has now? */
+/** True when this agent still gets the same messages. */
 function mayShare(agent: string, before: Group, now: Group): boolean {
   const agents = agentsOf(now);
   return agents.includes(agent) && isDeepStrictEqual(agentsOf(before), agents);

@@ -22,7 +22,7 @@ export function createSideSessions(
         for (const folder of ["mail", "."]) await removeEmpty(join(home.paths.sessions, session.id, folder));
       },
       onError: (error) =>
-        logger.error({ err: toError(error) }, "a session could not be put aside; the next start tries again"),
+        logger.error({ err: toError(error) }, "a session could not be archived; the next start retries"),
       clock,
     }),
   );

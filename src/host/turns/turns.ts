@@ -33,7 +33,7 @@ import { ShownPictures } from "../../turns/conversation/shown-pictures.ts";
 import { StoredConversation } from "../../turns/conversation/stored-conversation.ts";
 import { LiveWatchers } from "../../turns/live-watchers.ts";
 import { SessionLeases } from "../../turns/session-leases.ts";
-import { createSessionDesk } from "../../turns/sessions/session-desk.ts";
+import { createSessionService } from "../../turns/sessions/session-service.ts";
 import { OfferedTools } from "../../turns/tool-calls/offered-tools.ts";
 import { TurnRunner } from "../../turns/turn-runner.ts";
 import { groupForSession } from "../as-agent.ts";
@@ -194,7 +194,7 @@ async function createHostTools(
   const desk = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
   return {
     portsOf,
-    sessionsFor: (scope, call) => createSessionDesk(desk, scope, call),
+    sessionsFor: (scope, call) => createSessionService(desk, scope, call),
     keepFile: (folder, path) => files.keep(folder, path),
     keepVoice: (group, said) => files.keepVoice(group, said),
     keepImage: (image) => pictures.forTurns.keepImage(image),

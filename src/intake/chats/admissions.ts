@@ -102,7 +102,7 @@ async function answer(options: AdmissionOptions, pending: PendingCommand): Promi
   }
 }
 
-const howToAnswer = "Write: /approve CODE [name] or /deny CODE";
+const howToAnswer = "Use /approve CODE [name] or /deny CODE";
 
 /** Counts the wrong code; none at all is no try. */
 async function describeWrong(
@@ -132,7 +132,7 @@ async function approve(
 async function deny(options: AdmissionOptions, said: string): Promise<Decision> {
   const request = await requestWith(options, said);
   const { code } = request;
-  const text = `${describeChat(request)} stays silent. /approve ${code} would still make it a group.`;
+  const text = `Denied ${describeChat(request)} without replying. To admit the chat after all, use /approve ${code}.`;
   return { text, outgoing: [], settles: { code, as: "denied" } };
 }
 

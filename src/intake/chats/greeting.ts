@@ -2,7 +2,7 @@
 const abilities: readonly (readonly [tool: string, ability: string])[] = [
   ["read_file", "read the files that you send"],
   ["shell", "run programs in a sandbox of this group's own"],
-  ["send_file", "send you what comes of it"],
+  ["send_file", "send you the results"],
 ];
 
 /**
@@ -13,8 +13,8 @@ export function greetingFor(assistantName: string, isOffered: (tool: string) => 
   const can = abilities.filter(([tool]) => isOffered(tool)).map(([, ability]) => ability);
   const listed = new Intl.ListFormat("en", { type: "conjunction" }).format(can);
   return [
-    `Hello, I am ${assistantName}, an AI agent. From now on I read what is written here.`,
-    `Write @${assistantName} and what you want, and I answer.${listed === "" ? "" : ` I can ${listed}.`}`,
-    "/stop ends what I am doing, /help lists what else you can write.",
+    `Hello, I am ${assistantName}, an AI agent. From now on I read the messages in this chat.`,
+    `Write @${assistantName} and a request, and I answer.${listed === "" ? "" : ` I can ${listed}.`}`,
+    "/stop cancels my work, /help lists all commands.",
   ].join("\n");
 }

@@ -15,7 +15,7 @@ export interface OnboardingOptions {
   readonly onboards: (channel: string) => boolean;
   /** True when people who write directly get a code. */
   readonly pairs: boolean;
-  /** Groups that are told of requests. */
+  /** Groups that are told about requests. */
   readonly mainGroups: () => readonly Group[];
   /** True when somebody can read messages on this channel. */
   readonly isConnected: (channel: string) => boolean;
@@ -103,6 +103,6 @@ function wording({ channel, chat, sender, direct, chatTitle = "" }: IncomingMess
     .slice(0, 80)
     .replaceAll("@", " at ")
     .replaceAll(/[^A-Za-z0-9 .:+-]/g, " ");
-  const when = kind === "pairing" ? "If this code is the one that they tell you, answer within an hour" : "Answer";
+  const when = kind === "pairing" ? "If this is the code that the person tells you, answer within an hour" : "Answer";
   return `${who} ${where} (${channel}, ${id}). ${when}: /approve ${code} [name] or /deny ${code}`;
 }

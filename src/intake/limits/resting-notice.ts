@@ -4,8 +4,8 @@ import type { Rest } from "./turn-pace.ts";
 export function restingNotice({ limit, allowed, ms }: Pick<Rest, "limit" | "allowed" | "ms">): string {
   const pause = describeMinutes(ms);
   return limit === "loop"
-    ? `I was called ${allowed} times in a row without a pause, which looks like programs answering each other. I stop answering for ${pause} and only read along; a message to me from anybody else ends the pause.`
-    : `I was called ${allowed} times within an hour, which is the limit. I stop answering for ${pause} and only read along; ask me afterwards, and I will know what was said.`;
+    ? `I was called ${allowed} times in a row without a pause, which looks like programs answering each other. I pause for ${pause} and only read messages; a message from anybody else ends the pause.`
+    : `I was called ${allowed} times within an hour, which is the limit. I pause for ${pause} and only read messages; ask me afterwards, and I will know what was said.`;
 }
 
 /** For `/status`. */

@@ -4,7 +4,7 @@ import { appendFileSync, renameSync, statSync } from "node:fs";
 export interface FullFile {
   /** The path that it gets. */
   readonly nextPath: () => string;
-  /** It has that path now, and is not written any more. Must not throw. */
+  /** It has that path now, and is not written anymore. Must not throw. */
   readonly closed?: (path: string) => void;
 }
 

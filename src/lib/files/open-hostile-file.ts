@@ -61,8 +61,8 @@ const readingFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NON
  * once, without following a link, and everything goes through that descriptor: no later swap of the folder or of an
  * entry leads outside, no FIFO or device blocks, nothing is listed without bound. Linux only.
  *
- * What is asked of it is a few calls of the kernel on small files, done at once: by way of the thread pool each of them
- * takes ten times as long, and all of them together are what a message waits for.
+ * What is asked from it is a few calls of the kernel on small files, done at once: by way of the thread pool each of
+ * them takes ten times as long, and all of them together are what a message waits for.
  */
 export class HostileFolder implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -117,7 +117,7 @@ export class HostileFolder implements AsyncDisposable {
   }
 
   /**
-   * Gives one of our own files a second name here. `taken`: that name is in use; nothing is ever replaced or followed.
+   * Gives our own files a second name here. `taken`: that name is in use; nothing is ever replaced or followed.
    */
   async linkIn(path: string, name: string): Promise<"linked" | "taken"> {
     try {
@@ -129,7 +129,7 @@ export class HostileFolder implements AsyncDisposable {
     }
   }
 
-  /** Moves one of our own files here, over whatever has the name. False where that is a folder; otherwise it throws. */
+  /** Moves our own files here, over whatever has the name. False where that is a folder; otherwise it throws. */
   async putOver(path: string, name: string): Promise<boolean> {
     try {
       renameSync(path, this.#entry(name));

@@ -22,7 +22,7 @@ export interface GuardedFetchOptions {
   readonly silenceMs?: number;
   /** In which all of a body must have come. */
   readonly bodyMs?: number;
-  /** Left out: the system's. */
+  /** Name resolution; the system's by default. */
   readonly resolve?: ResolveHost | undefined;
 }
 
@@ -60,7 +60,7 @@ interface Sent {
 class GuardedFetcher {
   readonly #options: Required<Pick<GuardedFetchOptions, "maxBytes" | "headersMs" | "silenceMs" | "bodyMs">>;
   readonly #guard: AddressGuard;
-  // With agents of their own, requests go by no proxy that the environment names.
+  // With their own agents, requests go by no proxy that the environment names.
   readonly #agents = {
     "http:": new http.Agent(agentOptions),
     "https:": new https.Agent(agentOptions),

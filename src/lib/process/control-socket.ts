@@ -19,7 +19,7 @@ export async function askSocket({ socketPath: whole, path, ...asked }: Exchange)
   throw toAppError(answer.statusCode ?? 0, await readText(answer));
 }
 
-/** Nobody listens: what a host has left is all that there is to know. */
+/** True when no host is running, so that only stored data is available. */
 export function isWithoutHost(error: unknown): boolean {
   return error instanceof AppError && error.code === "no_host" && absences.has(errorCode(error.cause));
 }
@@ -59,7 +59,7 @@ function toConnectionError(error: Error): Error {
     running ? `The host closed the connection: ${error.message}.` : "No host is running.",
     {
       cause: error,
-      fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
+      fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of a running one.",
     },
   );
 }

@@ -15,9 +15,9 @@ export type OnFound = (from: number, to: number) => void;
  * may be `maxGap` other bytes, or more if there are more in a secret itself.
  *
  * How long that takes does not tell how much of the text looks like a secret: for each number of characters that a form
- * has, one hash of the last so many characters rolls along (Rabin-Karp, with numbers that are random per process), and
- * characters are compared only where the whole hash matches. So nobody can find a secret bit by bit with a watch in the
- * hand.
+ * has, one hash of the last this many characters rolls along (Rabin-Karp, with numbers that are random per process),
+ * and characters are compared only where the whole hash matches. So nobody can find a secret bit by bit with a watch in
+ * the hand.
  */
 export class SecretFinder {
   /** Bytes from the first to the last character of the longest form, with the widest gaps; 0 when there is none. */

@@ -44,8 +44,8 @@ interface Span {
 export interface SecretStreamOptions {
   readonly replacement: string;
   /**
-   * Text is held from where so many letters and digits of a secret stand. With 1 nothing of one is ever passed on; with
-   * more its first few may be, and what ends like a beginning of one is not held until more comes.
+   * Text is held from where this many letters and digits of a secret stand. With 1 nothing of one is ever passed on;
+   * with more its first few may be, and what ends like a beginning of one is not held until more comes.
    */
   readonly leastHeld: number;
 }

@@ -22,7 +22,7 @@ function characterColumns(character: string): number {
   return sum;
 }
 
-/** The beginning of a text of one line, with `…` for what has no room in so many columns. */
+/** The beginning of a text of one line, with `…` for what has no room in this many columns. */
 export function cutToColumns(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let [kept, used] = ["", 0];

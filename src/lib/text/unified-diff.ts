@@ -1,6 +1,6 @@
 import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatch } from "diff";
 
-/** Time and memory grow with the square of the lines that differ: beyond so many, each line counts as replaced. */
+/** Time and memory grow with the square of the lines that differ: beyond this many, each line counts as replaced. */
 const mostChangedLines = 500;
 
 /** Returns a unified diff with three lines of context; empty when the texts are equal. */

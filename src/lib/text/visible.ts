@@ -35,7 +35,7 @@ function escapeCharacter(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** At most so many characters, cut at the end with a mark that says how many are missing. */
+/** At most this many characters, cut at the end with a mark that says how many are missing. */
 export function shorten(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   return `${text.slice(0, maxChars).toWellFormed()}… (${text.length - maxChars} more)`;

@@ -4,7 +4,7 @@ export interface RateLimit {
   readonly periodMs: number;
   /** Number allowed at once, at least 1; `count` by default. */
   readonly burst?: number;
-  /** Once one was refused, all are until so many could pass at once, at most `burst`; left out: 1. */
+  /** Once one was refused, all are until this many could pass at once, at most `burst`; left out: 1. */
   readonly reopenAt?: number;
 }
 

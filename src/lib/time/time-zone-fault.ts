@@ -1,6 +1,6 @@
 import { nearest } from "../text/nearest.ts";
 
-/** Why times cannot be told in this zone; undefined: they can. */
+/** Returns why a time zone is unusable; undefined when usable. */
 export function timeZoneFault(zone: string): string | undefined {
   if (isTimeZone(zone)) return undefined;
   const near = nearestZone(zone);

@@ -3,7 +3,7 @@ export class Timers implements Disposable {
   readonly #pending = new Set<NodeJS.Timeout>();
   #isOver = false;
 
-  /** Calls `action`, which must not throw, after so many milliseconds; disposing the result takes that back. */
+  /** Calls `action`, which must not throw, after this many milliseconds; disposing the result takes that back. */
   after(delayMs: number, action: () => void): Disposable {
     if (this.#isOver) return { [Symbol.dispose]: () => undefined };
     const timer = setTimeout(() => {

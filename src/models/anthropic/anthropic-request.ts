@@ -96,7 +96,7 @@ function beginsWithThought(messages: readonly MessageParam[]): boolean {
 /**
  * The Messages request. Only what we put here is sent: no server-side tools, no remote MCP servers, no URLs to fetch.
  * Cache marks, at most four as the vendor takes them
- * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching), stand behind the tools, behind the first
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching), are behind the tools, behind the first
  * system section, which every conversation of the group shares, and at the ends of the last two messages that are not
  * the model's: the earlier one is where the last request ended, however many blocks came since.
  *

@@ -18,14 +18,14 @@ interface LearningContext {
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** What is learned of models is kept over restarts, until the configuration says something else of them. */
+/** Keeps learned model facts over restarts, until the configuration changes. */
 export function keepLearned(
   { live, store, clock, logger }: LearningContext,
   stack: AsyncDisposableStack,
   calibration: TokenCalibration,
 ): void {
   const pending = new PendingWork((error) =>
-    logger.warn({ err: toError(error) }, "what was learned of models is not kept; it is learned anew"),
+    logger.warn({ err: toError(error) }, "learned facts about models are not stored; they will be learned again"),
   );
   const learned = new Map<string, LearnedWindow>();
   const dropOld = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export function keepLearned(
   stack.defer(() => pending.done());
 }
 
-/** As if nothing was learned of these models. */
+/** Forgets what was learned about these models. */
 export async function forgetLearned(
   { usage }: Pick<Store, "usage">,
   { calibration }: { readonly calibration: TokenCalibration },

@@ -52,7 +52,7 @@ const tooLong =
   /context.?(length|window|size)|maximum (context|prompt)|prompt is too long|too many (input )?tokens|input (is|was) too long|input length|token (count|limit)|`inputs` tokens \+/i;
 
 /**
- * A wrong key, or an account without credit, reported without a status of its own by Anthropic, Gemini and xAI. Not
+ * A wrong key, or an account without credit, reported without its own status by Anthropic, Gemini and xAI. Not
  * retryable.
  */
 const refusesAccount =

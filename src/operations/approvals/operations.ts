@@ -29,12 +29,12 @@ export interface ApprovalNeeds {
 const listed = 1_000;
 /** Characters of an input in a table. */
 const inputChars = 60;
-const howToRevoke = `${ownCommand("approvals list")} has the id to revoke it by.`;
+const howToRevoke = `Use ${ownCommand("approvals list")} to find the id for revoking it.`;
 
 export const listApprovals = defineOperation<ApprovalReadingNeeds>()({
   name: "approvals.list",
   summary: "list calls that wait for people's answers, and permissions that were given for longer",
-  input: z.strictObject({ group: onlyGroup, all: flag.describe("also calls that were decided") }),
+  input: z.strictObject({ group: onlyGroup, all: flag.describe("include decided ones") }),
   output: list(z.union([approvalView, grantView])),
   may: { scope: "read" },
   effect: "none",
@@ -87,7 +87,7 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
   input: z.strictObject({
     code: name,
     decision: z.enum(["allow", "deny"]),
-    scope: z.enum(approvalScopes).default("once").describe("how far it goes for calls with the same input"),
+    scope: z.enum(approvalScopes).default("once").describe("scope for calls with the same input"),
     reason: z.string().max(400).optional().describe("why, for the agent and the chat"),
     values: z
       .union([z.string().max(16_000), z.record(z.string().max(256), z.unknown())])
@@ -103,7 +103,7 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
   cli: [
     {
       command: "approvals allow",
-      help: "let a call run, once and exactly as it is shown",
+      help: "allow a call once, exactly as shown",
       args: ["code"],
       sets: { decision: "allow" },
       without: ["reason", "values"],
@@ -148,7 +148,7 @@ export const revokeApproval = defineOperation<ApprovalNeeds>()({
 
 function describeAllowed({ code, tool, state, votes, quorum }: ApprovalView): string {
   if (state !== "open") return `${tool} runs (${code}).`;
-  return `${votes} of ${quorum} people have allowed it; the call waits for the others.`;
+  return `${votes} of ${quorum} people have allowed it; waiting for the others.`;
 }
 
 /** Operations on tool calls that wait for people. */

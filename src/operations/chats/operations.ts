@@ -138,7 +138,7 @@ export const listPairings = defineOperation<RequestNeeds>()({
       "chat",
       { field: "expiresAt", title: "valid until (UTC)" },
     ],
-    none: () => "Nobody waits to be paired.",
+    none: () => "Nobody is waiting.",
   },
   run: async ({ store, forwardClock }) => {
     const now = forwardClock.now();

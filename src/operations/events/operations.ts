@@ -13,7 +13,7 @@ export interface EventNeeds {
   readonly store: { readonly events: Pick<Store["events"], "after" | "before"> };
   /** Resolves when the next event has been stored, or at the signal. */
   readonly nextEvent: (signal: AbortSignal) => Promise<void>;
-  /** What turns of this group, or of all, do from now on, until the signal. */
+  /** Live output of this group's turns, or all, until the signal. */
   readonly watchDeltas: (group: string | undefined, signal: AbortSignal) => AsyncIterable<Delta | MissedDeltas>;
 }
 

@@ -49,9 +49,9 @@ export interface GroupNeeds {
   readonly pool: { stop(session: string, reason: string): Promise<boolean> };
   readonly channels: readonly OperableChannel[];
   readonly routes: readonly string[];
-  /** True where the channel is configured, even if it does not run because nobody sits at it. */
+  /** True for a configured channel, even one without a console. */
   readonly isConfigured: (channel: string) => boolean;
-  /** Why the channel cannot have such a chat, as the end of a sentence that begins with the chat. */
+  /** Returns why the channel cannot have such a chat, as the end of a sentence. */
   readonly chatFault: (channel: string, chat: string) => string | undefined;
   readonly publish: Publish<"origins.cleared">;
 }

@@ -43,9 +43,9 @@ interface ShelvedImage {
 export interface ImageNeeds {
   readonly groups: { list(): readonly Pick<Group, "name">[] };
   readonly images: {
-    /** Of groups that want packages, as far as it is known. */
+    /** States of the groups that want packages, as far as known. */
     states(): readonly ImageBuildView[];
-    /** Undefined: the group wants none. */
+    /** Builds the group's image; undefined when it wants none. */
     build(group: string): Promise<ImageBuildView | undefined>;
     list(): Promise<readonly ShelvedImage[]>;
     prune(): Promise<readonly string[]>;

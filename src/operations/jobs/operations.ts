@@ -17,7 +17,7 @@ export interface JobNeeds {
     readonly jobs: Pick<Store["jobs"], "list" | "running">;
     readonly messages: Pick<Store["messages"], "ofTurn">;
   };
-  /** Ends a job for somebody; false: it does not run. */
+  /** Ends a job by request; false when it is not running. */
   readonly jobs: { stop(job: Pick<Job, "session" | "id">, by: string): Promise<boolean> };
 }
 

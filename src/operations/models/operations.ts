@@ -78,7 +78,7 @@ export const forgetModels = defineOperation<ModelNeeds>()({
   effect: "change",
   cli: {
     args: ["name"],
-    say: ({ forgotten }) => (forgotten.length === 0 ? "Nothing was learned." : `Forgotten: ${forgotten.join(", ")}.`),
+    say: ({ forgotten }) => (forgotten.length === 0 ? "Nothing to forget." : `Forgotten: ${forgotten.join(", ")}.`),
   },
   run: async (needs, { name: wanted }) => {
     const learned = (await viewModels(needs)).filter((model) => model.learned ?? model.factor !== undefined);

@@ -21,7 +21,7 @@ export interface OutboxNeeds {
 
 /** Characters of a text in a table. */
 const shortChars = 60;
-/** As many as one command puts back in line; the next one takes the rest. */
+/** Maximum messages requeued by one command. */
 const retriedAtOnce = 1_000;
 
 /** A message of the outbox. */
@@ -85,7 +85,7 @@ export const listOutbox = defineOperation<{ readonly store: { readonly outbox: P
       { field: "error", title: "reason" },
       { title: "text", of: (message) => shorten(contentOf(message), shortChars) },
     ],
-    none: () => "There are no such messages.",
+    none: () => "No such messages.",
   },
   run: async ({ store }, filter) => (await store.outbox.list(filter)).map(view),
 });
@@ -100,7 +100,7 @@ export const send = defineOperation<OutboxNeeds>()({
   output: outboxView.extend({ id: z.number().describe("The same as `seq`") }),
   may: { scope: "admin" },
   effect: "change",
-  cli: { args: ["group", "text"], say: ({ seq, group }) => `Message ${seq} is in the outbox for group ${group}.` },
+  cli: { args: ["group", "text"], say: ({ seq, group }) => `Queued as message ${seq} for group ${group}.` },
   run: async ({ store, outbox, groups, clock }, { group: wanted, text }) => {
     const { name: group, channel, chat } = requireGroup(groups.list(), wanted);
     const draft = { group, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined } as const;

@@ -21,7 +21,7 @@ export interface PeopleNeeds {
     ): { readonly role: Role; readonly why: string; readonly person: string | undefined };
     /** Other keys that mean this very id, or another one of theirs on its channel. */
     aliasesOf(who: MemberId): readonly string[];
-    /** People whom the configuration names, as `memberKey` writes them. */
+    /** Configured people, as `memberKey` writes them. */
     named(group: string): readonly string[];
   };
 }
@@ -75,7 +75,7 @@ export const listPeople = defineOperation<PeopleNeeds>()({
   },
 });
 
-/** Rejects with `not_found` for nobody. */
+/** Shows a person's data. Rejects with `not_found`. */
 export const lookAtPerson = defineOperation<ErasureNeeds>()({
   name: "people.look",
   summary: "count what there is of somebody, all of their ids included",
@@ -127,7 +127,7 @@ async function peopleOf({ store, people }: PeopleNeeds, group: Group): Promise<P
   });
 }
 
-/** The id by which somebody has written who is named by another one. */
+/** The id by which a configured person has written. */
 function seenAs(people: PeopleNeeds["people"], who: MemberId, seen: ReadonlyMap<string, unknown>): string | undefined {
   const ids = people.aliasesOf(who).map((key) => parseMemberKey(key)?.id);
   return ids.find((id) => id !== undefined && seen.has(id));

@@ -57,7 +57,7 @@ export const listSessions = defineOperation<SessionReadingNeeds>()({
       "generation",
       "conversation",
     ],
-    none: () => "There are no sessions yet.",
+    none: () => "No sessions yet.",
   },
   run: async ({ store, pool }) => {
     const hot = new Map(pool.list().map((container) => [container.session, container]));

@@ -49,12 +49,12 @@ const settingEdits = z
 
 const settingChange: z.ZodType<SettingChange> = z.strictObject({
   path: z.string(),
-  from: z.unknown().optional().describe("Absent: it was not there"),
+  from: z.unknown().optional().describe("Absent: it was missing"),
   to: z.unknown().optional().describe("Absent: it is removed"),
   applies: z.enum(["now", "container", "restart"]),
 });
 
-/** How the files of the configuration stand to what runs. */
+/** State of the configuration files. */
 export const configState: z.ZodType<ConfigState> = z.strictObject({
   state: z.enum(["applied", "invalid", "restart-needed"]),
   since: time,

@@ -6,7 +6,7 @@ import { list, name } from "../schemas.ts";
 /** The part that knows skills. */
 export interface SkillNeeds {
   readonly skills: {
-    /** As `crabpot skills list` shows them; `group`: those that one group could have. Rejects with `not_found`. */
+    /** List for `crabpot skills list`; `group`: those of one group. Rejects with `not_found`. */
     list(group: string | undefined): Promise<readonly object[]>;
   };
 }

@@ -20,12 +20,12 @@ const newTask = z.strictObject({
   group: name.describe("the group whose agent does it"),
   prompt: z.string().min(1).max(16_000).describe("instructions for each run"),
   name: short.describe("name that people see"),
-  at: short.describe("once: 2026-01-15T09:00:00, by the clock of the zone unless it has an offset"),
-  every: short.describe("again and again: 1m, 2h, 1d"),
+  at: short.describe("once: 2026-01-15T09:00:00, in the time zone unless it has an offset"),
+  every: short.describe("repeatedly: 1m, 2h, 1d"),
   cron: short.describe("five fields, such as `0 9 * * 1-5`"),
-  timezone: short.describe("an IANA zone, such as Europe/Paris"),
+  timezone: short.describe("IANA time zone, such as Europe/Paris"),
   mode: z.enum(taskModes).optional().describe("in the group's conversation, or in a new one for each run"),
-  missed: z.enum(missedRules).optional().describe("what becomes of times that passed while the host was off"),
+  missed: z.enum(missedRules).optional().describe("what to do about runs missed while the host was off"),
 });
 
 /** Who makes or changes tasks, and with whose rights. */
@@ -34,7 +34,7 @@ export interface TaskAuthor {
   readonly role: Role;
   readonly origin: Role;
   readonly origins: readonly [];
-  /** As `channel:id` of a member, where it is one. */
+  /** The member as `channel:id`, if any. */
   readonly requester: string | undefined;
 }
 
@@ -121,7 +121,7 @@ export const taskHistory = defineOperation<TaskReadingNeeds>()({
   cli: {
     args: ["id"],
     table: ["due", "state", "attempts", "endedAt", "turn", "reason"],
-    none: () => "It was not due yet.",
+    none: () => "No runs yet.",
   },
   run: async ({ store }, { id: given, limit: most }) => {
     const id = await resolveId(given, {
@@ -153,10 +153,10 @@ const done = { pause: "is paused", resume: "goes on", remove: "is removed", run:
 /** Tasks that a chat is shown at once. */
 const chatLines = 50;
 
-export const pauseTask = actOnTask("pause", "let a task rest until it is resumed");
-export const resumeTask = actOnTask("resume", "resume a paused task; runs that were missed are not repeated");
+export const pauseTask = actOnTask("pause", "pause a task");
+export const resumeTask = actOnTask("resume", "resume a paused task; missed runs are not repeated");
 export const removeTask = actOnTask("remove", "remove a task and its history");
-export const runTask = actOnTask("run", "run a task once now, besides the times at which it is due");
+export const runTask = actOnTask("run", "run a task once now, in addition to its schedule");
 
 function actOnTask(action: "pause" | "resume" | "remove" | "run", summary: string) {
   return defineOperation<TaskNeeds>()({

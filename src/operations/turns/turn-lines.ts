@@ -21,7 +21,7 @@ export interface TurnLineOptions {
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
 }
 
-/** So many at once: the store reads all answers of their models. */
+/** Maximum turns at once: the store reads all answers of their models. */
 const atOnce = 50;
 
 /** Turns as a list shows them, in the order given. */

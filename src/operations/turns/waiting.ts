@@ -8,10 +8,7 @@ export interface WaitingNeeds {
   readonly store: { readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> } };
 }
 
-/**
- * Messages that wait by group, without what another chat has left under the name of a group: nobody is going to answer
- * that.
- */
+/** Waiting messages by group, without those that another chat left under its name. */
 export async function listWaiting({
   groups,
   store,

@@ -14,7 +14,7 @@ export interface WebhookNeeds {
   readonly groups: { list(): readonly Pick<Group, "name">[] };
   readonly webhooks: {
     readonly list: () => readonly Webhook[];
-    /** Where the gateway listens; undefined: it does not. */
+    /** Address of the gateway; undefined when it does not listen. */
     readonly url: () => string | undefined;
     readonly sign: (secret: string, body: Uint8Array) => string;
   };

@@ -69,7 +69,7 @@ export const listWork = defineOperation<{ readonly store: { readonly work: Pick<
   offline: true,
   cli: {
     table: ["id", "group", "cause", "state", "dueAt", "turn", "reason", { field: "text", short: true }],
-    none: () => "There is no such work.",
+    none: () => "No such work.",
   },
   run: async ({ store }, filter) => (await store.work.list(filter)).map(view),
 });

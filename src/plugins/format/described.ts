@@ -4,9 +4,8 @@ import { hiddenInProse } from "../../lib/text/hidden-characters.ts";
 import { narrowSchema, schemaOf } from "./narrow-schema.ts";
 
 /*
- * What a plugin says of itself, told by its own process and kept in `plugins.lock`: so the configuration can be
- * checked, and tools be offered, by programs that never load the plugin's code. All of it is the word of a stranger,
- * and bounded.
+ * A plugin's description by its own process, kept in `plugins.lock`, so that programs can check settings and offer
+ * tools without loading its code. All of it is hostile and bounded.
  */
 
 const maxSchemaBytes = 128 * 1024;
@@ -56,7 +55,7 @@ export const describedTool = z.strictObject({
 
 const trait = z.boolean().optional();
 
-/** What a plugin's channel may be like. All other traits would give it more than a place where people talk. */
+/** Traits that a plugin's channel may have. Others would make it more than a place to talk. */
 export const pluginTraits = z.strictObject({
   reactions: trait,
   hearsReactions: trait,

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { visible } from "../../lib/text/visible.ts";
 
-/** What a package can add to crabpot. */
+/** Kinds of things that a package can add. */
 export const pluginKinds = ["tool", "channel", "provider"] as const;
 
 export type PluginKind = (typeof pluginKinds)[number];
@@ -12,7 +12,7 @@ const laterKinds: ReadonlySet<string> = new Set(["transcriber", "search"]);
 
 export const manifestFile = "package.json";
 
-/** What `package.json` says of a plugin. */
+/** A plugin's `package.json`. */
 export interface Manifest {
   /** The package's own name, without its scope: what it is called in the home, in commands and in `config.yaml`. */
   readonly name: string;
@@ -50,7 +50,7 @@ const packageJson = z.object({
 
 const wantedName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** A version or a range of a registry; what leads elsewhere (a folder, an address, a repository) is none. */
+/** A registry version or range; paths, addresses and repositories are refused. */
 const registryVersion = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?[\w.^~*<>=|+ -]*$/;
 
 /** Reads `package.json`. What is wrong with it is the end of a sentence that begins with its name. */
@@ -115,7 +115,7 @@ function toManifest(found: Package): Manifest {
   };
 }
 
-/** As Node finds it for an `import` of the package. */
+/** Entry file, as Node resolves an `import` of the package. */
 function entryOf({ exports: exported, main }: Package): string {
   return plain(targetOf(exported) ?? main ?? "index.js");
 }

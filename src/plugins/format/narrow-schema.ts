@@ -8,7 +8,8 @@ const maxNodes = 2_000;
 const maxTextChars = 4_000;
 
 /**
- * What is checked here. Patterns and formats are not: a plugin's regular expression could hold the host up for minutes.
+ * Checked schema keywords. Patterns and formats are not: a plugin's regular expression could block the host for
+ * minutes.
  */
 const kept: ReadonlySet<string> = new Set([
   "type",
@@ -86,7 +87,7 @@ function listOf(value: unknown): readonly unknown[] {
   return value;
 }
 
-/** What checks values by a narrowed schema. Throws where it cannot be made. */
+/** Makes a validator of a narrowed schema. Throws when impossible. */
 export function schemaOf(schema: JsonSchema): z.ZodObject {
   const made = z.fromJSONSchema(schema);
   if (made instanceof z.ZodObject) return made.strict();

@@ -5,7 +5,7 @@ import type { ProviderDefinition } from "../../models/define-provider.ts";
 import type { HostTool } from "../../tools/define-tool.ts";
 import { pluginTraits } from "../format/described.ts";
 
-/** What a plugin's module exports, by kind and name. */
+/** Exports of a plugin's module, by kind and name. */
 export interface Definitions {
   readonly tools: ReadonlyMap<string, HostTool>;
   readonly channels: ReadonlyMap<string, ChannelDefinition>;
@@ -37,7 +37,7 @@ function add<Definition>(to: Map<string, Definition>, kind: string, name: string
   to.set(name, definition);
 }
 
-/** What the host is told of them. Throws an Error that names what a plugin cannot have. */
+/** Description for the host. Throws an Error about anything that a plugin cannot have. */
 export function describe({ tools, channels, providers }: Definitions): object[] {
   return [
     ...[...tools.values()].map(describeTool),

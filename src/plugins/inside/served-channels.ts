@@ -18,7 +18,7 @@ type Calls = Answers<typeof plugin.process>;
 type Facts = z.input<typeof plugin.host.news.chatChanged>;
 type Connect = CallValue<typeof plugin.process, "channelConnect">;
 
-/** So many calls of one connection wait for the host at once; further ones wait here. */
+/** Maximum parallel calls of a connection to the host; further ones queue here. */
 const mostAsked = 16;
 
 /** The channels that the host is connected to through this process. */
@@ -33,7 +33,7 @@ export class ServedChannels {
       const open = this.#connections.get(connection);
       this.#connections.delete(connection);
       await open?.[Symbol.asyncDispose]();
-      // A channel without connections of its own ends with the only one, and is opened anew for the next.
+      // Its own channel without connections ends with the only one, and is opened anew for the next.
       for (const [channel, only] of this.#onlyOf) if (only === connection) this.#connectors.delete(channel);
     },
     channelProbe: async ({ connection }, { signal }) => this.#get(connection).probe?.(signal),
@@ -116,11 +116,11 @@ export class ServedChannels {
   }
 }
 
-/** What the host has told last. */
+/** Last state reported by the host. */
 interface Told {
   assistantName: string;
   chats: readonly string[];
-  /** It is a channel by itself, and no connector that makes one connection after the other. */
+  /** True for a whole channel, false for a connector that makes connections. */
   isWhole: boolean;
 }
 
@@ -128,7 +128,7 @@ function isChannel(opened: Channel | Connector): opened is Channel {
   return "start" in opened;
 }
 
-/** Lets only so many be under way; the others keep their order. */
+/** Limits parallel tasks; others keep their order. */
 function limited(most: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
   let free = most;
   const waiting: (() => void)[] = [];
@@ -195,7 +195,7 @@ function stateOf(channel: string, host: () => PluginHost): ChannelStateStore {
   };
 }
 
-/** What is printed is logged by the host. */
+/** Logger that prints, for the host's log. */
 function printingLogger(): Logger {
   const levels = ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, printer(level)]);
   const logger = { ...Object.fromEntries(levels), child: () => logger } as unknown as Logger;

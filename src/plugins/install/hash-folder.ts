@@ -7,8 +7,8 @@ import { visible } from "../../lib/text/visible.ts";
 const most = { entries: 20_000, bytes: 100 * mebibyte, depth: 32 } as const;
 
 /**
- * Identifies everything in a plugin's folder, as `hashTree`. Throws `plugin_refused` for one that holds a link or
- * anything else but files and folders, or too much; `not_found` when it is not there.
+ * Hashes everything in a plugin's folder, like `hashTree`. Throws `plugin_refused` for links, special files or too
+ * much; `not_found` when it is missing.
  */
 export function hashOfFolder(folder: string): Promise<string> {
   return hashTree(

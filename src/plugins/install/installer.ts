@@ -6,7 +6,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Described } from "../format/described.ts";
 import { type Manifest, manifestFile, parseManifest } from "../format/manifest.ts";
-import { fetchedPrefix, finishInstalling, incomingFolder, type PluginPlaces } from "../places.ts";
+import { fetchedPrefix, finishInstalling, incomingFolder, type PluginFolders } from "../places.ts";
 import type { PluginProcessOptions } from "../process/plugin-process.ts";
 import { askPlugin } from "./ask-plugin.ts";
 import { hashOfFolder } from "./hash-folder.ts";
@@ -17,14 +17,14 @@ interface Tree {
   readonly files: readonly { readonly path: string; readonly bytes: Buffer; readonly isExecutable: boolean }[];
 }
 
-/** Something in a package that whoever installs it should look at. */
+/** A warning about a package, for the person who installs it. */
 interface Finding {
   readonly kind: string;
   readonly where: string;
   readonly shows: string;
 }
 
-/** What installing is made of that skills are installed with, too. */
+/** Steps shared with the installation of skills. */
 export interface InstallSteps {
   /** Brings a source to this machine, into the scratch folder where it is not here already. No code of it runs. */
   readonly fetch: (wanted: string, scratch: string) => Promise<{ readonly from: string; readonly folder: string }>;
@@ -48,28 +48,28 @@ export interface PluginPlan {
   readonly replaces: string | undefined;
 }
 
-/** What was made of a plan, before it is installed. */
+/** Prepared installation. */
 interface Staged {
   readonly sha256: string;
   readonly provides: readonly Described[];
 }
 
 export interface PluginInstallerOptions {
-  readonly places: PluginPlaces;
+  readonly places: PluginFolders;
   readonly steps: InstallSteps;
   readonly now: () => number;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly logger: PluginProcessOptions["logger"];
-  /** Why something of this kind cannot have this name, as `a tool of crabpot has that name`; undefined when it can. */
+  /**
+   * Returns why a name is unavailable for this kind, as `a tool of crabpot has that name`; undefined when available.
+   */
   readonly nameFault: (provided: Described, plugin: string, others: PluginLock) => string | undefined;
 }
 
 /** Not part of a plugin. A `.npmrc` could make npm run programs. */
 const leaveOut: ReadonlySet<string> = new Set([".git", ".github", "node_modules", ".npmrc", "npm-shrinkwrap.json"]);
 
-/**
- * What npm is told: no code of any package runs, nothing but packages of the registry comes in, and no links are made.
- */
+/** Options for npm: no code runs, only registry packages, no links. */
 const npmOptions = [
   "--ignore-scripts",
   "--omit=dev",
@@ -94,7 +94,7 @@ export class PluginInstaller {
     this.#options = options;
   }
 
-  /** What installing this would do; nothing of it runs. Throws why it cannot be installed. */
+  /** Plans an installation; nothing of the package runs. Throws why it is impossible. */
   async plan(wanted: string): Promise<PluginPlan> {
     return this.#inScratch(async (scratch) => {
       const { steps, places } = this.#options;
@@ -152,7 +152,7 @@ export class PluginInstaller {
     });
   }
 
-  /** What is installed under this name, or as this package. Throws `not_found`. */
+  /** Finds a plugin by its name or package. Throws `not_found`. */
   async find(wanted: string): Promise<string> {
     return nameIn(await readPluginLock(this.#options.places.lock), wanted);
   }

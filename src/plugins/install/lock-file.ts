@@ -12,14 +12,14 @@ const entry = z.strictObject({
   version: z.string().max(64),
   kinds: z.array(z.enum(pluginKinds)).min(1),
   hosts: z.array(z.string().max(253)),
-  /** As it was given to `plugins add`. */
+  /** Source as given to `plugins add`. */
   from: z.string().max(2_000),
-  /** Of all its files, those of the packages that it needs included: see `hashOfFolder`. */
+  /** Hash of all its files, dependencies included: see `hashOfFolder`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   installedAt: z.iso.datetime(),
   /** The module with its definitions, below its folder. */
   entry: z.string().min(1).max(200),
-  /** What its process said of itself when it was installed. */
+  /** Description by its process at installation. */
   provides: describedPlugin,
 });
 
@@ -37,7 +37,7 @@ const pluginLock = {
   fix: "Remove it, and add the plugins again.",
 } as const;
 
-/** What the operator has installed, by `plugins.lock`. Throws `config_invalid` for one that cannot be used. */
+/** Reads `plugins.lock`. Throws `config_invalid` for an unusable file. */
 export async function readPluginLock(file: string): Promise<PluginLock> {
   return readLockFile<PluginLock>(file, pluginLock);
 }
@@ -46,7 +46,7 @@ export async function writePluginLock(file: string, content: PluginLock): Promis
   await writeLockFile(file, content);
 }
 
-/** Changes the lock file while nobody else does. Throws `conflict` when another command is at it. */
+/** Changes the lock file exclusively. Throws `conflict` while another command changes it. */
 export async function withPluginLock<Result>(file: string, change: () => Promise<Result>): Promise<Result> {
   return whileGuarded(file, "the plugins of this home", change);
 }

@@ -49,7 +49,7 @@ class PluginConnector implements Connector {
     options.plugin.answerFor(this.name, this.#answers());
   }
 
-  /** As the plugin has said when it was last connected; nothing is sent before. */
+  /** Value that the plugin reported when last connected; nothing is sent before. */
   get idempotent(): boolean {
     return this.#idempotent;
   }
@@ -82,7 +82,7 @@ class PluginConnector implements Connector {
     return connectionOf({ process, connection, answer, ended: ended.promise, owned: stack.move() });
   }
 
-  /** The plugin's process belongs to whoever made it. */
+  /** Does nothing: the plugin's process belongs to its creator. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #answers(): ChannelAnswers {
@@ -196,7 +196,7 @@ async function send(
   }
 }
 
-/** What a channel needs of a row of the outbox. */
+/** Fields of an outbox row for a channel. */
 function sendable({
   seq,
   channel,

@@ -75,7 +75,7 @@ class PluginProvider implements Provider {
   async [Symbol.asyncDispose](): Promise<void> {
     const open = this.#openIn;
     if (!open) return;
-    // A process that has ended holds nothing of it any more.
+    // A process that has ended holds nothing of it anymore.
     await open.process.line
       .call("providerClose", { provider: this.#handle }, { signal: AbortSignal.timeout(closeMs) })
       .catch(() => undefined);

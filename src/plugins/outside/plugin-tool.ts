@@ -8,7 +8,7 @@ import { type CallOptions, type CallValue, InvalidAnswer } from "../../processes
 import type { plugin as protocol } from "../../processes/protocol.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
 
-/** What the operator says of a plugin, as it holds now. */
+/** Current settings of a plugin. */
 export interface PluginSettings {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly risk: Readonly<Record<string, ToolRisk>>;
@@ -63,7 +63,7 @@ export function pluginTool(
   };
 }
 
-/** A stranger does not say of its own code that it does no harm. */
+/** Raises a risk to medium: strangers cannot declare their own code harmless. */
 function atLeastMedium(risk: ToolRisk): ToolRisk {
   return risk === "low" ? "medium" : risk;
 }

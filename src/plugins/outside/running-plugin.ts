@@ -20,18 +20,18 @@ import {
   startPlugin,
 } from "../process/plugin-process.ts";
 
-/** Told what becomes of a plugin's process. */
+/** Reports about a plugin's process. */
 export interface PluginNews {
   /** It has ended without being asked to; `failures` in a row. */
   ended(plugin: string, reason: string, failures: number): void;
-  /** It is not started at all, for this reason. */
+  /** Reports that it is not started, and why. */
   refused(plugin: string, reason: string): void;
 }
 
 export interface RunningPluginOptions {
   readonly name: string;
   readonly entry: PluginLockEntry;
-  /** Of all installed plugins. */
+  /** Folder of all installed plugins. */
   readonly installed: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly memoryMb: () => number;
@@ -54,7 +54,7 @@ export class RunningPlugin implements AsyncDisposable {
   readonly name: string;
   readonly entry: PluginLockEntry;
   readonly #options: RunningPluginOptions;
-  /** Who hears of a connection, by its number, and who answers for a channel, by its name. */
+  /** Listeners of connections, by number, and handlers of channels, by name. */
   readonly #heard = new Map<number, Heard>();
   readonly #answers = new Map<string, ChannelAnswers>();
   readonly #processes: Restarted<PluginProcess>;
@@ -81,12 +81,12 @@ export class RunningPlugin implements AsyncDisposable {
     });
   }
 
-  /** Why it is not used; undefined while it may be. */
+  /** Reason for not using it; undefined while usable. */
   get refusal(): string | undefined {
     return this.#refused;
   }
 
-  /** Are its files those that were installed? If not, it is refused from now on. */
+  /** Checks that its files are the installed ones; otherwise it is refused from now on. */
   async verify(): Promise<void> {
     if (this.#refused !== undefined) return;
     const folder = join(this.#options.installed, this.name);
@@ -99,7 +99,7 @@ export class RunningPlugin implements AsyncDisposable {
     );
   }
 
-  /** The process that runs, or a new one. Rejects with what is to be told to whoever wanted something of it. */
+  /** Returns the running process, or starts one. Rejects with a reason for the caller. */
   async process(): Promise<PluginProcess> {
     if (this.#isOver) throw new AppError("cancelled", `The plugin ${this.name} has ended with the host.`);
     return this.#processes.get();
@@ -111,13 +111,13 @@ export class RunningPlugin implements AsyncDisposable {
     return this.#lastHandle;
   }
 
-  /** Who hears what is told of a connection. Disposing the result ends that. */
+  /** Adds a connection's listener. Dispose to remove it. */
   listen(connection: number, heard: Heard): Disposable {
     this.#heard.set(connection, heard);
     return { [Symbol.dispose]: () => void this.#heard.delete(connection) };
   }
 
-  /** Who answers what its process asks for on behalf of a channel. */
+  /** Sets the handler for a channel's calls to the host. */
   answerFor(channel: string, answers: ChannelAnswers): void {
     this.#answers.set(channel, answers);
   }

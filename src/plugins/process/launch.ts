@@ -11,24 +11,24 @@ export interface LaunchOptions {
   readonly folder: string;
   /** Its module, below that folder. */
   readonly entry: string;
-  /** What it may hold. */
+  /** Memory limit. */
   readonly memoryMb: number;
   /** Variables of the host; few of them get to the plugin. */
   readonly variables: EnvironmentVariables;
 }
 
-/** How to reach the network and what to trust there; no variable of the host's that could hold a key gets to a plugin. */
+/** Variables for reaching the network and trusting it; none that could hold a key. */
 const passedOn = ["NODE_EXTRA_CA_CERTS", "TZ", "LANG"];
 const proxies: readonly string[] = proxyVariables;
 
 /** The share of its memory that can be objects of JavaScript. */
 const heapShare = 0.75;
-/** What Node maps for itself and hardly uses; with less it does not start. */
+/** Megabytes that Node maps without using; it does not start with less. */
 const mappedMb = 640;
 
 /**
- * The process of a plugin: it reads its own folder and what of crabpot it needs, writes nothing, and starts no process, no thread and
- * no compiled code.
+ * The process of a plugin: it reads its own folder and what of crabpot it needs, writes nothing, and starts no process,
+ * no thread and no compiled code.
  */
 export async function launchOf({ folder, entry, memoryMb, variables }: LaunchOptions): Promise<Launch> {
   const own = await realpath(folder);

@@ -10,8 +10,8 @@ import type { PluginHost } from "../inside/plugin-host.ts";
 import { pluginFailures } from "./failures.ts";
 
 /*
- * The process of a plugin. It has its own files to read, no keys and no environment to speak of: settings come from the host, and it ends
- * with the host. Whatever the plugin does here, the host sees only what comes over the line.
+ * The process of a plugin. It has its own files to read, no keys and no environment to speak of: settings come from the
+ * host, and it ends with the host. Whatever the plugin does here, the host sees only what comes over the line.
  */
 
 const servedCalls = 256;

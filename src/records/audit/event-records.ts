@@ -1,8 +1,6 @@
 import type { EventType, NewEvent } from "../../domain/events/event.ts";
 
-/**
- * The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited.
- */
+/** Record type of an event, with unchanged data; or a converter; undefined: not audited. */
 type Audited<Type extends EventType> = string | undefined | ((event: NewEvent<Type>) => MadeRecord | undefined);
 
 interface MadeRecord extends Partial<Pick<AuditEntry, "group" | "session" | "turn">> {
@@ -24,16 +22,13 @@ function isCode(argument: string): boolean {
   return /^[A-Z0-9]{4,16}(?: (?:once|session|day|always))?$/.test(argument);
 }
 
-/** What was done about a task. */
+/** Actions on tasks. */
 const schedule =
   (action: string) =>
   ({ data }: { readonly data: object }) =>
     ({ type: "schedule", data: { action, ...data } }) as const;
 
-/**
- * What of each type of event goes into the audit log. Outside programs read these records: they keep their types and
- * data.
- */
+/** Audit records of each event type. Outside programs read them: types and data are stable. */
 export const auditRecords = {
   "host.started": "host-start",
   "host.stopped": "host-stop",
@@ -215,13 +210,13 @@ export interface AuditEntry {
   readonly group?: string | undefined;
   readonly session?: string | undefined;
   readonly turn?: string | undefined;
-  /** Who did it: see `Actor`. */
+  /** The author: see `Actor`. */
   readonly actor: string;
   /** Long strings, deep and large values are shortened: a record has at most 16 KiB. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What goes into the audit log of an event; undefined for one that does not. */
+/** Audit entry of an event; undefined when not audited. */
 export function auditEntryOf(event: NewEvent): AuditEntry | undefined {
   const audited = auditRecords[event.type] as Audited<EventType>;
   if (audited === undefined) return undefined;

@@ -58,7 +58,7 @@ export interface FileLine {
 
 const lineFeed = 0x0a;
 
-/** The lines of a file in constant memory. A file that is not there has none. */
+/** Lines of a file in constant memory; none for a missing file. */
 export async function* readLines(path: string): AsyncGenerator<FileLine> {
   const file = await openLogFile(path, constants.O_RDONLY).catch(nothingIfMissing);
   if (file === undefined) return;

@@ -7,10 +7,10 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface ReadOptions {
   readonly folder: string;
-  /** Only records from this time on, milliseconds since 1970. */
+  /** Earliest time, in milliseconds since 1970. */
   readonly since?: number | undefined;
   readonly group?: string | undefined;
-  /** Only so many, the newest ones; they are held in memory. */
+  /** Number of newest records, held in memory. */
   readonly last?: number | undefined;
 }
 

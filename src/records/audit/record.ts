@@ -43,7 +43,7 @@ export function recordHash(line: Uint8Array): string {
   return createHash("sha256").update("crabpot-audit-v1\n").update(line).digest("hex");
 }
 
-/** What the first record of a home's log has as `prev`. */
+/** `prev` of the first record in a home's log. */
 export function genesisHash(instance: string): string {
   return createHash("sha256").update("crabpot-audit-v1-genesis\n").update(instance).digest("hex");
 }

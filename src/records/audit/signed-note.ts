@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 
-/** Where checkpoints of a home come from: the first line of each, and the name of the key that signs them. */
+/** Origin of a home's checkpoints: their first line, and the name of the signing key. */
 export function originOf(instance: string): string {
   return `crabpot.audit/${instance}`;
 }
@@ -114,12 +114,12 @@ const beginnings = [
   /^$/,
 ] as const;
 
-/** Could this, whole lines and a last one without its end, be what a crash leaves in the middle of writing a note? */
+/** True when this could be a note cut off by a crash. */
 export function isBeginningOfNote(lines: readonly string[], last: string): boolean {
   return lines.every((line, index) => shapes[index]?.test(line)) && (beginnings[lines.length]?.test(last) ?? false);
 }
 
-/** Is the note's signature by this key, and right? */
+/** True for a valid signature by this key. */
 export function isSignedBy({ note }: SignedNote, { name, id, key }: VerificationKey): boolean {
   const text = note.slice(0, note.lastIndexOf("\n—"));
   const line = note.slice(text.length + 1).trimEnd();

@@ -25,7 +25,7 @@ import { searchGroupFolder } from "./search-files.ts";
  */
 export interface ErasableMemories {
   names(): Promise<readonly string[]>;
-  /** Is it the one that main groups write for all? */
+  /** True for the global memory, written by main groups. */
   readonly isForAll: (name: string) => boolean;
   /** Adds what the memory knows that they said. False: nothing of theirs is in it. */
   noteSaid(name: string, people: readonly MemberId[], traces: WordTraces): Promise<boolean>;
@@ -33,10 +33,7 @@ export interface ErasableMemories {
   discountSaid(name: string, people: readonly MemberId[], traces: WordTraces): Promise<void>;
   /** Gives how many memories are gone. */
   erase(name: string, erasing: MemoryErasing): Promise<number>;
-  /**
-   * Removes what was put aside of a damaged memory: nobody can tell whose words are in it. Gives how many files that
-   * were.
-   */
+  /** Removes copies of damaged memories, as nobody can tell whose words they hold. Returns their number. */
   removeDamaged(isOne: (name: string) => boolean): Promise<number>;
 }
 
@@ -59,16 +56,16 @@ export interface ErasureOptions {
     readonly logs: string;
     readonly blobs: string;
     readonly outgoing: string;
-    /** What the folders of groups are copied from. */
+    /** Templates of groups' folders. */
     readonly templates: readonly string[];
   };
   /** All ids of the person who has this one. */
   readonly idsOf: (who: MemberId) => readonly MemberId[];
-  /** Says who it is to whoever knows it, and to nobody else. */
+  /** Digest of a person, for those who know the id. */
   readonly digest: (key: string) => string;
   readonly publish: Publish<"person.erasing" | "person.erased" | "container-output.pruned">;
   readonly now: () => number;
-  /** Lets nothing begin in these groups, and ends what keeps words of theirs in memory. Undefined: nothing runs. */
+  /** Pauses these groups and drops their in-memory words. Undefined when nothing runs. */
   readonly quiet?: ((groups: readonly string[]) => Promise<AsyncDisposable>) | undefined;
 }
 
@@ -78,7 +75,7 @@ interface Place {
   readonly erasing: MemoryErasing;
 }
 
-/** Erases what somebody has said from the files of a home, or says what that would be. */
+/** Erases a person's words from a home, or reports what that would be. */
 export class PersonEraser {
   readonly #options: ErasureOptions;
   #isErasing = false;
@@ -170,7 +167,7 @@ export class PersonEraser {
     });
   }
 
-  /** What is in the middle of something would go on with words that are gone. */
+  /** Requires that turns have ended: a running one would continue with erased words. */
   async #requireEndedTurns(groups: readonly string[]): Promise<void> {
     const [first] = await this.#options.store.erasure.unfinished(groups);
     if (!first) return;
@@ -246,7 +243,7 @@ export class PersonEraser {
     return gone.length;
   }
 
-  /** What people wrote stands in few events: behind a command, and where an agent says what went wrong. */
+  /** Erases words in events: only a command's argument and an agent's error text hold any. */
   async #events(places: readonly Place[]): Promise<number> {
     const byGroup = new Map(places.map((place) => [place.group, place]));
     let changed = 0;

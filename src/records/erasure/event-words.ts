@@ -3,8 +3,8 @@ import type { HostEvent } from "../../domain/events/event.ts";
 import { hasWholeWord } from "../../lib/text/whole-words.ts";
 
 /**
- * What an event of their groups tells without their words: behind commands of theirs, where an agent says what went
- * wrong, and who has ended a turn. Other events hold no words. Undefined: as it is.
+ * Data of an event of their groups without their words: arguments of their commands, agents' error texts, and who ended
+ * a turn. Other events hold no words. Undefined: unchanged.
  */
 export function withoutWords(event: HostEvent, { people, holds, names }: Erasing): object | undefined {
   const { data, actor } = event;

@@ -3,12 +3,12 @@ import { open } from "node:fs/promises";
 const newline = 0x0a;
 const blank = 0x20;
 
-/** Is this text of a log to go? `key`: what it is called in its line. */
+/** True when this log text must go; `key`: its name in the line. */
 export type IsGone = (text: string, key: string, line: Readonly<Record<string, unknown>>) => boolean;
 
 /**
- * Overwrites texts in a log of JSON lines where they stand, so that whoever goes on writing at its end loses nothing,
- * and the old bytes are gone. Gives how many lines that were.
+ * Overwrites texts in a log of JSON lines in place, so that concurrent writers at its end lose nothing and the old
+ * bytes are gone. Returns the number of lines.
  */
 export async function overwriteLines(path: string, isGone: IsGone): Promise<number> {
   await using file = await open(path, "r+");
@@ -29,7 +29,7 @@ export async function overwriteLines(path: string, isGone: IsGone): Promise<numb
   return changed;
 }
 
-/** Does a line of it hold such a text? */
+/** True when a line holds such a text. */
 export async function hasGoneLine(path: string, isGone: IsGone): Promise<boolean> {
   await using file = await open(path, "r");
   const lines = (await file.readFile("utf8")).split("\n");
@@ -56,7 +56,7 @@ function without(value: unknown, key: string, isGone: (text: string, key: string
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, without(item, name, isGone)]));
 }
 
-/** Blanks behind a value of JSON mean nothing. What would not fit any more is an empty line's worth. */
+/** Pads a JSON value with blanks to its old length; one that no longer fits becomes an empty line. */
 function padded(text: string, length: number): Buffer {
   const bytes = Buffer.alloc(length, blank);
   const given = Buffer.from(text);

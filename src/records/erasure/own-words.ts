@@ -7,7 +7,7 @@ import type { ErasureStore } from "../../stores/contract/erasure-store.ts";
 const mostSamples = 300;
 const shortestSample = 8;
 
-/** What somebody has said in a group. */
+/** Somebody's words in a group. */
 export interface OwnWords {
   readonly traces: WordTraces;
   readonly messageIds: ReadonlySet<string>;

@@ -16,7 +16,7 @@ const placeholders = /\u0000(\d+)\u0000/;
 export interface StepErasing extends Erasing {
   /** Ids of their messages, as the channel has them. */
   readonly messageIds: ReadonlySet<string>;
-  /** Nobody else began the step's turn: all that was said and done in it was for them. */
+  /** True when nobody else began the step's turn: everything in it was for them. */
   readonly isTheirs: boolean;
 }
 
@@ -49,7 +49,7 @@ function rewriteText(text: string, { isTheirs, holds }: StepErasing): string {
   return text !== "" && (isTheirs || holds(text)) ? erasedText : text;
 }
 
-/** Every text in it; what things are called stays, or a call would be none any more. */
+/** Rewrites every text in a value; names stay, or a call would be invalid. */
 function rewriteValue(value: unknown, erasing: StepErasing): unknown {
   if (typeof value === "string") return rewriteText(value, erasing);
   if (Array.isArray(value)) return value.map((item) => rewriteValue(item, erasing));
@@ -63,7 +63,7 @@ function rewriteResult(result: ToolResult, erasing: StepErasing): ToolResult {
   return isGone ? { callId: result.callId, output: erasedText, isError: result.isError } : result;
 }
 
-/** What was shown is one text with pictures in it: an element may begin before one and end behind it. */
+/** Rewrites shown parts as one text with pictures: an element may begin before one and end after it. */
 function rewriteShown(parts: readonly Part[], erasing: StepErasing): readonly Part[] {
   const joined = parts.map((part, index) => (part.kind === "text" ? part.text : placeholder(index))).join("");
   const text = joined
@@ -81,7 +81,7 @@ function rewriteShown(parts: readonly Part[], erasing: StepErasing): readonly Pa
   });
 }
 
-/** What is said to an agent that is no message of a member: news of the host, or what another agent wants. */
+/** True for text to an agent that is no member's message: news of the host, or another agent's request. */
 function isOfAgentOnly(text: string): boolean {
   return !text.includes("<message ") && !/^<work cause="[^"]*" from="(?!agent)/.test(text);
 }
@@ -118,7 +118,7 @@ function valueOf(attributes: string, name: string): string | undefined {
   return found === undefined ? undefined : unescapeText(found);
 }
 
-/** What says nothing of who it was. */
+/** Attributes that do not identify anyone. */
 function kept(attributes: string): string {
   return [...attributes.matchAll(/ (?:id|time|for-you|category|origin)="[^"]*"/g)].join("");
 }

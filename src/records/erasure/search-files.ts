@@ -3,13 +3,13 @@ import { join } from "node:path";
 
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
-/** What is looked through at most; the rest is not known of. */
+/** Limits of the search; the rest is not examined. */
 const limits = { files: 20_000, groupFileBytes: 2 * 1024 * 1024, depth: 32, named: 200 };
 
-/** What to look for in the folder of an agent. */
+/** Search in an agent's folder. */
 export interface FolderSearch {
   readonly isSuspicious: (text: string) => boolean;
-  /** Folders that it may have been copied from: nobody's words are in what is still the same there. */
+  /** Templates of the folder: unchanged parts hold nobody's words. */
   readonly templates: readonly string[];
 }
 

@@ -19,9 +19,8 @@ export interface EventBusOptions {
 }
 
 /**
- * Where everything that happens is told, once. The durable subscribers, the store of events and the audit log, have an
- * event before `publish` resolves; the passing ones get it a moment later. Secrets are taken out before anybody gets
- * it.
+ * Publishes each event once. Durable subscribers, the event store and the audit log, have it before `publish` resolves;
+ * others a moment later. Secrets are removed first.
  */
 export class EventBus implements Disposable {
   readonly #options: EventBusOptions;
@@ -39,7 +38,7 @@ export class EventBus implements Disposable {
     await this.#options.record(this.#stored.get(event) ?? (await this.#append(event)));
   };
 
-  /** Hands every event from now on to `handle`, which may throw: that is logged. */
+  /** Passes every later event to `handle`; its errors are logged. */
   subscribe(name: string, handle: (event: HostEvent) => void, capacity?: number): Subscription {
     const subscription = new Subscription({ name, handle, logger: this.#options.logger, capacity });
     this.#subscriptions.push(subscription);

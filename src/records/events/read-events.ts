@@ -6,16 +6,16 @@ const pageEvents = 500;
 
 /** Which events are wanted. */
 export interface EventQuery {
-  /** Those with a greater number, from the oldest on; left out: the newest ones. */
+  /** Events after this number, oldest first; the newest by default. */
   readonly after?: number | undefined;
-  /** How many of the newest ones, without `after`. */
+  /** Number of newest events, without `after`. */
   readonly last: number;
-  /** One type, or a prefix such as `turn.*`. */
+  /** A type, or a prefix such as `turn.*`. */
   readonly type?: string | undefined;
   readonly group?: string | undefined;
 }
 
-/** Where further events are waited for. */
+/** Source of further events. */
 export interface EventSource {
   /** Resolves when the next event has been stored, or at the signal. */
   readonly next: (signal: AbortSignal) => Promise<void>;
@@ -26,8 +26,8 @@ type Reader = Pick<Store["events"], "after" | "before">;
 type Filter = Parameters<Reader["after"]>[1];
 
 /**
- * Stored events in order, then (with `source`) further ones as they come. One page is in memory, however slow the
- * reader is: it catches up from the store. Throws AppError `bad_input` at once for a type that does not exist.
+ * Stored events in order, then (with `source`) further ones. Holds one page in memory, however slow the reader. Throws
+ * AppError `bad_input` immediately for an unknown type.
  */
 export function readEvents(store: Reader, query: EventQuery, source?: EventSource): AsyncGenerator<HostEvent> {
   const filter = { types: query.type === undefined ? undefined : matchTypes(query.type), group: query.group };

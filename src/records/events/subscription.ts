@@ -7,7 +7,7 @@ import type { HostEvent } from "../../domain/events/event.ts";
 const bufferedEvents = 2_000;
 
 export interface SubscriptionOptions {
-  /** Of the subscriber, for the log. */
+  /** Name of the subscriber, for the log. */
   readonly name: string;
   readonly handle: (event: HostEvent) => void;
   readonly logger: Logger;
@@ -32,7 +32,7 @@ export class Subscription implements Disposable {
     this.#capacity = options.capacity ?? bufferedEvents;
   }
 
-  /** How many events it has missed. */
+  /** Number of missed events. */
   get missed(): number {
     return this.#missed;
   }

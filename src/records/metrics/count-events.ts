@@ -44,7 +44,7 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
   return (event) => (counts[event.type] as ((event: HostEvent) => void) | undefined)?.(event);
 }
 
-/** What is counted by its outcome alone. */
+/** Counts events by outcome alone. */
 function countOthers(metrics: Metrics): Counts {
   return {
     "context.compacted": () => metrics.context("compacted"),

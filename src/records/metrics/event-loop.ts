@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** How often the event loop is looked at; what is beyond that is lag. */
+/** Interval of measurement; more than that is lag. */
 const resolutionMs = 20;
 
 interface Pauses {
@@ -9,7 +9,7 @@ interface Pauses {
   end(): void;
 }
 
-/** Registers the longest time that nothing could be done, since the last time that somebody asked; 0 after its end. */
+/** Registers the event loop's longest lag since the last query; 0 after disposal. */
 export function measureEventLoop(registry: Registry): Disposable {
   let pauses: Pauses | undefined;
   let hasEnded = false;
@@ -63,7 +63,7 @@ function watchPauses(): Pauses {
   };
 }
 
-/** How long this thread has had a processor. */
+/** Processor time of this thread. */
 function computedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

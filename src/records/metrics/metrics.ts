@@ -7,12 +7,12 @@ import type { TurnPhase, TurnState } from "../../domain/turns/turn.ts";
 import { countWeb, type WebCounter } from "./count-web.ts";
 import { countOutcomes, type OutcomeCounters } from "./outcome-counters.ts";
 
-/** What is counted as it happens. */
+/** Counters updated as things happen. */
 export interface Metrics extends OutcomeCounters {
   /** A channel handed over a message and was told this. */
   messageIn(channel: string, receipt: Receipt): void;
   turnEnded(state: Exclude<TurnState, "running">, elapsedMs: number): void;
-  /** What a turn spent on one thing; `send` is counted for each reply. */
+  /** Time of a turn in one phase; `send` counts per reply. */
   turnPhase(phase: TurnPhase, ms: number): void;
   /** A sub-agent has ended. */
   subAgentEnded(state: string): void;
@@ -21,14 +21,14 @@ export interface Metrics extends OutcomeCounters {
   modelUsage(model: string, usage: ModelUsage): void;
   /** The prompts of a session are hardly read from the vendor's cache. */
   cacheMissed(model: string): void;
-  /** What came of an attempt to deliver a message. */
+  /** Outcome of a delivery attempt. */
   delivery(channel: string, outcome: string): void;
   web: WebCounter;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
 
-/** What is looked up when somebody asks. */
+/** Values looked up on each query. */
 export interface GaugeSources {
   readonly intakeOpen: () => boolean;
   readonly containersHot: () => number;

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 
-/** What is counted by what came of it, and by nothing else: the metric's name, and what it says. */
+/** Metrics that count by outcome only: name and help. */
 const counted = {
   /** Calls of webhooks, by what came of them. */
   webhook: ["crabpot_webhooks_total", "Calls of webhooks: stored, duplicate, or why they were refused"],
@@ -11,41 +11,39 @@ const counted = {
   ],
   /** A due time of a task was claimed, passed by, or its run ended in this way. */
   taskRun: ["crabpot_task_runs_total", "Runs of tasks, by outcome: claimed, missed, retried, or how they ended"],
-  /** What became of a background job: `started`, or how it ended. */
+  /** Outcomes of background jobs: `started`, or the kind of end. */
   job: ["crabpot_jobs_total", "Background jobs of agents: started, and how they ended"],
   /**
-   * What became of a skill: `loaded`, `refused`, `changed`, `outdated` (its source has another version), `not compared`
-   * (its source cannot be asked).
+   * Outcomes of skills: `loaded`, `refused`, `changed`, `outdated` (new version at the source), `not compared`
+   * (unreachable source).
    */
   skill: [
     "crabpot_skills_total",
     "Skills of groups: loaded by an agent, refused, changed because people allowed it, outdated, not compared with their source",
   ],
-  /** What became of an image with packages: `built`, `failed`, `removed`. */
+  /** Outcomes of images with packages: `built`, `failed`, `removed`. */
   image: ["crabpot_images_total", "Images with packages of groups: built, failed, removed"],
-  /** What became of a picture: `kept`, `described`, `refused`, `failed`. */
+  /** Outcomes of pictures: `kept`, `described`, `refused`, `failed`. */
   picture: ["crabpot_pictures_total", "Pictures that were to be shown to models: kept, described, refused, failed"],
-  /** What became of words that an agent wanted to be said aloud: `made`, `refused`. */
+  /** Outcomes of spoken messages: `made`, `refused`. */
   voice: ["crabpot_voice_messages_total", "Voice messages of agents: made, refused"],
-  /** What became of a plugin: `refused`, `ended`. */
+  /** Outcomes of plugins: `refused`, `ended`. */
   plugin: [
     "crabpot_plugins_total",
     "Plugins that were refused, and processes of plugins that ended without being asked to",
   ],
-  /** What became of an MCP server: `opened`, `closed`, `failed`, `changed`. */
+  /** Outcomes of MCP servers: `opened`, `closed`, `failed`, `changed`. */
   mcp: ["crabpot_mcp_total", "MCP servers: opened, closed, failed, with changed tools"],
-  /** Somebody follows events over HTTP: `opened`, and why it ended, such as `left` or `slow`. */
+  /** Subscriptions over HTTP: `opened`, or the reason of the end, such as `left` or `slow`. */
   watch: ["crabpot_watches_total", "Subscribers of events over HTTP: opened, and why they ended"],
-  /**
-   * What became of the older part of a conversation: `compacted`, `evicted`; `refused`: an answer that was no summary.
-   */
+  /** Outcomes of compaction: `compacted`, `evicted`; `refused`: the answer was no summary. */
   context: [
     "crabpot_context_total",
     "Compactions of conversations: compacted, evicted, and answers of models that were refused as summaries",
   ],
   /**
-   * What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one
-   * cannot be used.
+   * Outcomes of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`:
+   * unusable.
    */
   memory: [
     "crabpot_memories_total",

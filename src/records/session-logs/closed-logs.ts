@@ -19,9 +19,9 @@ export interface ClosedLogsOptions {
   /** Holds the sessions' folders: `<home>/sessions`. */
   readonly folder: string;
   readonly sessions: Pick<Store["sessions"], "list">;
-  /** What the logs of a group may take together. */
+  /** Maximum bytes of a group's logs. */
   readonly groupBytes: number;
-  /** What a log takes before it is closed. */
+  /** Maximum bytes of a log before it is closed. */
   readonly fileBytes: number;
   readonly publish: Publish<"container-output.closed" | "container-output.pruned">;
   readonly logger: Logger;
@@ -61,7 +61,7 @@ export class ClosedLogs implements AsyncDisposable {
     await this.#working;
   }
 
-  /** What fails is retried when the next log is closed, and at the next start. */
+  /** Attempts work; failures are retried when the next log closes, and at the next start. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,7 +1,7 @@
 import type { EventType, HostEvent } from "../../domain/events/event.ts";
 import type { SessionLogLevel, SessionLogs } from "./session-log.ts";
 
-/** Of what an agent says about its own failure. */
+/** Maximum characters of an agent's claim about its failure. */
 const claimChars = 300;
 
 type Said = string | { readonly level: SessionLogLevel; readonly text: string } | undefined;
@@ -9,7 +9,7 @@ type Said = string | { readonly level: SessionLogLevel; readonly text: string } 
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 const warning = (text: string) => ({ level: "warn", text }) as const;
 
-/** What a session's log says of events, in the host's words. */
+/** Lines of a session's log for events, in the host's words. */
 const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said } = {
   "container.attested": ({ data: { name, elapsedMs } }) => `container ${name} is ready after ${elapsedMs} ms`,
   "container.adopted": ({ data: { name } }) => `container ${name} of an earlier start is taken over`,
@@ -23,7 +23,7 @@ const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said }
   "context.compacted": ({ data: { why, entries, tokens } }) =>
     `${entries} entries are summed up (${why}): ${tokens.before} tokens before, ${tokens.after} now`,
   "context.evicted": ({ data: { why, entries, tokens } }) =>
-    warning(`${entries} entries with ${tokens} tokens are not shown any more (${why}), and there is no summary`),
+    warning(`${entries} entries with ${tokens} tokens are not shown anymore (${why}), and there is no summary`),
   "context.refused": ({ data: { reason, attempt } }) => warning(`summary ${attempt} is not used: ${reason}`),
   "tool.called": ({ data: { name, input } }) => `tool ${name}, input ${JSON.stringify(input)}`,
   "tool.denied": ({ data: { name, reason } }) => `tool ${name} is denied: ${reason}`,

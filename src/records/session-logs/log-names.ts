@@ -3,20 +3,20 @@ import { readdirSync } from "node:fs";
 /** The log of a session, in its folder, that is being written. */
 export const sessionLogFile = "log.jsonl";
 
-/** A full log whose digest is not on record yet has this behind its name. */
+/** Suffix of a full log whose digest is not recorded yet. */
 const closingSuffix = ".closing";
 
 /** A full log: `log.jsonl.1` is the oldest. */
 export interface FullLog {
-  /** As it is found. */
+  /** Present name. */
   readonly name: string;
-  /** As it is called once its digest is on record. */
+  /** Name once its digest is recorded. */
   readonly finalName: string;
   readonly number: number;
   readonly isClosing: boolean;
 }
 
-/** What a full log is called until its digest is on record. */
+/** Name of a full log until its digest is recorded. */
 export function closingNameOf(path: string): string {
   return `${path}${closingSuffix}`;
 }
@@ -36,7 +36,7 @@ export function fullLogsAmong(names: readonly string[]): FullLog[] {
     .toSorted((a, b) => a.number - b.number);
 }
 
-/** What the log that is being written is called when it is full. */
+/** Next name for a full log. */
 export function nextClosingName(folder: string): string {
   const last = fullLogsAmong(readdirSync(folder)).at(-1)?.number ?? 0;
   return closingNameOf(`${sessionLogFile}.${last + 1}`);

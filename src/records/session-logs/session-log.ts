@@ -9,7 +9,7 @@ import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 import { nextClosingName, sessionLogFile } from "./log-names.ts";
 import { shorten, visible } from "../../lib/text/visible.ts";
 
-/** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
+/** Source of a line: the host, the agent through its mailbox, or the container's output. */
 export type SessionLogSource = "host" | "agent" | "container";
 
 export type SessionLogLevel = "debug" | "info" | "warn" | "error";
@@ -25,10 +25,10 @@ export interface SessionLogEntry {
   readonly text: string;
 }
 
-/** Of one file, when nothing else is said. */
+/** Default maximum bytes of a file. */
 const defaultFileBytes = 1024 * 1024;
 const maxLineChars = 4_000;
-/** A source may write this many lines at once, and this many more each second. */
+/** Lines that a source may write at once, and per second. */
 const burstLines = 500;
 const linesPerSecond = 100;
 /** After a flood it takes a second's worth of lines to be heard again, or each one would bring its own notice. */
@@ -40,18 +40,18 @@ export type FloodListener = (
   linesPerSecond: number,
 ) => void;
 
-/** Who is told of a session's log, and how large its files get. */
+/** Receiver and file size of a session's log. */
 export interface SessionLogSettings {
   readonly onFlood?: FloodListener | undefined;
-  /** Told when a log is full and was closed. Must not throw. */
+  /** Called when a full log was closed. Must not throw. */
   readonly onClosed?: ((session: { readonly group: string; readonly session: string }) => void) | undefined;
   readonly fileBytes?: number | undefined;
 }
 
 /**
- * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source.
- * What an agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with
- * a line that says so, and how many lines it cost is told when the flood is over.
+ * Log of a session, for `crabpot logs`: appended immediately, with bounded size and rate per source. Agents' output is
+ * hostile: control and bidi characters are escaped, long lines cut, floods cut off with a line that says so and later
+ * their size.
  */
 export class SessionLog {
   readonly #file: CappedFile;
@@ -77,7 +77,7 @@ export class SessionLog {
     this.#clock = clock;
   }
 
-  /** `at`: when it happened, milliseconds since 1970; left out: now. */
+  /** Writes a line; `at`: time in milliseconds since 1970, now by default. */
   write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
     const { waitMs, refused } = this.#limiter.take(this.#clock.monotonic(), source);
     if (waitMs > 0) {
@@ -129,7 +129,7 @@ export class SessionLog {
   }
 }
 
-/** Each run of a sub-agent has a session of its own. */
+/** Maximum remembered logs; each sub-agent's run has a session. */
 const rememberedLogs = 1_024;
 
 /** One log per session, made when it is first asked for. */

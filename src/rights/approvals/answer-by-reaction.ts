@@ -9,7 +9,7 @@ import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { type Answering, deciderOf, formFault, lengthFault, roleFault } from "./answer-rules.ts";
-import type { ApprovalDesk } from "./approval-desk.ts";
+import type { ApprovalService } from "./approval-service.ts";
 import { allowedBy } from "./thumbs.ts";
 import { noticeIn } from "./words.ts";
 
@@ -18,7 +18,7 @@ const mostRefused = 20;
 
 export interface AnswerByReactionOptions {
   readonly store: Pick<Store["approvals"], "ofCard" | "get" | "reactionOf" | "refuseReaction">;
-  readonly desk: Pick<ApprovalDesk, "answer" | "endIfOver">;
+  readonly desk: Pick<ApprovalService, "answer" | "endIfOver">;
   readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person" | "keys">;
   readonly publish: Publish<"access.refused">;
   readonly deliver: () => void;

@@ -41,10 +41,10 @@ export function roleFault(
   if (isAtLeast(role, needed)) return undefined;
   if (about === "form") {
     if (keys.includes(asker.id)) return undefined;
-    return `${code} is for ${quotedName(asker.name)} or ${needed}s to answer.`;
+    return `Only ${quotedName(asker.name)} or ${needed}s can answer ${code}.`;
   }
   const article = role === "admin" || role === "owner" ? "an" : "a";
-  return `${code} is for ${needed}s to answer, and you are ${article} ${role} here: /whoami says why.`;
+  return `${code} is for ${needed}s to answer, and you are ${article} ${role} here. /whoami explains why.`;
 }
 
 /** Refuses a bare yes to a form. */

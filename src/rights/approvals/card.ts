@@ -70,17 +70,17 @@ export interface CardOptions {
 export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
   const { text, isWhole } = shownInput(approval);
-  const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
+  const many = quorum > 1 ? ` ${quorum} different people must allow it.` : "";
   return [
     approval.about === "description"
-      ? `${plainSentence(asker.name)} says something else of its tool ${plainSentence(tool)} than when it was first seen, so the tool is not used any more. May I use it as it describes itself now? Code ${code}`
+      ? `${plainSentence(asker.name)} changed the description of its tool ${plainSentence(tool)}, so the tool is paused. May I use it as it describes itself now? Code ${code}`
       : // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
         `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
     "```",
     text,
     "```",
     ...(change ? whyChange(approval) : []),
-    `Risk: ${risk}, asked because ${reasonIn(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+    `Risk: ${risk}, asked because ${reasonIn(rule)}.${many} No answer within ${inMinutes(minutes)} counts as a no.`,
     howToAnswer({ code, approvers, change, isWhole, ...where }),
   ].join("\n");
 }
@@ -103,10 +103,10 @@ function howToAnswer({
   Omit<CardOptions, "minutes"> & { readonly isWhole: boolean }): string {
   const deny = `/deny ${code} [reason]`;
   if (!canAnswerHere) {
-    return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
+    return `Nobody here can answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
   }
   if (!isWhole) {
-    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
+    return `It is too long to be allowed here: the operator can see all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
   }
   const scopes = change ? "" : " [once|session|day|always]";
   const thumbs = byThumb ? ", or react with 👍 (once) or 👎" : "";
@@ -123,10 +123,10 @@ function whyChange(approval: Pick<NewApproval, "about" | "tool" | "input">): str
 function whatChanges(approval: Pick<NewApproval, "about" | "tool" | "input">): string {
   const thing = changedThing(approval);
   if (approval.about === "description")
-    return "These are words of the server's, to every agent that has it: what they ask for, nobody here has said.";
+    return "This is the server's text for every agent that uses it. Nobody here asked for what it says.";
   if (approval.tool === skillProposal) return `It would change ${thing}, which this group's agent then follows.`;
   if (approval.tool === packageRequest)
-    return `It would change ${thing}, which are then in the group's containers. What is new comes from whoever publishes it, and its scripts run with network in a build of its own.`;
+    return `It would change ${thing}, which the group's containers then have. New packages come from their publishers, and their scripts run with network access in a separate build.`;
   return "It would change AGENTS.md, the instructions of this group.";
 }
 

@@ -25,7 +25,7 @@ export function describeDecision(approval: Approval): string {
     case "expired":
       return `Nobody has answered within ${inMinutes(minutesOf(approval))}: ${call} is denied.`;
     case "cancelled":
-      return `${call} does not matter any more: ${whyCancelled(approval)}.`;
+      return `${call} is no longer needed: ${whyCancelled(approval)}.`;
   }
   return call;
 }
@@ -42,8 +42,8 @@ function nameOf(approval: Approval): string {
 
 /** Reason of a cancellation. */
 export function whyCancelled({ about }: Pick<Approval, "about">): string {
-  if (about === "description") return "the tool says something else by now, or was allowed in another way";
-  return about === "form" ? "the call that has asked has ended" : "its turn has ended";
+  if (about === "description") return "the description of the tool has changed again, or it was allowed elsewhere";
+  return about === "form" ? "the call that asked has ended" : "its turn has ended";
 }
 
 /** Outcome of an allowed change that is not in its file. */
@@ -63,7 +63,7 @@ export function describeOutcome(
 
 /** Reason why a proposed change can only be allowed once. */
 export function onceOnly(code: string): string {
-  return `${code} is a change: it can be allowed once, and not for longer.`;
+  return `${code} is a change: it can only be allowed once.`;
 }
 
 /** Reason for the model why a call was not run. */

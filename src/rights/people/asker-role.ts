@@ -36,7 +36,9 @@ export interface TurnAsker {
   readonly origin: Origin;
 }
 
-/** Role of a turn and the person who gives it. Whoever speaks along in work of somebody else gives it no more rights. */
+/**
+ * Role of a turn and the person who gives it. Whoever speaks along in work of somebody else gives it no more rights.
+ */
 export function askerOf(roleOf: RoleOf, group: Pick<Group, "name" | "main">, asked: Asked): TurnAsker {
   const role = askerRole(roleOf, group, asked);
   const least = asked.senders.find((sender) => roleOf(group, sender) === role);

@@ -36,4 +36,4 @@ export class CodeTries {
   }
 }
 
-export const lockedText = `Too many wrong codes were typed here. None is taken for ${lockMinutes} minutes.`;
+export const lockedText = `Too many wrong codes were typed here. Try again in ${lockMinutes} minutes.`;

@@ -66,7 +66,7 @@ function byName(
   keys: readonly string[],
   who: MemberId,
 ): Reason | undefined {
-  if (who.id === "") return { role: "guest", why: "the channel does not say who it is" };
+  if (who.id === "") return { role: "guest", why: "the channel does not identify the person" };
   const ofPerson = person?.role && { role: person.role, why: `people.${person.name}.role` };
   if (ofPerson?.role === "owner") return ofPerson;
   return (members && roleIn(members, keys)) ?? ofPerson;
@@ -85,7 +85,7 @@ function byDefault(
     ? { role: members.default ?? "member", why: `${members.place}.default` }
     : withoutMembers(options.people(), group, who);
   if (!isAtLeast(reason.role, "admin") || options.mayBeDenied?.(group.name, who) !== true) return reason;
-  return { role: "member", why: "it may be somebody in access.deny, whose id the channel does not know yet" };
+  return { role: "member", why: "it may be a person in access.deny whose id the channel does not know yet" };
 }
 
 /** The role of the first of these keys that has one; of a person's other ids, the least. */
@@ -100,7 +100,7 @@ function roleIn({ place, byKey }: Members, [own = "", ...others]: readonly strin
 
 /** The operator's own group is there before anybody has a role. */
 function withoutMembers(people: readonly Person[], { main }: Pick<Group, "main">, { channel }: MemberId): Reason {
-  if (!main) return { role: "member", why: "everybody is a member where nothing else is configured" };
+  if (!main) return { role: "member", why: "everybody is a member unless configured otherwise" };
   const someone = people.find(
     ({ ids, role }) =>
       role !== undefined && isAtLeast(role, "admin") && ids.some((key) => key.startsWith(`${channel}:`)),

@@ -67,7 +67,7 @@ function verdictOf({ action, name, quorum, approvers }: Rule, { tool, risk }: Ju
 }
 
 function refusal(tool: string): string {
-  return `The operator's policy does not allow "${tool}" in this group. Do without it.`;
+  return `The operator's policy does not allow "${tool}" in this group. Continue without it.`;
 }
 
 /** Returns why the rule does not match the call, as the end of a sentence about the rule. */

@@ -105,7 +105,7 @@ function judgeBind(bind: IntendedBind, seen: readonly SeenMount[], intended: Rea
 function judgeTmpfs(path: string, seen: readonly SeenMount[]): string[] {
   const found = seen.filter((mount) => mount.target === path);
   const [mount] = found;
-  if (mount === undefined || found.length > 1 || mount.type !== "tmpfs") return [`${path} is not a tmpfs of its own.`];
+  if (mount === undefined || found.length > 1 || mount.type !== "tmpfs") return [`${path} is not its own tmpfs.`];
   const needed = ["nosuid", "nodev", ...(path === containerPaths.temporary ? ["noexec"] : [])];
   const missing = needed.filter((option) => !mount.options.includes(option));
   const unbounded = ["size=", "nr_inodes="].filter((option) => !mount.options.some((text) => text.startsWith(option)));

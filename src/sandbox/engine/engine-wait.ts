@@ -8,7 +8,7 @@ const retryMs = 1_000;
 export interface EngineWaitOptions {
   /** Asks the engine for everything that turns need; rejects with `engine_unavailable` while it is away. */
   readonly prepare: () => Promise<void>;
-  /** True when a person at the terminal should be told of the wait. */
+  /** True when a person at the terminal should be told about the wait. */
   readonly mayWait: boolean;
   readonly logger: Logger;
 }

@@ -29,7 +29,7 @@ export async function readAgentImage(checkoutFolder: string): Promise<AgentImage
   try {
     return agentImage.parse(JSON.parse(await readFile(path, "utf8")));
   } catch (cause) {
-    throw new AppError("image_missing", `The agent image has not been built: ${path} is not there or not usable.`, {
+    throw new AppError("image_missing", `The agent image has not been built: ${path} is missing or not usable.`, {
       cause,
       fix,
     });

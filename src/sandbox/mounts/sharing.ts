@@ -54,7 +54,7 @@ function sharedWith(
     if (other === undefined) continue;
     const [own, their] = [place.grant, other.grant];
     const what = own.realPath === their.realPath ? own.realPath : `${own.realPath} (with ${their.realPath})`;
-    return `${what} is also a mount of the group ${group}, and one of them may write there. Give each group a folder of its own, or write shared: true at both mounts.`;
+    return `${what} is also a mount of the group ${group}, and one of them may write there. Give each group its own folder, or write shared: true at both mounts.`;
   }
   return undefined;
 }

@@ -14,7 +14,7 @@ export function adoptionFault(
   owner: Owner | undefined,
   isFull: boolean,
 ): string | undefined {
-  if (!owner) return "its session or group does not exist any more";
+  if (!owner) return "its session or group does not exist anymore";
   if (!running) return "it had ended";
   // A new conversation counts as one, too.
   if (generation !== owner.session.generation) return "a newer one exists";

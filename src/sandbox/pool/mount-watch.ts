@@ -193,7 +193,7 @@ export class MountWatch implements AsyncDisposable {
 
   /** Treats an unreadable mount as forbidden. */
   #failed(watched: Watched, error: unknown): void {
-    // One that ended while it was started is nobody's any more.
+    // One that ended while it was started is nobody's anymore.
     if (this.#life.signal.aborted || (error instanceof AppError && error.code === "container_lost")) return;
     this.#options.logger.error({ error, group: watched.owner.group }, "could not inspect the mounts of a container");
     watched.refused ??= `its mounts could not be inspected: ${toError(error).message}`;

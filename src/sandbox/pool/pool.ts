@@ -36,7 +36,7 @@ export class SessionPool implements AsyncDisposable {
   readonly #memoryTimer: NodeJS.Timeout;
   readonly #freezing: Freezing;
   readonly #pending: PendingWork;
-  /** Places promised to containers that are being started, and their generations as soon as they have one. */
+  /** WorkSlots promised to containers that are being started, and their generations as soon as they have one. */
   readonly #starting = new Map<string, number | undefined>();
   readonly #leftovers: Leftovers;
   readonly #stop = new AbortController();

@@ -176,13 +176,13 @@ export class Servers implements AsyncDisposable {
     if (server.image === undefined) return { image: ofAgent, hasStarter: true };
     const image = await this.#options.engine.image(server.image);
     if (image === undefined) {
-      const message = `The image ${server.image} of the MCP server ${server.name} is not there: crabpot fetches none by itself.`;
+      const message = `The image ${server.image} of the MCP server ${server.name} is missing: crabpot fetches none by itself.`;
       throw new AppError("image_missing", message, { fix: `docker pull ${server.image}` });
     }
     if (image.id === ofAgent.id) return { image, hasStarter: true };
     refuseUnsafeServerImage(server.image, image.config);
     if (server.network.allow.length > 0) {
-      const message = `The MCP server ${server.name} has an image of its own and a network: there is no way out of such a container.`;
+      const message = `The MCP server ${server.name} has its own image and a network: there is no way out of such a container.`;
       throw new AppError("config_invalid", message, {
         fix: `Leave out mcp.servers.${server.name}.image or .network: packages of npm run in crabpot's own image.`,
       });

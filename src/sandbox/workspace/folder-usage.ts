@@ -70,7 +70,7 @@ const script = `printf 'bytes '; du -skx -- "$1"; printf '\\nentries '; du -sx -
 
 async function run(folder: string, signal: AbortSignal): Promise<string> {
   const child = spawn("nice", ["-n", "10", "sh", "-c", script, "sh", folder], {
-    // A group of its own, so that what the shell has started can be ended with it.
+    // Its own group, so that what the shell has started can be ended with it.
     detached: true,
     stdio: ["ignore", "pipe", "ignore"],
   });

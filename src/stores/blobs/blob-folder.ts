@@ -12,9 +12,8 @@ export const freshMs = 3_600_000;
 type Copied = Extract<HostileCopy, { ok: true }>;
 
 /**
- * Contents as files, each once: `<sha256[0:2]>/<sha256>`. A content is complete and on the disk before it has its name,
- * and has its name before a step refers to it; so what a host that dies leaves behind is at worst a file that nobody
- * refers to.
+ * Stores contents as files, each once: `<sha256[0:2]>/<sha256>`. A content is complete on disk before it gets its name,
+ * and has its name before a step refers to it; a crash leaves at worst an unreferenced file.
  */
 export class BlobFolder {
   readonly #folder: string;
@@ -55,7 +54,7 @@ export class BlobFolder {
     }
   }
 
-  /** Throws `not_found` for a content that is not there and `store_failed` for one that is damaged. */
+  /** Reads a content. Throws `not_found` when it is missing and `store_failed` when it is damaged. */
   async read(sha256: string): Promise<Buffer> {
     const path = this.#pathOf(sha256);
     const bytes = await readFile(path).catch((cause: unknown) => {
@@ -63,7 +62,7 @@ export class BlobFolder {
     });
     if (createHash("sha256").update(bytes).digest("hex") === sha256) return bytes;
     throw new AppError("store_failed", `The blob ${path} is damaged: its content is not what its name says.`, {
-      fix: "put it back from a backup, or remove it; the model is told of it in words meanwhile",
+      fix: "put it back from a backup, or remove it; the model is told about it in words meanwhile",
     });
   }
 

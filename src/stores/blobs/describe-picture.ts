@@ -9,7 +9,7 @@ import type { BlobStore } from "../contract/blob-store.ts";
 
 export interface CaptionOptions {
   readonly blobs: Pick<BlobStore, "captionsOf" | "keepCaption">;
-  /** As it stands in a prompt. */
+  /** Formats a caption for a prompt. */
   readonly inPrompt: (caption: string) => string;
   /** Asks a model that can see, within the group's budget. */
   readonly ask: (
@@ -30,8 +30,8 @@ const mostChars = 3_000;
 const mostMs = 60_000;
 
 /**
- * What pictures show, in words of a model: made once for each picture, and kept. Whatever a picture says is in its
- * words, so they are of the same origin as the picture.
+ * Captions of pictures by a model: made once per picture, and kept. A picture's words are in them, so they have the
+ * picture's origin.
  */
 export class PictureCaptions {
   readonly #options: CaptionOptions;

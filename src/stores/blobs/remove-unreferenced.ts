@@ -7,9 +7,8 @@ import { freshMs } from "./blob-folder.ts";
 const rowsAtOnce = 200;
 
 /**
- * Removes the blobs that no step refers to any more, and those that a host left which died before a step could; younger
- * ones than an hour stay. A row goes before its file, so that a row never stands for a file that is gone. Returns how
- * many files.
+ * Removes unreferenced blobs that are older than an hour. A row is removed before its file, so that no row stands for a
+ * missing file. Returns the number of files.
  */
 export async function removeUnreferenced(
   { folder, blobs, clock }: { folder: BlobFolder; blobs: BlobStore; clock: Pick<Clock, "now"> },

@@ -12,7 +12,7 @@ import type {
 import type { Lease } from "../../domain/turns/lease.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 
-/** A call, for which somebody may have allowed all like it. */
+/** A call that may be covered by a grant. */
 export interface GrantedCall {
   readonly group: string;
   readonly session: string;
@@ -24,10 +24,10 @@ export interface GrantedCall {
 
 /** A question that hangs on no turn, and what asks it. */
 export interface StandingAsk {
-  /** Where it is answered. */
+  /** Group in which it is answered. */
   readonly group: string;
   readonly approval: NewApproval & { readonly about: StandingQuestion };
-  /** Undefined: the operator alone is asked, in no chat. */
+  /** Card in a chat; undefined when only the operator is asked. */
   readonly card: OutgoingDraft | undefined;
   readonly limit: { readonly most: number; readonly since: number };
 }
@@ -61,7 +61,7 @@ export interface ApprovalStore {
    * that often since then.
    */
   ask(asked: StandingAsk): Promise<"asked" | "known" | "too-many">;
-  /** Ends an open one that does not matter any more, with what is said about it. False when it is not open any more. */
+  /** Cancels an open approval that no longer matters, with messages about it. False when it is no longer open. */
   cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**
    * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead.
@@ -70,15 +70,12 @@ export interface ApprovalStore {
   decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered>;
   /** The last reaction of this person to the card of which anything came. */
   reactionOf(code: string, person: string): Promise<CardReaction | undefined>;
-  /**
-   * Notes that somebody's reaction is no answer, and says so: once for each person, and to the first so many of them.
-   * False when nothing was said.
-   */
+  /** Records an ineffective reaction and replies: once per person, to the first few. False when nothing was said. */
   refuseReaction(
     reaction: Omit<CardReaction, "refused">,
     refusal: { readonly at: number; readonly most: number; readonly outgoing: readonly OutgoingDraft[] },
   ): Promise<boolean>;
-  /** Ends an open one that nobody has answered, with what is said about it. False when it is not open any more. */
+  /** Expires an unanswered approval, with messages about it. False when it is no longer open. */
   expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**
    * Notes that the decided calls of a step are given to the agent now, and returns them as they are. Undefined, and no

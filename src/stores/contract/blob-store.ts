@@ -1,26 +1,21 @@
-/** What is known of a content that steps refer to. Its bytes are a file of the home's; see `BlobFolder`. */
+/** A content that steps refer to. Its bytes are a file in the home; see `BlobFolder`. */
 export interface KnownBlob {
   readonly sha256: string;
   readonly bytes: number;
   readonly mimeType: string;
   /** When the first step referred to it, milliseconds since 1970. */
   readonly createdAt: number;
-  /** How many steps refer to it. */
+  /** Number of references. */
   readonly references: number;
 }
 
-/**
- * Who refers to which contents. A step that is stored refers to its blobs from the same transaction on, and no more
- * from the one on that removes it.
- */
+/** References from steps to contents, added and removed in the same transactions as the steps. */
 export interface BlobStore {
   /** Those of these contents that are known, in no order. One that is not may be removed. */
   known(sha256s: readonly string[]): Promise<KnownBlob[]>;
   /** Bytes of all contents that steps of this group refer to, each counted once. */
   bytesOf(group: string): Promise<number>;
-  /**
-   * What pictures show in words, by their SHA-256; with `upTo`, of those that were kept by then (see `lastCaption`).
-   */
+  /** Captions by SHA-256; with `upTo`, those kept by then (see `lastCaption`). */
   captionsOf(sha256s: readonly string[], upTo?: number): Promise<ReadonlyMap<string, string>>;
   /** Keeps what a picture shows, unless it is known. Returns what is known then. */
   keepCaption(caption: { readonly sha256: string; readonly caption: string; readonly at: number }): Promise<string>;

@@ -29,7 +29,7 @@ export interface ChatStore {
   memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
   /** Everybody who was ever seen in a group, by the name that they had last. */
   allMembers(): Promise<{ group: string; id: string; name: string }[]>;
-  /** Who has written in the group, with their newest names, those seen last first; at most 1,000. */
+  /** Senders in the group with their newest names, last seen first; at most 1,000. */
   members(group: string): Promise<Sender[]>;
 }
 
@@ -48,7 +48,7 @@ export interface RequestStore {
   settle(answer: RequestSettlement, outgoing: readonly OutgoingDraft[], at: number): Promise<void>;
   /** Pairings, the oldest first, those included whose hour is over. */
   pairings(): Promise<ChatRequest[]>;
-  /** How many wait for an answer at this moment. */
+  /** Number of requests waiting for an answer. */
   waiting(now: number): Promise<number>;
   /** Wrong codes that were typed at this place, and when the last one was. */
   tries(place: string): Promise<{ readonly wrong: number; readonly at: number } | undefined>;

@@ -3,7 +3,7 @@ import type { StoredAttachment } from "../../domain/chats/message.ts";
 import type { MemberId } from "../../domain/people/person.ts";
 import type { StepBody } from "../../domain/turns/turn.ts";
 
-/** What is known of somebody before anything is erased. */
+/** Known facts about a person before an erasure. */
 export interface ErasureOutline {
   /** In which anything of theirs is. */
   readonly groups: readonly string[];
@@ -11,7 +11,7 @@ export interface ErasureOutline {
   readonly counts: ErasedCounts;
 }
 
-/** What was said in a group, a window of rows at a time. */
+/** Messages of a group, a window of rows at a time. */
 export interface SaidWindow {
   readonly own: readonly string[];
   readonly others: readonly string[];
@@ -22,7 +22,7 @@ export interface SaidWindow {
   readonly next: number | undefined;
 }
 
-/** How a step is without somebody's words; undefined: it holds none. */
+/** Returns a step without somebody's words; undefined when it holds none. */
 export type RewriteStep = (
   body: StepBody,
   of: { readonly isTheirs: boolean; readonly messageIds: ReadonlySet<string> },
@@ -34,7 +34,7 @@ export interface GroupErasing extends Erasing {
   readonly rewrite: RewriteStep;
 }
 
-/** What is gone, and what has lost its last reference. */
+/** Numbers of erased items, and blobs without references. */
 export interface Erased {
   readonly counts: ErasedCounts;
   /** Copies of files that were on their way out. */
@@ -43,8 +43,8 @@ export interface Erased {
 }
 
 /**
- * Takes somebody's words out of a store for good. What was made of their messages goes before the messages: whoever is
- * killed in the middle can tell it again afterwards. Ids stay, so that a message that comes again is still a duplicate.
+ * Erases a person's words for good. Derived data goes before the messages, so that an interrupted erasure can be
+ * repeated. Ids stay, so that duplicates are still recognized.
  */
 export interface ErasureStore {
   outline(people: readonly MemberId[]): Promise<ErasureOutline>;
@@ -59,7 +59,7 @@ export interface ErasureStore {
   sessions(groups: readonly string[]): Promise<readonly string[]>;
   /** Everything of a group that agents and the host made of their words. */
   made(erasing: GroupErasing): Promise<Erased>;
-  /** What they said themselves, everywhere, and what they are called. */
+  /** Erases their own messages everywhere, and their names. */
   own(people: readonly MemberId[]): Promise<ErasedCounts>;
   /** Forgets these blobs as far as no step refers to them. Gives those. */
   forgetBlobs(sha256s: readonly string[]): Promise<readonly string[]>;

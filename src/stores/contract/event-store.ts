@@ -9,11 +9,11 @@ export interface EventFilter {
 /** Some of the events that were asked for, in order. */
 export interface EventPage {
   readonly events: readonly HostEvent[];
-  /** Where the next page begins; undefined when there is nothing more. */
+  /** Beginning of the next page; undefined at the end. */
   readonly next: number | undefined;
 }
 
-/** What an event tells from now on; undefined: what it told. */
+/** Returns an event's new data; undefined: unchanged. */
 export type RewriteEvent = (event: HostEvent) => object | undefined;
 
 export interface RewrittenEvents {

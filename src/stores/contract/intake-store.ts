@@ -1,6 +1,5 @@
 /**
- * Whose intake of a day is counted: a group's, by its name; a member's, on a channel; groups made by themselves, of a
- * channel.
+ * Account of a day's intake: a group by name, a member on a channel, or groups registered automatically on a channel.
  */
 export interface IntakeAccount {
   readonly kind: "group" | "member" | "auto-register";
@@ -8,7 +7,7 @@ export interface IntakeAccount {
   readonly name: string;
 }
 
-/** What was taken in; bytes as they are stored. */
+/** Amount taken in; bytes as stored. */
 export interface IntakeAmount {
   readonly messages: number;
   readonly bytes: number;
@@ -23,9 +22,7 @@ export interface IntakeCharge {
   readonly amount: IntakeAmount;
 }
 
-/**
- * What was taken in on a day (UTC). A message is charged in the transaction that stores it: see `MessageStore.insert`.
- */
+/** Intake per day (UTC). A message is charged in the transaction that stores it: see `MessageStore.insert`. */
 export interface IntakeStore {
   ofDay(day: string, account: IntakeAccount): Promise<IntakeAmount>;
   charge(charge: IntakeCharge): Promise<void>;

@@ -1,20 +1,20 @@
 import type { FolderOrigin, Origin } from "../../domain/people/origin.ts";
 import type { Work } from "../../domain/work/work.ts";
 
-/** Who asks in a turn, and what it has read, as it is now. */
+/** Askers of a turn and its origins. */
 export interface TurnProvenance {
   /** Senders of the messages that it answers, each once. */
   readonly senders: readonly { readonly channel: string; readonly id: string }[];
-  /** What it was begun for, where that is no message. */
+  /** Work that began it, when not a message. */
   readonly work: Pick<Work, "requester" | "origin" | "role"> | undefined;
   readonly origins: readonly Origin[];
 }
 
-/** What turns have read, and what the folders of groups carry of it. Steps add to both: see `NewStep.exposure`. */
+/** Origins of turns, and of groups' folders. Steps add to both: see `NewStep.exposure`. */
 export interface OriginStore {
-  /** Of a turn with its conversation before it. AppError `not_found` where there is no such turn. */
+  /** Provenance of a turn with its conversation before it. AppError `not_found` for an unknown turn. */
   provenance(turn: string): Promise<TurnProvenance>;
-  /** Of the newest turn of a session, so of all of its conversation; none where it has no turn. */
+  /** Origins of a session's newest turn, and so of its whole conversation; empty without turns. */
   ofSession(session: string): Promise<readonly Origin[]>;
   /** The turn, which runs, has read these, too. No effect for what it has read already. */
   note(turn: string, origins: readonly Origin[]): Promise<void>;

@@ -8,16 +8,13 @@ export interface PruneWindow {
 }
 
 export interface PrunedWindow {
-  /** How many rows were pruned. */
+  /** Number of pruned rows. */
   readonly pruned: number;
-  /** Where the next window begins; undefined when nothing old is behind this one. */
+  /** Beginning of the next window; undefined when nothing older follows. */
   readonly next: number | undefined;
 }
 
-/**
- * Takes away what no reader can need any more. Each call looks at one window of rows in one transaction, so that nobody
- * waits long for the store; what it has done stays done whatever becomes of the next one.
- */
+/** Prunes old data. Each call handles one window of rows in a transaction, so that nobody waits long for the store. */
 export interface RetentionStore {
   /**
    * Empties texts, quotes, attachments and senders' names of messages. The rows stay, so a message that comes again is

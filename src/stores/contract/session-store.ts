@@ -4,7 +4,7 @@ import type { ConversationPrompt } from "../../domain/turns/conversation.ts";
 import type { ToolDefinition } from "../../domain/turns/model.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 
-/** What a session beside a group's main one is. */
+/** A session beside a group's main one. */
 export interface NewSideSession {
   readonly kind: Exclude<SessionKind, "main">;
   readonly parent?: string | undefined;
@@ -21,9 +21,7 @@ export interface SessionStore {
   find(key: string): Promise<Session | undefined>;
   get(id: string): Promise<Session | undefined>;
   list(): Promise<Session[]>;
-  /**
-   * Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs.
-   */
+  /** Archives it: its due work is dropped. Rejects with `conflict` while one of its turns runs. */
   archive(id: string, at: number): Promise<void>;
   /**
    * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them:
@@ -53,11 +51,11 @@ export interface SessionStore {
     prompt: ConversationPrompt,
     readsFolder?: { readonly turn: string; readonly at: number },
   ): Promise<void>;
-  /** What the conversation was offered; undefined: nothing yet. */
+  /** Tools offered to the conversation; undefined when none yet. */
   offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined>;
   /**
-   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is
-   * the first time. Kept for the newest conversation of a session only.
+   * Returns the conversation's tools as first offered, or keeps these when it is the first time. Kept for a session's
+   * newest conversation only.
    */
   offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** From now on the newest conversation was offered these tools, which begin with those that it was offered before. */

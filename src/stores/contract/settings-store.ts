@@ -17,6 +17,6 @@ export interface SettingsStore {
   record(applied: AppliedSettings): Promise<void>;
   /** Newest first. `path`: of this setting and those below it. */
   history(filter: { readonly path?: string | undefined; readonly limit: number }): Promise<SettingRecord[]>;
-  /** The settings that were last recorded; undefined: none ever were. */
+  /** The last recorded settings; undefined when there are none. */
   applied(): Promise<unknown>;
 }

@@ -20,7 +20,7 @@ export interface LiveSubAgent extends SubAgent {
  * turn's end; then its result is handed over, and at last what it has left behind is removed.
  */
 export interface SubAgentStore {
-  /** The number for the next one, which nobody gets again. */
+  /** Next number, never reused. */
   nextNumber(): Promise<number>;
   /**
    * Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like

@@ -3,7 +3,7 @@ import type { NewTask, RunState, Task, TaskRun, TaskState } from "../../domain/w
 import type { TurnState } from "../../domain/turns/turn.ts";
 import type { NewWork } from "../../domain/work/work.ts";
 
-/** What of a task can be changed. */
+/** Changeable fields of a task. */
 export type TaskChange = Partial<
   Pick<
     NewTask,
@@ -17,16 +17,16 @@ export interface NewRun {
   readonly work: Omit<NewWork, "group" | "session">;
 }
 
-/** What is claimed of a task. */
+/** Claim of a task's due times. */
 export interface TaskClaim {
   readonly task: Task;
   /** In order. */
   readonly runs: readonly NewRun[];
-  /** So many runs may be unfinished; due times beyond that are skipped. */
+  /** Maximum unfinished runs; further due times are skipped. */
   readonly open: number;
-  /** Due times that are passed by, told of by the last of them. */
+  /** Skipped due times, named by the last one. */
   readonly missed?: { readonly due: number; readonly reason: string } | undefined;
-  /** When it is due next; undefined: never again. */
+  /** Next due time; undefined: never. */
   readonly next: number | undefined;
 }
 
@@ -35,12 +35,12 @@ export interface EndedRun {
   readonly task: Task;
   readonly due: number;
   readonly attempts: number;
-  /** Undefined: its work was dropped before a turn began. */
+  /** Turn of the run; undefined when its work was dropped before. */
   readonly turn: { readonly id: string; readonly session: string; readonly state: TurnState } | undefined;
   readonly reason: string | undefined;
 }
 
-/** How a run is settled. */
+/** Settlement of a run. */
 export interface RunSettlement {
   readonly state: Exclude<RunState, "running">;
   readonly at: number;
@@ -76,7 +76,7 @@ export interface TaskStore {
   ): Promise<boolean>;
   /** With its history; what it waits to do is given up. False when there is no such task. */
   remove(id: string): Promise<boolean>;
-  /** When the next task is due; undefined: none ever is. */
+  /** Due time of the next task; undefined when there is none. */
   nextDueAt(): Promise<number | undefined>;
   /** Active tasks that are due by now, the one that has been for longest first. */
   due(now: number, limit: number): Promise<Task[]>;

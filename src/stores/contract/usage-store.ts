@@ -17,21 +17,17 @@ export interface UsageStore {
     { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
   >;
   /**
-   * What the call has really used takes the place of the reservation. Returns what is used of the day after that;
-   * undefined, and no effect, for a reservation that was settled before.
+   * Replaces a reservation by the real usage. Returns the day's usage; undefined, without effect, when settled before.
    */
   settle(reservation: number, used: CallUsage): Promise<DayUse | undefined>;
-  /** What our estimates of prompts are multiplied by, for each model of which that is known. */
+  /** Correction factors for token estimates, by model. */
   tokenFactors(): Promise<ReadonlyMap<string, number>>;
   learnedWindows(): Promise<LearnedWindow[]>;
   /** In place of what was learned of the model before. */
   keepWindow(learned: LearnedWindow): Promise<void>;
-  /**
-   * What was learned of windows goes; with `factors` also what estimates are multiplied by. Without effect for models
-   * of which nothing was.
-   */
+  /** Forgets learned windows; with `factors` also correction factors. No effect on unknown models. */
   forgetLearned(models: readonly string[], what: { readonly factors: boolean }): Promise<void>;
-  /** True the first time that this is asked of a day's budget. */
+  /** True the first time that it is called for a day's budget. */
   warnsFirst(day: string, budget: string): Promise<boolean>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
   /**

@@ -7,7 +7,7 @@ export interface DueSession {
   readonly group: string;
 }
 
-/** Where work is, once it was given to the store. */
+/** Place of stored work. */
 export interface AddedWork {
   readonly seq: number;
   readonly id: string;
@@ -34,9 +34,9 @@ export interface WorkStore {
    * be used again when work of it is that old, and is the new one's then.
    */
   add(work: NewWork, at: number, options?: { readonly uniqueForMs?: number | undefined }): Promise<AddedWork>;
-  /** Is there, or was there, work of this `dedupe`? */
+  /** True when work with this `dedupe` exists or existed. */
   isKnown(dedupe: string): Promise<boolean>;
-  /** How much work of this cause waits in a group. */
+  /** Number of waiting work items of this cause in a group. */
   dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
   get(id: string): Promise<Work | undefined>;
   /** Turn ids with this prefix, in order, at most `limit`. */
@@ -53,10 +53,10 @@ export interface WorkStore {
     readonly state?: WorkState | undefined;
     readonly limit: number;
   }): Promise<Work[]>;
-  /** What this turn was begun for; undefined for a turn that messages began. */
+  /** Work that began this turn; undefined for a turn begun by messages. */
   ofTurn(turn: string): Promise<Work | undefined>;
   /** Puts the work of a failed turn back to `due`. Returns how much. */
   requeue(turn: string): Promise<number>;
-  /** Gives up work that no turn has taken. False, and no effect, when it is not due any more. */
+  /** Drops work that no turn has taken. False, without effect, when it is no longer due. */
   drop(id: string, reason: string): Promise<boolean>;
 }

@@ -7,9 +7,7 @@ import type { Row, Tables } from "./schema/tables.ts";
 
 type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;
 
-/**
- * So long the words are kept of a picture that no step refers to: groups whose models cannot see keep the words alone.
- */
+/** Retention of captions of unreferenced pictures: groups whose models cannot see keep only the words. */
 const captionMs = 30 * 86_400_000;
 
 export class SqliteBlobs implements BlobStore {

@@ -30,7 +30,7 @@ const lastCharacter = "\u{10ffff}";
 
 export interface DatabaseOptions {
   readonly path: string;
-  /** How long a write waits for another process that writes; other work of this process goes on meanwhile. */
+  /** Time that a write waits for another process; other work of this process continues. */
   readonly busyTimeoutMs: number;
   /** Sees the text of every statement, without its values. */
   readonly onQuery?: ((statement: string) => void) | undefined;
@@ -91,8 +91,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Writes the file anew and empties its log, so that nothing that was removed is in either. What is asked of the store
-   * waits meanwhile, and nothing else does. Rejects with a passing `store_failed` while another process reads from it.
+   * Rewrites the file and empties its log, so that removed data is in neither. Calls to the store wait meanwhile.
+   * Rejects with a passing `store_failed` while another process reads from it.
    */
   compact(): Promise<void> {
     return this.#guard(async () => {

@@ -35,7 +35,7 @@ const matching = `(:types is null or type in (select value from json_each(:types
 const schemaVersion = 1;
 
 /**
- * Events in a file of their own. An event is one small insert, synced only now and then: it outlives the process, and
+ * Events in their own file. An event is one small insert, synced only now and then: it outlives the process, and
  * the audit log, which is synced, is the proof that outlives a loss of power. The newest row is never removed, so that
  * the number after it is known without a counter.
  */
@@ -123,7 +123,7 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
     });
   }
 
-  /** See `rewriteFile`; what is asked of events waits meanwhile, and nothing else does. */
+  /** See `rewriteFile`; only calls about events wait meanwhile. */
   async compact(): Promise<void> {
     await this.#compacting;
     const compacting = rewriteInThread(this.#path);

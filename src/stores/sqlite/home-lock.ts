@@ -13,7 +13,7 @@ export interface HomeOwner {
   readonly startedAt: number;
 }
 
-/** What is known of the host that holds a home: nothing in the moment in which it begins or ends. */
+/** Known facts about the host holding a home; empty while it starts or ends. */
 export type HomeHolder = Partial<HomeOwner>;
 
 const ownerFile = z.object({ pid: z.number().int(), startedAt: z.number() });

@@ -5,7 +5,7 @@ import { AppError } from "../../lib/app-error.ts";
 import type { LeaseStore } from "../contract/lease-store.ts";
 import type { Database } from "./database.ts";
 
-/** Kept in the rows of the sessions, so that a write can look at the lease without a query of its own. */
+/** Leases in the sessions' rows, so that a write checks the lease without another query. */
 export class SqliteLeases implements LeaseStore {
   readonly #database: Database;
 

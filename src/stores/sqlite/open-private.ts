@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import SQLite from "better-sqlite3";
 
 /**
- * A SQLite file, made with its folder where it is not there yet, that only its owner may read. SQLite alone opens it: a
- * process that closes a file loses all its locks on it, also those of other connections.
+ * Opens a private SQLite file, creating it with its folder if missing. Only SQLite opens it: closing a file descriptor
+ * would lose all this process's locks on it.
  */
 export function openPrivate(path: string, timeout: number): SQLite.Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

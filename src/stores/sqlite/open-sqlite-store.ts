@@ -13,7 +13,7 @@ import { openStores } from "./stores.ts";
 
 export interface SqliteOptions {
   readonly path: string;
-  /** How long a write waits for another process that writes. */
+  /** Time that a write waits for another process. */
   readonly busyTimeoutMs?: number | undefined;
   /** Sees the text of every statement, without its values. */
   readonly onQuery?: ((statement: string) => void) | undefined;
@@ -43,7 +43,7 @@ export function eventsPath(path: string): string {
   return join(dirname(path), "events.sqlite");
 }
 
-/** A file that somebody else holds is not waited for: each call would hold up the host. */
+/** Opens events without waiting for a locked file, as each call would block the host. */
 function openEvents(path: string): SqliteEvents {
   const connection = open(path, 0);
   try {
@@ -56,10 +56,7 @@ function openEvents(path: string): SqliteEvents {
   }
 }
 
-/**
- * How long one statement may hold up everything else while it waits for another process, such as one that recovers the
- * file.
- */
+/** Maximum time that a statement may block while it waits for another process, such as one that recovers the file. */
 const standstillMs = 50;
 
 async function probe(database: Database, at: number): Promise<void> {

@@ -165,7 +165,7 @@ export class SqliteRetention implements RetentionStore {
   }
 }
 
-/** Bound as one value: statements with a number of values of their own would each be prepared anew. */
+/** Bound as one value: statements with their own number values would each be prepared anew. */
 function isAmong(seqs: readonly number[]) {
   return sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`;
 }
@@ -178,7 +178,7 @@ function nextAfter(
   return isLast ? undefined : rows.at(-1)?.seq;
 }
 
-/** Those of these messages that nobody will ask for again. */
+/** Messages that nobody will need again. */
 async function unneeded(
   transaction: Transaction<Tables>,
   messages: readonly Pick<Row<"messages">, "seq" | "group_name" | "state">[],

@@ -49,7 +49,7 @@ const addToDay = statement((kysely, { day, group, tokens, nanoUsd }: OfDay) =>
     .where("group_name", "=", group),
 );
 
-/** Of a day: what all groups have used, and what this one has. */
+/** Sums of a day: of all groups, and of this one. */
 const sumDay = statement((kysely, { day, group }: { readonly day: string; readonly group: string }) =>
   kysely
     .selectFrom("usage_days")

@@ -12,12 +12,12 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** How a change came out before its batch was committed. */
+/** Result of a change before its batch is committed. */
 type Outcome = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Writes changes in the order of the calls, those that are asked for while the disk is busy or in the same turn of the
- * event loop in one transaction with one sync. Each is a savepoint of its own: one that fails takes no other with it.
+ * Writes changes in order, batching those requested at the same time into one transaction and sync. Each is a
+ * savepoint: a failure affects no other.
  */
 export class WriteBatches {
   readonly #kysely: Kysely<Tables>;

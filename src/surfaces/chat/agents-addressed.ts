@@ -4,13 +4,13 @@ import { quotedName } from "../../lib/text/plain-words.ts";
 import type { SetAside } from "../../stores/contract/store.ts";
 import type { CommandServices, GivenCommand } from "./command.ts";
 
-/** How a command that may be for one of several agents is written. */
+/** Form of a command for one of several agents. */
 export const agentTaken = "[AGENT]";
 
 /** The agents of a group that a command is for. */
 export interface Addressed {
   readonly agents: readonly string[];
-  /** What of this is theirs. */
+  /** Selects their part. */
   readonly choose: (found: SetAside) => SetAside;
 }
 

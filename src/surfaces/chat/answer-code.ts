@@ -1,5 +1,5 @@
 import { deciderOf, formFault, lengthFault, roleFault } from "../../rights/approvals/answer-rules.ts";
-import { settledError } from "../../rights/approvals/approval-desk.ts";
+import { settledError } from "../../rights/approvals/approval-service.ts";
 import { describeDecision, onceOnly } from "../../rights/approvals/words.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../../domain/rights/approval.ts";
 import { memberKey } from "../../domain/people/person.ts";
@@ -10,8 +10,8 @@ import type { CommandOutcome, CommandServices, GivenCommand } from "./command.ts
 const reasonChars = 400;
 
 /**
- * What comes of `/approve` and `/deny`: the code is of a tool call that was asked in this very chat, or of a chat that
- * asks to become a group, which is answered in main groups. A code of another chat is none here.
+ * Handles `/approve` and `/deny`: the code belongs to a tool call asked in this very chat, or, in main groups, to a
+ * chat that asks to become a group. Codes of other chats are unknown here.
  */
 export async function answerCode(given: GivenCommand, services: CommandServices): Promise<CommandOutcome> {
   const { group, pending, asker } = given;
@@ -27,7 +27,7 @@ export async function answerCode(given: GivenCommand, services: CommandServices)
   if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) await services.codeTries.wrong(who, seq);
   if (mayAdmit) return services.answer(pending);
   return {
-    text: `${code === "" ? "With the code of what I have asked" : "There is no such code here. Write"}: ${usage(given)}`,
+    text: `${code === "" ? "Add the code" : "Unknown code. Use"}: ${usage(given)}`,
   };
 }
 
@@ -56,11 +56,11 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
   };
 }
 
-/** Nobody allows what they were not shown, or more than they know. */
+/** Returns why the answer is invalid: nobody allows what was not fully shown, or more than they know. */
 function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const [scope = "once", ...more] = wordsOf(given).slice(1);
   const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
-  if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
+  if (!isScope || more.length > 0) return `Use: ${usage(given)}`;
   if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
   return formFault(approval) ?? lengthFault(approval);
 }

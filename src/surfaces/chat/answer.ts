@@ -1,5 +1,5 @@
 import { deciderOf, roleFault } from "../../rights/approvals/answer-rules.ts";
-import { settledError } from "../../rights/approvals/approval-desk.ts";
+import { settledError } from "../../rights/approvals/approval-service.ts";
 import { cancelWord } from "../../rights/approvals/forms/forms.ts";
 import { describeDecision } from "../../rights/approvals/words.ts";
 import type { Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
@@ -12,7 +12,7 @@ const usage = "/answer CODE name=value …, /answer CODE decline, or /answer COD
 /** Answers what a server has asked while it worked on a call. */
 export const answer: ChatCommand = {
   name: "answer",
-  help: "answers what an MCP server has asked with this code",
+  help: "answer a question of an MCP server",
   takes: "CODE name=value … | decline | cancel",
   needs: "member",
   run: async (given, services) => {
@@ -25,7 +25,7 @@ export const answer: ChatCommand = {
       return answerForm(given, services, { approval, said });
     if (code !== "") await services.codeTries.wrong(who, seq);
     return {
-      text: `${code === "" ? "With the code of the question" : "No server has asked here with this code. Write"}: ${usage}`,
+      text: `${code === "" ? "Add the code of the question" : "No server has asked here with this code. Use"}: ${usage}`,
     };
   },
 };
@@ -44,8 +44,8 @@ function answerForm(
   if (no)
     return outcomeOf(approval, { code: approval.code, allow: false, scope: "once", reason: no[1] && cancelWord, by });
   const filled = services.forms.read(approval.code, said);
-  if (!filled) return { text: `${approval.code} does not matter any more: the call that has asked has ended.` };
-  if ("fault" in filled) return { text: `That does not fit: ${filled.fault}. Write: ${usage}` };
+  if (!filled) return { text: `${approval.code} is no longer needed: the call that asked has ended.` };
+  if ("fault" in filled) return { text: `Invalid answer: ${filled.fault}. Use: ${usage}` };
   return outcomeOf(approval, { code: approval.code, allow: true, scope: "once", by }, filled.content);
 }
 

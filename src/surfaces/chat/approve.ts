@@ -4,7 +4,7 @@ import type { ChatCommand } from "./command.ts";
 /** Lets a tool call run, or makes a group of a chat that asked for it. */
 export const approve: ChatCommand = {
   name: "approve",
-  help: "allows what I have asked with this code; in a main group, makes a group of the chat that asked",
+  help: "allow a tool call; in a main group, admit the chat that asked",
   takes: "CODE [once|session|day|always]",
   needs: "member",
   run: answerCode,

@@ -51,7 +51,7 @@ const chatCommands: readonly ChatCommand[] = [
   ),
 ];
 
-/** What can be given in this group by somebody; each needs its role. `remembers`: groups remember things. */
+/** Commands for a person's role in this group. `remembers`: the group has a memory. */
 export function commandsOf(group: Pick<Group, "main" | "agents">, remembers = false): readonly ChatCommand[] {
   const all = chatCommands.filter(
     (command) => (group.main || !command.inMainGroups) && (remembers || !command.needsMemory),

@@ -16,18 +16,18 @@ export interface ChatCommandOptions {
   readonly services: CommandServices;
   /** Puts on record that the command is going to be carried out. */
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
-  /** Puts on record that somebody answers what was asked. */
+  /** Records an answer before it counts. */
   readonly announceAnswer: (approval: Approval, answer: Omit<ApprovalAnswer, "at">, way: AnswerWay) => Promise<void>;
   /** Puts on record that it is not, because its sender may not. */
   readonly refused: (group: Group, pending: PendingCommand, needed: Role) => Promise<void>;
-  /** The store has ended this turn: whoever works on it has to let go. */
+  /** Tells the worker on this turn that the store has ended it. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
   readonly conversationEnded: (group: Group) => Promise<void>;
-  /** What people were asked was answered. */
+  /** Called after an answer to a question. */
   readonly answered: (answer: GivenAnswer | undefined) => void;
   readonly compactions: {
-    /** Somebody has asked for some. */
+    /** Called after a compaction request. */
     readonly resume: () => Promise<void>;
     /** Those of this group end. */
     readonly stopped: (group: string) => Promise<void>;
@@ -88,7 +88,7 @@ function mustWait({ services }: ChatCommandOptions, group: Group, { command }: P
   return known?.isOperation === true && services.operations() === undefined;
 }
 
-/** What a command changes besides its group's turns. */
+/** Carries out a command's effects beyond its group's turns. */
 async function follow(
   { compactions, conversationEnded }: ChatCommandOptions,
   group: Group,
@@ -112,12 +112,14 @@ async function outcomeOf(
 ): Promise<CommandOutcome> {
   const all = commandsOf(group, services.memories.isEnabled());
   const command = all.find(({ name }) => name === pending.command);
-  if (!command) return { text: `There is no command /${pending.command} here. /help lists all of them.` };
+  if (!command) return { text: `Unknown command /${pending.command}. Use /help to list all commands.` };
   const { channel, sender } = pending.message;
   const asker = services.roles.standingOf(group, { channel, id: sender.id });
   if (!isAtLeast(asker.role, command.needs)) {
     await refused(group, pending, command.needs);
-    return { text: `/${command.name} is for ${command.needs}s, and you are a ${asker.role} here: /whoami says why.` };
+    return {
+      text: `/${command.name} needs the role ${command.needs}, and you are a ${asker.role} here. /whoami explains why.`,
+    };
   }
   const commands = all.filter(({ needs }) => isAtLeast(asker.role, needs));
   return command.run({ group, pending, asker, commands, agentName: services.agentNameOf(group) }, services);

@@ -16,17 +16,17 @@ import type { Publish } from "../../domain/events/event.ts";
 import type { OperationNeeds } from "../operations.ts";
 import type { ShownItem, ShownLists } from "./shown-lists.ts";
 
-/** What members can ask of the host in the chat, without the model. */
+/** A command to the host in the chat, without the model. */
 export interface ChatCommand {
   /** In lower case letters; people write it behind a slash. */
   readonly name: string;
-  /** What it does, in a few words for `/help`. */
+  /** Short description for `/help`. */
   readonly help: string;
   /** Form of the argument, such as `CODE [name]`; absent: none. */
   readonly takes?: string | undefined;
-  /** The least role of somebody who may give it. */
+  /** Least role that may use it. */
   readonly needs: Role;
-  /** In a group with several agents, the name of the one that it is for may stand behind it. */
+  /** In a group with several agents, the name of the one that it is for may are behind it. */
   readonly perAgent?: boolean | undefined;
   /** It can be given in main groups only. */
   readonly inMainGroups?: boolean | undefined;
@@ -35,32 +35,31 @@ export interface ChatCommand {
   /** Its work is done by operations, which it waits for while the host starts. */
   readonly isOperation?: boolean | undefined;
   /**
-   * What comes of it. Called again for the same message as long as that was not written, so it must not do anything
-   * twice.
+   * Computes the outcome. Called again for the same message until the outcome is stored, so it must not have effects.
    */
   run(given: GivenCommand, services: CommandServices): Promise<CommandOutcome>;
 }
 
-/** A command that somebody gave in a group. */
+/** A command given in a group. */
 export interface GivenCommand {
   readonly group: Group;
   readonly pending: PendingCommand;
-  /** Who gave it, and what they are there. */
+  /** The asker with their role. */
   readonly asker: Standing;
   /** All that the asker may give there. */
   readonly commands: readonly ChatCommand[];
-  /** What the group's agent is called. */
+  /** Name of the group's agent. */
   readonly agentName: string;
 }
 
-/** What somebody answers to what was asked; `values`: to a form. */
+/** An answer to a question; `values`: of a form. */
 export interface GivenAnswer {
   readonly to: Approval;
   readonly answer: Omit<ApprovalAnswer, "at">;
   readonly values?: Record<string, FormValue> | undefined;
 }
 
-/** What is going to happen, all at once. */
+/** Outcome of a command, applied in one transaction. */
 export interface CommandOutcome {
   /**
    * The host's answer, undefined where it comes later; a function where it depends on what was stopped, and what there
@@ -69,13 +68,13 @@ export interface CommandOutcome {
   readonly text: string | undefined | ((ended: SetAside, found: SetAside) => string);
   /** Ends what runs in the group and drops what waits there, as far as `choose` says. */
   readonly stops?: boolean | undefined;
-  /** What of it is ended; left out: all. */
+  /** Selects the work to end; all by default. */
   readonly choose?: ((found: SetAside) => SetAside) | undefined;
   /** The sessions that begin a new conversation. */
   readonly renews?: readonly string[] | undefined;
   /** Sessions whose conversations are to be compacted; what came of it is told then. */
   readonly compacts?: readonly string[] | undefined;
-  /** What is said in other chats. */
+  /** Messages to other chats. */
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
   readonly settles?: RequestSettlement | undefined;
@@ -83,7 +82,7 @@ export interface CommandOutcome {
   readonly answers?: GivenAnswer | undefined;
 }
 
-/** What somebody wants a group to have. */
+/** A setting that somebody wants to change. */
 export interface WantedSetting {
   readonly group: string;
   readonly key: string;
@@ -114,11 +113,11 @@ export interface ChatMemory {
   readonly text: string;
   readonly time: number;
   readonly sender: string;
-  /** Whose words it holds, as `channel:id`. */
+  /** People whose words it holds, as `channel:id`. */
   readonly people?: readonly string[] | undefined;
 }
 
-/** What a chat is shown of what its group remembers, and may have forgotten. */
+/** Memories for a chat: shown and forgotten. */
 export interface MemoryServices {
   readonly isEnabled: () => boolean;
   /**
@@ -137,20 +136,20 @@ export interface ModelRoutes {
   readonly inUse: string;
 }
 
-/** What is done with tasks in a chat. */
+/** Actions on tasks from a chat. */
 interface TaskServices {
-  /** When the group's agent looks next at what its HEARTBEAT.md says; undefined: it does not. */
+  /** Time of the next heartbeat; undefined: none. */
   readonly nextHeartbeatOf: (group: string) => number | undefined;
   /** By the clock of the place, with its zone. */
   readonly showTime: (time: number, group: Pick<Group, "name">) => string;
 }
 
-/** What commands are carried out with. */
+/** Services for commands. */
 export interface CommandServices extends TaskServices {
   /** The parts that operations work with; undefined while the host starts. */
   readonly operations: () => OperationNeeds | undefined;
   readonly publish: Publish<"operation.requested" | "operation.ended">;
-  /** Of the group's first agent, or of the one of this id. */
+  /** Name of the group's first agent, or of the one with this id. */
   agentNameOf(group: Group, agent?: string): string;
   readonly memories: MemoryServices;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
@@ -158,17 +157,17 @@ export interface CommandServices extends TaskServices {
   readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;
   /** All sessions of the group. */
   readonly sessionsOf: (group: Group) => Promise<readonly { readonly id: string; readonly key: string }[]>;
-  /** What a member may know of how things stand, a few lines. */
+  /** Describes the state for members, in a few lines. */
   readonly describe: (group: Group) => Promise<string>;
-  /** Does an agent of the group work at this moment? */
+  /** True when an agent of the group is working. */
   readonly isAtWork: (group: Group) => boolean;
-  /** Has somebody asked for this session to be compacted, and not been told yet what came of it? */
+  /** True when a requested compaction of this session is unanswered. */
   readonly isCompactionAsked: (session: string) => boolean;
-  /** What stands in the prompts of the main session of an agent. */
+  /** Use of the context window in an agent's main session. */
   readonly contextOf: (group: Group, agent: string) => Promise<ContextView>;
-  /** What calls of models have used: the same figures as `crabpot usage`. */
+  /** Usage of model calls: the same figures as `crabpot usage`. */
   readonly usageSums: UsageStore["sums"];
-  /** What a group may use in a day, and what all groups together may. */
+  /** Daily budgets of a group and of all groups. */
   readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -179,21 +178,21 @@ export interface CommandServices extends TaskServices {
   readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
   /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
   readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
-  /** What may be set as the group's `model`. */
+  /** Routes available as the group's `model`. */
   readonly routesOf: (group: Group) => ModelRoutes;
-  /** What each folder that the group asks for would get now. */
+  /** Verdicts on the group's mounts. */
   readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
-  /** What its agent can read up on. */
+  /** Skills of its agent. */
   readonly skillsOf: (group: Pick<Group, "name" | "agent">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
-  /** What comes of an answer to a chat that asks to become a group. */
+  /** Outcome of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
-  /** Does a chat ask by this code? */
+  /** True when a chat's request has this code. */
   readonly isRequest: (code: string) => Promise<boolean>;
-  /** What people were asked by this code, as it is now. */
+  /** The approval with this code, in its present state. */
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
-  /** What servers ask for. */
+  /** Forms of servers. */
   readonly forms: Pick<Forms, "read">;
   readonly codeTries: Pick<CodeTries, "isLocked" | "wrong">;
 }

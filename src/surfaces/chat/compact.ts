@@ -7,7 +7,7 @@ import type { ChatCommand } from "./command.ts";
  */
 export const compact: ChatCommand = {
   name: "compact",
-  help: "sums up the older part of our conversation, so that there is room for more",
+  help: "summarize the older part of the conversation to make room",
   needs: "member",
   perAgent: true,
   run: async (given, services) => {
@@ -17,10 +17,10 @@ export const compact: ChatCommand = {
     const compacts = sessions.map(({ id }) => id);
     if (compacts.every((id) => services.isCompactionAsked(id)))
       return {
-        text: "I was asked for that already: I do it when nothing else is to be done, and say what came of it.",
+        text: "Already queued; I will do it when I am idle and report the result.",
       };
     // What came of it is said when it is known.
-    const text = services.isAtWork(given.group) ? "I do that when I am done with what I am at." : undefined;
+    const text = services.isAtWork(given.group) ? "I will do it when the current work is done." : undefined;
     return { compacts, text };
   },
 };

@@ -5,7 +5,7 @@ import type { ChatCommand } from "./command.ts";
 /** Says what stands in the agent's prompt, and how much of it. */
 export const context: ChatCommand = {
   name: "context",
-  help: "says what takes how much of what I can keep in view",
+  help: "show how the context window is used",
   needs: "member",
   perAgent: true,
   run: async (given, services) => {
@@ -40,7 +40,7 @@ function describeContext({ summaries, raw, tokens: { window, total, bySection } 
   const of = window === null ? "" : ` of ${inNumbers(window)}`;
   const free = window === null ? [] : [`free: ${inNumbers(Math.max(0, window - total))}`];
   const covered = summaries.map(({ from, to, kind }) =>
-    kind === "summary" ? `Entries ${from} to ${to} are summed up.` : `Entries ${from} to ${to} are not shown any more.`,
+    kind === "summary" ? `Entries ${from} to ${to} are summarized.` : `Entries ${from} to ${to} are no longer shown.`,
   );
   return [
     `This conversation takes about ${inNumbers(total)}${of} tokens.`,
@@ -49,7 +49,7 @@ function describeContext({ summaries, raw, tokens: { window, total, bySection } 
     ),
     ...free,
     ...covered,
-    ...(raw.from > raw.to ? [] : [`Entries ${raw.from} to ${raw.to} are shown as they are.`]),
+    ...(raw.from > raw.to ? [] : [`Entries ${raw.from} to ${raw.to} are shown in full.`]),
   ].join("\n");
 }
 

@@ -4,7 +4,7 @@ import { formatUsd } from "../../lib/text/format-usd.ts";
 /** A few lines for `/status` in a chat: nothing that members may not know. */
 export function describeForChat(options: {
   readonly assistantName: string;
-  /** What its agents do, where it has several. */
+  /** State of its agents, when it has several. */
   readonly agents?:
     | readonly { readonly name: string; readonly active: boolean; readonly waiting: number }[]
     | undefined;
@@ -14,11 +14,11 @@ export function describeForChat(options: {
   readonly container: string | undefined;
   readonly group: Group;
   readonly today: { readonly tokens: number; readonly usd: number };
-  /** What the group may spend in a day, in US dollars, and what all groups together may. */
+  /** Daily US dollar limits of the group and of all groups. */
   readonly usdPerDay: { readonly group: number | undefined; readonly total: number | undefined };
   /** Codes of calls that its turns have put to people. */
   readonly asked: readonly string[];
-  /** Why the agent does not answer for a while, if so. */
+  /** Reason why the agent is pausing, if it is. */
   readonly rest: string | undefined;
 }): string {
   const { assistantName, models, waiting, active, container, group, today, usdPerDay, asked, rest } = options;
@@ -30,7 +30,7 @@ export function describeForChat(options: {
     ...agents,
     `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${today.tokens}.`,
     describeCost(today.usd, usdPerDay),
-    ...(asked.length === 0 ? [] : [`Waits for people to answer ${asked.join(", ")}.`]),
+    ...(asked.length === 0 ? [] : [`Waiting for people to answer ${asked.join(", ")}.`]),
     ...(rest === undefined ? [] : [rest]),
   ].join("\n");
 }

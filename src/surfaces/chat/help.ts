@@ -17,12 +17,12 @@ export const help: ChatCommand = {
     const others = agentsOf(group).slice(1);
     const called = others.map((id) => `@${services.agentNameOf(group, id)}`).join(", ");
     const addressed = hearsAll
-      ? `Whatever else you write here is for ${others.length === 0 ? "me" : agentName}.`
-      : `Whatever else you want from ${others.length === 0 ? "me" : agentName}, begin with @${agentName}.`;
+      ? `Anything else you write here is for ${others.length === 0 ? "me" : agentName}.`
+      : `For anything else, address ${others.length === 0 ? "me" : agentName} with @${agentName}.`;
     const more =
       others.length === 0
         ? []
-        : [`${called} ${others.length === 1 ? "answers" : "answer"} here, too: mention whom you mean, one or several.`];
+        : [`${called} ${others.length === 1 ? "answers" : "answer"} here, too: mention one or several.`];
     return { text: [...lines, addressed, ...more].join("\n") };
   },
 };
@@ -30,9 +30,9 @@ export const help: ChatCommand = {
 function describeSlip(word: string, commands: GivenCommand["commands"]): string {
   const names = commands.map(({ name }) => name);
   if (names.includes(word.toLowerCase())) {
-    return `/${word.toLowerCase()} was not carried out, because it has to stand alone: write nothing before or behind it.`;
+    return `/${word.toLowerCase()} was not carried out, because it must stand alone: write nothing before or after it.`;
   }
   const meant = nearest(word, names);
   const hint = meant === undefined ? "" : ` Did you mean /${meant}?`;
-  return `There is no command ${quotedName(word)}.${hint} /help lists all of them.`;
+  return `Unknown command ${quotedName(word)}.${hint} Use /help to list all commands.`;
 }

@@ -8,7 +8,7 @@ const shownChars = 80;
 /** Says what runs in the background, and ends it for whoever asked for it, or an admin. */
 export const jobs = operationCommand({
   name: "jobs",
-  help: "says what I have running in the background; /jobs stop ID ends it",
+  help: "background jobs; stop one with /jobs stop ID",
   takes: "[stop ID]",
   needs: "member",
   load: async () => (await import("../../operations/jobs/operations.ts")).jobOperations,

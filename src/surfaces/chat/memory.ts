@@ -14,7 +14,7 @@ const textChars = 200;
  */
 export const memory: ChatCommand = {
   name: "memory",
-  help: "shows what I remember as facts; /memory forget N: yours, or any if you are an admin",
+  help: "facts that I remember; forget your own with /memory forget N (admins: any)",
   takes: "[forget N]",
   needs: "member",
   needsMemory: true,
@@ -25,7 +25,7 @@ export const memory: ChatCommand = {
     const [, number] = /^forget\s+(\d{1,3})$/i.exec(words) ?? [];
     if (number !== undefined) return { text: await forgetFact(given, Number(number), services) };
     if (!given.group.agents || /^forget\b/i.test(words))
-      return { text: "Write: /memory, or /memory forget N with a number of that list." };
+      return { text: "Use /memory, or /memory forget N with a number from that list." };
     const named = agentsNamed(given.group, services, words);
     return { text: typeof named === "string" ? named : await listFacts(given, services, named[0]?.id) };
   },
@@ -47,9 +47,9 @@ async function listFacts(
     const who = sender === "" ? "" : `, ${quotedName(sender)}`;
     return `${index + 1}. ${cut(plainSentence(text))} (${category}, ${showTime(time, group)}${who})`;
   });
-  const more = found.length > shown ? [`There is more; these are the newest ${shown}.`] : [];
+  const more = found.length > shown ? [`These are the newest ${shown}; there are more.`] : [];
   const head = name === undefined ? [] : [`What ${name} remembers:`];
-  return [...head, ...lines, ...more, "To have one forgotten: /memory forget N."].join("\n");
+  return [...head, ...lines, ...more, "To forget one: /memory forget N."].join("\n");
 }
 
 async function forgetFact(given: GivenCommand, number: number, { memories, roles }: CommandServices): Promise<string> {
@@ -57,25 +57,25 @@ async function forgetFact(given: GivenCommand, number: number, { memories, roles
   const { channel, sender } = pending.message;
   const who = { channel, id: sender.id };
   const list = memories.lists.listFor(group.name, memberKey(who));
-  if (!list) return "Write /memory first: the number counts in that list.";
+  if (!list) return "Use /memory first: the number refers to that list.";
   const item = list[number - 1];
-  if (!item) return `There is no number ${number} in the list; it has ${list.length}.`;
+  if (!item) return `The list has ${list.length} entries; there is no number ${number}.`;
   const now = await memories.get(item.folder ?? group.name, item.id);
-  if (!now) return `Number ${number} is forgotten.`;
-  if (now.text !== item.text) return `Number ${number} has changed since it was shown. Write /memory again.`;
+  if (!now) return `Forgot number ${number}.`;
+  if (now.text !== item.text) return `Number ${number} has changed since it was shown. Use /memory again.`;
   if (!isAtLeast(asker.role, "admin") && !isOwn(now, roles.keysOf(who)))
-    return `Only ${ownersOf(now)} or an admin can have number ${number} forgotten.`;
+    return `Only ${ownersOf(now)} or an admin can forget number ${number}.`;
   await memories.forget(given, item);
-  return `Number ${number} is forgotten: ${cut(plainSentence(item.text))}`;
+  return `Forgot number ${number}: ${cut(plainSentence(item.text))}`;
 }
 
-/** Nobody else's words are in it. */
+/** True when it holds nobody else's words. */
 function isOwn({ people = [] }: ChatMemory, keys: readonly string[]): boolean {
   return people.length > 0 && people.every((person) => keys.includes(person));
 }
 
 function ownersOf({ sender, people = [] }: ChatMemory): string {
-  if (people.length > 1) return "somebody whose words alone it holds";
+  if (people.length > 1) return "the person whose words it holds";
   return people.length === 0 || sender === "" ? "the operator" : quotedName(sender);
 }
 

@@ -8,7 +8,7 @@ import { describeChange } from "./set.ts";
 /** Shows which models answer in the group, and lets admins choose another route. */
 export const model: ChatCommand = {
   name: "model",
-  help: "shows which models answer here; admins: /model ROUTE",
+  help: "models in use here; admins choose with /model ROUTE",
   takes: "[ROUTE]",
   needs: "member",
   run: async ({ group, asker, pending }, { routesOf, changeSetting }) => {
@@ -20,7 +20,7 @@ export const model: ChatCommand = {
     const by = pending.message.sender.id;
     try {
       const [change] = await changeSetting({ group: group.name, key: "model", value: wanted, by });
-      return { text: change ? describeChange(change) : `The route is ${wanted} already.` };
+      return { text: change ? describeChange(change) : `The route is already ${wanted}.` };
     } catch (error) {
       if (!(error instanceof AppError) || isPassing(error)) throw error;
       return { text: [plainSentence(error.message), error.fix].filter(Boolean).join(" ") };
@@ -37,6 +37,6 @@ function describeRoutes({ inUse, all }: ModelRoutes): string {
 
 function unknownRoute(wanted: string, { all }: ModelRoutes): string {
   const meant = nearest(wanted, Object.keys(all));
-  const hint = meant === undefined ? `There are ${Object.keys(all).join(", ")}.` : `Did you mean ${meant}?`;
+  const hint = meant === undefined ? `Routes: ${Object.keys(all).join(", ")}.` : `Did you mean ${meant}?`;
   return `There is no route ${quotedName(wanted)}. ${hint}`;
 }

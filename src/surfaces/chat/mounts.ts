@@ -3,11 +3,11 @@ import type { ChatCommand, ChatMount } from "./command.ts";
 /** Says which folders of the machine the group has; where they are only the operator may know. */
 export const mounts: ChatCommand = {
   name: "mounts",
-  help: "says which folders I have here",
+  help: "folders of the host that I can use here",
   needs: "member",
   run: async ({ group }, { mountsOf }) => {
     const found = await mountsOf(group);
-    if (found.length === 0) return { text: "I have no folders here but the group's own." };
+    if (found.length === 0) return { text: "I can use only the group's own folder here." };
     return { text: found.map((mount) => describeMount(mount, group.main)).join("\n") };
   },
 };

@@ -8,7 +8,7 @@ import { describeSetAside } from "./set-aside.ts";
  */
 export const newConversation: ChatCommand = {
   name: "new",
-  help: "begins a new conversation; I forget what was said, files are kept",
+  help: "start a new conversation; files are kept",
   needs: "member",
   perAgent: true,
   run: async (given, services) => {
@@ -18,7 +18,7 @@ export const newConversation: ChatCommand = {
     const sessions = await Promise.all(addressed.agents.map((id) => services.sessionOf(group, id)));
     const names = addressed.agents.map((id) => services.agentNameOf(group, id));
     const whose = group.agents ? ` with ${names.join(", ")}` : "";
-    const begun = `A new conversation${whose} has begun: what was said before is forgotten, and what the agent still had running is ended. Files in the group's folder are kept.`;
+    const begun = `A new conversation${whose} has started. I no longer see what was said before, and running background work was ended. Files in the group's folder are kept.`;
     return {
       stops: true,
       choose: addressed.choose,

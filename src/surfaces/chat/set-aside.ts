@@ -6,26 +6,23 @@ import type { SetAside } from "../../stores/contract/store.ts";
 /** Messages that are named; the others are counted. */
 const mostNamed = 3;
 
-/** Why a turn ended that this member stopped. */
+/** Reason of a turn stopped by this member. */
 export function stoppedBy({ name }: Pick<Sender, "name">): string {
   return `Stopped by ${quotedName(name)}.`;
 }
 
-/**
- * What was stopped and dropped because this member said so, and whose messages these were; empty when there was
- * nothing.
- */
+/** Describes what a member stopped and dropped, and whose messages these were; empty when nothing. */
 export function describeSetAside(found: SetAside, by: Sender, assistantName: string): string {
   const { turns, waiting, work } = found;
   if (turns.length + waiting.length + work.length === 0) return "";
   const dropped = [
     ...(waiting.length > 0 ? [describeDropped(waiting, assistantName)] : []),
-    ...(work.length > 0 ? ["Other work that was due was dropped."] : []),
+    ...(work.length > 0 ? ["Other due work was dropped."] : []),
   ];
   return [stoppedBy(by), ...dropped].join(" ");
 }
 
-/** Whose waiting messages were dropped. */
+/** Describes whose waiting messages were dropped. */
 export function describeDropped(waiting: SetAside["waiting"], assistantName: string): string {
   const named = waiting.slice(0, mostNamed).map(({ sender, text }) => {
     const said = quotedName(withoutLeadingMention(text, assistantName), "without words");

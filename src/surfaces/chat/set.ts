@@ -6,17 +6,17 @@ import type { ChatCommand } from "./command.ts";
 /** Changes a setting of a group. */
 export const set: ChatCommand = {
   name: "set",
-  help: "changes a setting of a group, such as: /set family trigger always",
+  help: "change a setting of a group, for example: /set family trigger always",
   takes: "GROUP KEY VALUE",
   needs: "admin",
   inMainGroups: true,
   run: async ({ pending }, { changeSetting }) => {
     const [, group, key, value] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(pending.argument ?? "") ?? [];
     if (group === undefined || key === undefined || value === undefined)
-      return { text: "Write: /set GROUP KEY VALUE. /settings GROUP shows what can be set." };
+      return { text: "Use /set GROUP KEY VALUE. /settings GROUP lists the settings." };
     try {
       const changes = await changeSetting({ group, key, value, by: pending.message.sender.id });
-      if (changes.length === 0) return { text: `${key} of ${group} is that already.` };
+      if (changes.length === 0) return { text: `${key} of ${group} is already set to that.` };
       return { text: changes.map(describeChange).join("\n") };
     } catch (error) {
       if (!(error instanceof AppError) || isPassing(error)) throw error;
@@ -26,12 +26,12 @@ export const set: ChatCommand = {
 };
 
 const holds: Readonly<Record<SettingChange["applies"], string>> = {
-  now: "It holds from the next message on.",
-  container: "It holds with the group's next container, which its next turn gets.",
-  restart: "It holds after a restart of the host.",
+  now: "In effect from the next message on.",
+  container: "In effect with the group's next container, from its next turn on.",
+  restart: "In effect after a restart of the host.",
 };
 
-/** What changed and when it holds, in a line. */
+/** Describes a change and when it takes effect, in a line. */
 export function describeChange({ path, from, to, applies }: SettingChange): string {
   const [before, after] = [from, to].map((value) => (value === undefined ? "not set" : quotedName(showValue(value))));
   return `${path}: ${before} → ${after}. ${holds[applies]}`;

@@ -6,7 +6,7 @@ import { showValue } from "./set.ts";
 /** Shows every setting of a group, without secrets. */
 export const settings: ChatCommand = {
   name: "settings",
-  help: "shows the settings of a group",
+  help: "settings of a group",
   takes: "GROUP",
   needs: "admin",
   inMainGroups: true,

@@ -1,20 +1,19 @@
 import { LRUCache } from "lru-cache";
 
-/** Lists that are known at once; the one that nobody has used for longest is forgotten first. */
+/** Maximum remembered lists; the least recently used one is forgotten first. */
 const mostLists = 512;
 
 /** A thing as it was when it was shown. */
 export interface ShownItem {
   readonly id: string;
   readonly text: string;
-  /** Of a memory: the folder of the agent whose it is. */
+  /** Folder of the agent whose memory it is. */
   readonly folder?: string | undefined;
 }
 
 /**
- * What numbers in a chat mean: those of the list that somebody asked for last, or of the newest one that the chat was
- * shown. A number never means what has come into its place since. Kept in memory: after a restart the list has to be
- * shown again.
+ * Meaning of list numbers in a chat: of the list last shown to the asker, or last shown in the chat. Later changes
+ * never shift them. In memory: after a restart the list must be shown again.
  */
 export class ShownLists {
   readonly #lists = new LRUCache<string, readonly ShownItem[]>({ max: mostLists });
@@ -23,7 +22,7 @@ export class ShownLists {
     for (const key of [keyOf(chat, asker), keyOf(chat)]) this.#lists.set(key, items);
   }
 
-  /** Undefined: no list was shown. */
+  /** The last list; undefined when none was shown. */
   listFor(chat: string, asker: string): readonly ShownItem[] | undefined {
     return this.#lists.get(keyOf(chat, asker)) ?? this.#lists.get(keyOf(chat));
   }

@@ -8,7 +8,7 @@ const shownChars = 200;
 /** Says what the group's agent can read up on; `$name` in a message means one. */
 export const skills: ChatCommand = {
   name: "skills",
-  help: "says which skills I have here",
+  help: "skills that I have here",
   needs: "member",
   run: async ({ group }, { skillsOf }) => {
     const all = await skillsOf(group);

@@ -7,12 +7,12 @@ import type { ChatCommand, CommandOutcome } from "./command.ts";
 import { describeJobs } from "./jobs.ts";
 import { describeDropped, describeSetAside } from "./set-aside.ts";
 
-const refusal = "What I am working on can be stopped by whoever asked for it, or an admin.";
+const refusal = "Only the person who asked, or an admin, can stop what I am working on.";
 
 /** Ends the running turns of the group and drops what waits there; a member's own, unless it is an admin. */
 export const stop: ChatCommand = {
   name: "stop",
-  help: "ends what I am working on for you, and drops what waits",
+  help: "stop my work for you and drop waiting messages",
   needs: "guest",
   perAgent: true,
   run: async (given, services) => {
@@ -22,7 +22,7 @@ export const stop: ChatCommand = {
     const addressed = await agentsAddressed(given, services);
     if (typeof addressed === "string") return { text: addressed };
     const goesOn = describeJobs(jobsOf(group));
-    const remark = goesOn === "" ? "" : `Running in the background, until /jobs stop ID:\n${goesOn}`;
+    const remark = goesOn === "" ? "" : `Still running in the background; stop with /jobs stop ID:\n${goesOn}`;
     const describe = (ended: SetAside): string =>
       [describeSetAside(ended, message.sender, agentName) || "There is nothing to stop.", remark]
         .filter((line) => line !== "")
@@ -42,7 +42,9 @@ export const stop: ChatCommand = {
   },
 };
 
-/** Who asked in a running turn may end it, with all that waits for it; who did not, only what waits from themselves. */
+/**
+ * Selects turns in which the asker asked, with all that waits for them; for others, only their own waiting messages.
+ */
 function choose({ turns, waiting }: SetAside, isOwn: (message: StoredMessage) => boolean): SetAside {
   const asked = turns.filter(({ messages }) => messages.some(isOwn));
   return { turns: asked, waiting: asked.length > 0 ? waiting : waiting.filter(isOwn), work: [] };

@@ -4,7 +4,7 @@ import { operationCommand } from "./operation-command.ts";
 /** Shows what the group's agent does at certain times; people who may decide about that. */
 export const tasks = operationCommand({
   name: "tasks",
-  help: "shows what I do at certain times; admins: /tasks pause|resume|remove|run ID",
+  help: "tasks at certain times; admins: /tasks pause|resume|remove|run ID",
   takes: "[pause|resume|remove|run ID]",
   needs: "member",
   load: async () => (await import("../../operations/tasks/operations.ts")).taskOperations,
@@ -12,7 +12,7 @@ export const tasks = operationCommand({
     const beat = nextHeartbeatOf(group.name);
     if (beat === undefined) return {};
     return {
-      after: `I also look at ${heartbeatFile} by myself: next ${showTime(beat, group)}. In a main group, /set ${group.name} heartbeat off ends that.`,
+      after: `I also check ${heartbeatFile} regularly: next ${showTime(beat, group)}. To stop this, use /set ${group.name} heartbeat off in a main group.`,
     };
   },
 });

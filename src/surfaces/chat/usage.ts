@@ -11,7 +11,7 @@ const mostNamed = 10;
 /** Says what models have cost in the group, and in a main group what they have cost in all groups. */
 export const usage: ChatCommand = {
   name: "usage",
-  help: "says what I have used and cost today and in the last 7 days",
+  help: "usage and cost today and in the last 7 days",
   needs: "member",
   run: async ({ group, pending: { message } }, { usageSums, budgetsOf, now }) => {
     const at = now();
@@ -32,7 +32,7 @@ export const usage: ChatCommand = {
 interface Scope {
   readonly sums: CommandServices["usageSums"];
   readonly at: number;
-  /** Undefined: all groups. */
+  /** Group; undefined: all groups. */
   readonly group?: string | undefined;
 }
 

@@ -16,12 +16,15 @@ interface Entry {
   readonly load: () => Promise<AddCommand>;
 }
 
-/** Commands that are written by hand: they are no operation, or do more than one. Only the one that is asked for is loaded. */
+/**
+ * Commands that are written by hand: they are no operation, or do more than one. Only the one that is asked for is
+ * loaded.
+ */
 const entries: Readonly<Record<string, Entry>> = {
   start: { summary: "run the host", load: async () => (await import("./commands/start.ts")).addStartCommand },
   stop: { load: async () => (await import("./commands/stop.ts")).addStopCommand },
   reload: {
-    summary: "make the running host read its configuration again",
+    summary: "reload the configuration of the running host",
     load: async () => (await import("./commands/config.ts")).addReloadCommand,
   },
   doctor: {
@@ -48,7 +51,7 @@ const entries: Readonly<Record<string, Entry>> = {
   policy: { load: async () => (await import("./commands/policy.ts")).addPolicyCommand },
   memory: { load: async () => (await import("./commands/memory.ts")).addMemoryCommand },
   media: {
-    summary: "pictures and voice messages: install the model that hears",
+    summary: "install the model for voice messages",
     load: async () => (await import("./commands/media.ts")).addMediaCommand,
   },
   skills: { load: async () => (await import("./commands/skills.ts")).addSkillsCommand },
@@ -64,13 +67,13 @@ const entries: Readonly<Record<string, Entry>> = {
   events: { load: async () => (await import("./commands/events.ts")).addEventsCommand },
   logs: { summary: "show the log", load: async () => (await import("./commands/logs.ts")).addLogsCommand },
   audit: {
-    summary: "verify, read or report the audit log",
+    summary: "verify, show or report the audit log",
     load: async () => (await import("./commands/audit.ts")).addAuditCommand,
   },
   usage: { load: async () => (await import("./commands/usage.ts")).addUsageCommand },
   config: { load: async () => (await import("./commands/config.ts")).addConfigCommand },
   redteam: {
-    summary: "attack a throwaway host, to check that everything is contained",
+    summary: "attack a throwaway host to check the sandbox",
     load: async () => (await import("./commands/redteam.ts")).addRedteamCommand,
   },
   version: {

@@ -5,7 +5,7 @@ import type { Output } from "./output.ts";
 export async function isConfirmed(context: CommandContext, output: Output, yes: boolean): Promise<boolean> {
   if (yes) return true;
   if (isAtTerminal(context)) return asks(context);
-  output.line("Nothing was changed. To do it: the same command with --yes.");
+  output.line("Nothing was changed. To proceed, run the same command with --yes.");
   context.exitCode = 3;
   return false;
 }

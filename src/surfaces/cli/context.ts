@@ -18,14 +18,14 @@ import { HostClient } from "./host-client.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { Output } from "./output.ts";
 
-/** Where a command's words go, and where it reads what somebody types or pipes to it. */
+/** Output and input of a command. */
 export interface CommandStreams {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
-/** What every command works with. Made for one run of the command line. */
+/** Context of a command, for one run of the command line. */
 export class CommandContext {
   readonly environment: Environment;
   readonly paths: HomePaths;
@@ -33,7 +33,7 @@ export class CommandContext {
   readonly host: HostClient;
   readonly streams: CommandStreams;
   readonly hostFunctions: HostFunctions;
-  /** What the process ends with if the command does not throw; 1 means that a check failed. */
+  /** Exit code unless the command throws; 1 means a failed check. */
   exitCode = 0;
 
   #opened: Promise<Plugins | undefined> | undefined;
@@ -46,7 +46,7 @@ export class CommandContext {
     this.hostFunctions = hostFunctions;
   }
 
-  /** What can be configured in this home: what comes with crabpot, and its plugins. */
+  /** Adapters of this home: crabpot's own and its plugins'. */
   async adapters(): Promise<Adapters> {
     const { adaptersWith } = await import("../../config/loading/installed-plugins.ts");
     return adaptersWith(await this.plugins());
@@ -70,7 +70,7 @@ export class CommandContext {
     return loadPartOfConfig(this.paths.config, this.environment.variables, sections, await this.adapters());
   }
 
-  /** The plugins of this home; undefined: there are none. */
+  /** Plugins of this home; undefined when there are none. */
   async plugins(): Promise<Plugins | undefined> {
     this.#opened ??= import("../../config/loading/installed-plugins.ts").then(({ openInstalledPlugins }) =>
       openInstalledPlugins(this.paths, this.environment.variables),
@@ -107,7 +107,7 @@ export class CommandContext {
     return this.callOrHere(operation, input, async () => {
       const { variables } = this.environment;
       const left = await this.hostFunctions.readStoppedHost(this.paths, variables, await this.adapters());
-      this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
+      this.streams.stderr.write("crabpot: no host is running: reading the store as it was left\n");
       return left;
     });
   }

@@ -72,7 +72,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Half a line at the end (somebody is just writing it) and foreign lines are left out. */
+/** Parses log lines, skipping an incomplete last line and foreign lines. */
 function parseLines(text: string, host: boolean): LogLine[] {
   return text.split("\n").flatMap((line) => {
     const entry = parseObject(line);
@@ -155,7 +155,7 @@ class Tail {
     }
   }
 
-  /** What was not read yet of the file that was full, and of those that have become full since. */
+  /** Unread rest of files that became full. */
   async #restOfFull(): Promise<string> {
     const texts: string[] = [];
     for (const path of await this.#unread()) {
@@ -224,7 +224,7 @@ class Changes {
       watcher.on("error", () => this.#watched.delete(folder));
       this.#watched.add(folder);
     } catch {
-      // The folder is not there (yet): its parent is watched too and brings us here again.
+      // The folder is missing (yet): its parent is watched too and brings us here again.
     }
   }
 

@@ -19,7 +19,7 @@ export interface OutputOptions {
 
 export type Tone = "good" | "bad" | "dim" | "bold";
 
-/** What a command prints. Whatever it is given may come from a stranger: nothing in it can steer the terminal. */
+/** Output of a command. Everything may come from a stranger: nothing can control the terminal. */
 export class Output {
   readonly json: boolean;
   readonly #stream: Writable;

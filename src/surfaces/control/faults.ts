@@ -16,5 +16,5 @@ export function describeFault(error: Error): Fault {
   }
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status < 500) return { status, body: { error: { code: "bad_input", message: error.message } } };
-  return { status: 500, body: { error: { code: "failed", message: "The host failed to do this; its log says why." } } };
+  return { status: 500, body: { error: { code: "failed", message: "The host could not do this; see its log." } } };
 }

@@ -12,7 +12,7 @@ import { describeFault } from "./faults.ts";
 export interface OperationRouteOptions {
   readonly needs: OperationNeeds;
   readonly publish: Publish<"operation.requested" | "operation.ended">;
-  /** Told of faults that are our own, not the caller's. */
+  /** Told about faults that are our own, not the caller's. */
   readonly onFault: (error: Error) => void;
 }
 
@@ -54,7 +54,7 @@ async function answer(
   return reply.type("application/x-ndjson").send(asLines(result as AsyncIterable<unknown>, onFault));
 }
 
-/** No more than a few are ready before somebody reads them. */
+/** Streams values as lines, keeping only a few ahead of the reader. */
 function asLines(values: AsyncIterable<unknown>, onFault: (error: Error) => void): Readable {
   async function* lines(): AsyncGenerator<string> {
     try {

@@ -30,7 +30,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
     schemaController: withoutSchemas,
   });
   addOperationRoutes(server, options);
-  // Nobody can reach the socket before it has its mode: it is bound in a folder of its own (0700) and then moved.
+  // Nobody can reach the socket before it has its mode: it is bound in its own folder (0700) and then moved.
   const folder = join(dirname(options.socketPath), `.control-${randomBytes(4).toString("hex")}`);
   await mkdir(folder, { mode: 0o700 });
   try {
@@ -54,7 +54,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
   };
 }
 
-/** Removes a socket that nobody answers. */
+/** Removes a socket without a listener. */
 async function requireVacant(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;

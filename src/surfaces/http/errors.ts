@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { AppError } from "../../lib/app-error.ts";
 import { InputError } from "../../operations/invoke.ts";
 
-/** What a client is told when something goes wrong: never a stack, never the inside of an unexpected error. */
+/** Error answer for clients: never a stack, never details of an unexpected error. */
 interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly path?: string };
 }
@@ -22,7 +22,7 @@ const codes: Readonly<Record<number, string>> = {
   415: "bad_input",
 };
 
-/** Turns whatever a route or the server itself threw into an answer. What is nobody's fault but ours is logged. */
+/** Converts errors of routes and the server to answers. Logs our own faults. */
 export function createErrorHandler(
   logger: Logger,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -36,7 +36,7 @@ export function createErrorHandler(
     const code = codes[status];
     if (code !== undefined) return reply.code(status).send(requestError(code, error));
     logger.error({ err: error, route: request.routeOptions.url }, "a request failed unexpectedly");
-    return reply.code(500).send(errorBody("internal", "The request failed. The host's log says why."));
+    return reply.code(500).send(errorBody("internal", "The request failed; see the host's log."));
   };
 }
 

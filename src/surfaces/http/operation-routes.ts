@@ -36,7 +36,7 @@ export function addRestRoutes(routes: FastifyInstance, options: RestOptions): vo
 async function answer({ needs, publish }: RestOptions, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const path = request.url.split("?", 1)[0]?.slice("/v1".length) ?? "";
   const found = matchRest(await loadOperations(), request.method, path);
-  if (!found) return reply.code(404).send(errorBody("not_found", "There is nothing at this address."));
+  if (!found) return reply.code(404).send(errorBody("not_found", "Not found."));
   const started = needs();
   if (!started) throw new AppError("intake_stopped", "The host is starting.");
   const ended = new AbortController();

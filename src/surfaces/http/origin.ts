@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from "node:net";
 
 import type { FastifyRequest } from "fastify";
 
-/** Why a request is not even looked at; undefined when it may go on. */
+/** Returns why a request is refused unseen; undefined when allowed. */
 export type CheckOrigin = (
   request: FastifyRequest,
 ) => { readonly status: 400 | 403 | 421; readonly message: string } | undefined;
@@ -23,7 +23,7 @@ export function createOriginCheck(own: { readonly host: string; readonly names: 
     const name = nameOf(host);
     if (name === undefined || !(isAddress(name) || known.has(name))) {
       const message =
-        "This host is not known by the name in the Host header. Use its address, or add the name to gateway.names in config.yaml.";
+        "Unknown name in the Host header. Use the host's address, or add the name to gateway.names in config.yaml.";
       return { status: 421, message };
     }
     const origins = valuesOf(request, "origin");

@@ -5,14 +5,14 @@ import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 export interface HttpRefusal {
   readonly status: number;
   readonly method: string;
-  /** As the server knows it, not as it was asked for. */
+  /** Route as known to the server, not as requested. */
   readonly route: string;
   readonly address: string;
   /** Refusals of the same kind before this one that were not told. */
   readonly untold: number;
 }
 
-/** Of each status and route; more would let a stranger fill the disk with our records. */
+/** Maximum records per minute for a status and route, so that strangers cannot fill the disk. */
 const toldPerMinute = 30;
 
 /**

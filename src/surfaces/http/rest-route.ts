@@ -1,15 +1,15 @@
 import type { AnyOperation } from "../../operations/define-operation.ts";
 
-/** How an operation is reached over HTTP. */
+/** Route of an operation over HTTP. */
 export interface RestRoute {
   readonly method: string;
   /** Below `/v1`, with parameters in braces. */
   readonly path: string;
-  /** Of an answer that is no refusal. */
+  /** Status of a successful answer. */
   readonly status: 200 | 201;
 }
 
-/** The REST path of an operation; undefined: it has none. */
+/** REST route of an operation; undefined when it has none. */
 export function restRouteOf({ name, rest }: Pick<AnyOperation, "name" | "rest">): RestRoute | undefined {
   const [method, path] = rest?.split(" ") ?? [];
   if (method === undefined || path === undefined) return undefined;

@@ -19,7 +19,7 @@ export interface GatewayOptions {
   readonly port: number;
   /** Names, in lower case, that requests may be for besides addresses, `localhost` and `host`. */
   readonly names?: readonly string[];
-  /** Without one nobody is let in but to health checks and `signedRoutes`. */
+  /** Bearer token; without one only health checks and `signedRoutes` are open. */
   readonly token: string | undefined;
   /** Routes whose requests carry a signature, which is judged where they lead. */
   readonly signedRoutes?: readonly string[];
@@ -28,7 +28,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Told of requests that were refused, so that they can be put on record; not of each one under a flood. Must not
+   * Told about requests that were refused, so that they can be put on record; not of each one under a flood. Must not
    * throw.
    */
   readonly onRefused?: (refusal: HttpRefusal) => void;
@@ -53,7 +53,7 @@ const silenceTimeoutMs = 90_000;
 const keepAliveTimeoutMs = 30_000;
 /** More are hung up on without a word, so a burst of as many programs as a machine runs has to fit. */
 const connections = 2_048;
-/** How long requests may go on after the server was told to close. */
+/** Time for requests to finish after the server was told to close. */
 const closeGraceMs = 1_000;
 
 const securityHeaders = {
@@ -76,7 +76,7 @@ export function createGatewayServer(options: GatewayOptions): GatewayServer {
         const reason = toError(error).message;
         throw new AppError("bad_input", `The gateway cannot listen on ${options.host}:${options.port}: ${reason}.`, {
           cause: error,
-          fix: "set gateway.host and gateway.port in config.yaml to an address of this machine that is free",
+          fix: "set gateway.host and gateway.port in config.yaml to a free address of this machine",
         });
       }
       return { host: options.host, port: (routes.server.address() as AddressInfo).port };
@@ -125,9 +125,7 @@ function buildServer(options: GatewayOptions): FastifyInstance {
       refusals({ status: reply.statusCode, method, route, address: ip });
   });
   server.setErrorHandler(onError);
-  server.setNotFoundHandler(async (_request, reply) =>
-    reply.code(404).send(errorBody("not_found", "There is nothing at this address.")),
-  );
+  server.setNotFoundHandler(async (_request, reply) => reply.code(404).send(errorBody("not_found", "Not found.")));
   addHealthRoutes(server, options.ready);
   server.get("/metrics", async (_request, reply) => {
     return reply.type(options.metrics.contentType).send(await options.metrics.metrics());
@@ -155,7 +153,7 @@ function createGuard(
     const login = check(request.headers.authorization, request.ip, request.socket);
     if (login.verdict === "refused") {
       void reply.code(401).header("www-authenticate", "Bearer");
-      await reply.send(errorBody("unauthorized", "A valid bearer token is needed."));
+      await reply.send(errorBody("unauthorized", "A valid bearer token is required."));
     }
     if (login.verdict === "blocked") {
       void reply.code(429).header("retry-after", login.retryAfterS);
@@ -166,7 +164,7 @@ function createGuard(
 
 const originCodes = { 400: "bad_input", 403: "forbidden", 421: "misdirected" } as const;
 
-/** What is no HTTP request at all is told so and hung up on. */
+/** Answers malformed HTTP and hangs up. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code !== "ECONNRESET" && socket.writable) {
     const body = JSON.stringify(errorBody("bad_input", "This is not a well-formed HTTP request."));

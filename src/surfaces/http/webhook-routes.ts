@@ -13,8 +13,8 @@ export const webhookRoute = webhookPath(":name");
 
 const bodyBytes = 256 * 1024;
 /**
- * Bodies of strangers are read before their signature can be judged: so many at once. For one more the one is given up
- * whose body has been waited for the longest, so that nobody keeps others out by sending slowly.
+ * Maximum bodies read at once, before their signature is known. One more drops the slowest, so that slow senders keep
+ * nobody out.
  */
 const mostAtOnce = 64;
 const busyRetryS = 1;

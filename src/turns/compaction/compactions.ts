@@ -33,12 +33,12 @@ export interface CompactionsOptions {
   readonly groupOf: (name: string) => Group | undefined;
   readonly sessionGroups: SessionGroups;
   readonly models: TurnModels;
-  /** What has to be done with what was said before a summary stands for it. Never rejects. */
+  /** Work before a summary replaces messages. Never rejects. */
   readonly before: (group: Group, signal: AbortSignal) => Promise<void>;
   readonly deliver: () => void;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  /** How long a session rests before. */
+  /** Time that a session must rest before. */
   readonly restMs?: number | undefined;
 }
 
@@ -57,9 +57,8 @@ interface Working {
 }
 
 /**
- * Compacts conversations while nobody waits for them: when they are large after a turn, or when somebody has asked for
- * it. People go first: one that is under way is given up as soon as the session has anything to do, and begun again
- * later.
+ * Compacts conversations while nobody waits: after a turn when they are large, or on request. People go first: a
+ * running compaction is abandoned when the session has work, and repeated later.
  */
 export class Compactions implements AsyncDisposable {
   readonly #options: CompactionsOptions;
@@ -79,7 +78,7 @@ export class Compactions implements AsyncDisposable {
   constructor(options: CompactionsOptions) {
     this.#options = options;
     this.#pending = new PendingWork((error) =>
-      options.logger.warn({ err: toError(error) }, "a conversation could not be compacted; it is tried again later"),
+      options.logger.warn({ err: toError(error) }, "a conversation could not be compacted; retrying later"),
     );
   }
 
@@ -105,7 +104,7 @@ export class Compactions implements AsyncDisposable {
     };
   }
 
-  /** Has somebody asked for it, and not been told yet what came of it? */
+  /** True when a requested compaction is unanswered. */
   isAsked(session: string): boolean {
     return this.#requests.has(session);
   }
@@ -201,7 +200,7 @@ export class Compactions implements AsyncDisposable {
     return { session, ...(await this.#options.sessionGroups.forSession(group, session)) };
   }
 
-  /** What came of it, for whoever has asked; undefined: nothing was said yet. */
+  /** Result for the asker; undefined when the conversation is empty. */
   async #compactIn(
     place: Place,
     how: { readonly why: CompactionCause; readonly lease: Lease; readonly signal: AbortSignal },
@@ -220,7 +219,7 @@ export class Compactions implements AsyncDisposable {
     return turn && { turn, group, session, settings, models };
   }
 
-  /** What came of it, for whoever has asked. */
+  /** Result for the asker. */
   async #compactShown(
     scope: Parameters<Compactor["compact"]>[0],
     why: CompactionCause,
@@ -231,7 +230,7 @@ export class Compactions implements AsyncDisposable {
     if (outcome.kind === "failed")
       this.#options.logger.info(
         { session: scope.session.id, reason: outcome.reason },
-        "a conversation could not be summed up; it is tried again after a later turn",
+        "a conversation could not be summarized; retrying after a later turn",
       );
     return describeOutcome(outcome, {
       before: shownTokens(shown),

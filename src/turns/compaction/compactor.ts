@@ -31,21 +31,18 @@ const attempts = 2;
 const retryMs = 60_000;
 const rememberedFailures = 512;
 /**
- * Where no summary is to be had, old turns go until this much of the room is left free, so that many answers come
- * before the next ones do.
+ * Share of the room left free when old turns are evicted without a summary, so that many answers fit before the next
+ * eviction.
  */
 const evictedShare = 0.5;
 
-/** Why a conversation is compacted: nobody waits for it, somebody asked, or a turn has no room left. */
+/** Causes of compaction: idle time, a request, or a turn without room. */
 export type CompactionCause = "idle" | "asked" | "full";
 
-/** A conversation on which nobody else works. */
+/** A conversation that nobody else works on. */
 export type CompactingScope = ConversationScope & { readonly lease: Lease };
 
-/**
- * What came of it. `stale`: another conversation has begun meanwhile. `failed`: no model could be asked; everything is
- * as it was.
- */
+/** Result. `stale`: another conversation has begun. `failed`: no model was available; nothing changed. */
 export type CompactionOutcome =
   | { readonly kind: "compacted" | "evicted"; readonly before: number; readonly shown: ShownConversation }
   | { readonly kind: "nothing" | "stale" }
@@ -63,7 +60,7 @@ interface How {
   readonly signal: AbortSignal;
 }
 
-/** What a summary takes the place of. */
+/** Steps that a summary replaces. */
 interface Plan {
   readonly replaced: readonly Step[];
   readonly kept: readonly Step[];
@@ -156,7 +153,7 @@ export class Compactor {
     return { kind: "compacted", before: shownTokens(shown), shown: now };
   }
 
-  /** Undefined: no answer can be used. Rejects as model calls do. */
+  /** Writes a summary; undefined when no answer is usable. Rejects like model calls. */
   async #write(
     scope: CompactingScope,
     shown: ShownConversation,
@@ -220,17 +217,17 @@ export class Compactor {
   }
 }
 
-/** What a request for a summary may have, as we estimate tokens, so that there is room for the summary. */
+/** Estimated maximum tokens of a summary request, leaving room for the summary. */
 function summaryRoom({ group, models }: ConversationScope, { answerTokens }: ContextLimits): number {
   return models.promptTokens(group.model, answerTokens);
 }
 
-/** How much of this conversation is shown. */
+/** Limits of this conversation. */
 export function limitsOf({ group: { model: route }, models }: ConversationScope): ContextLimits {
   return contextLimits({ windowTokens: models.windowTokens(route), promptTokens: models.promptTokens(route) });
 }
 
-/** Where the system prompt and the tools take much of the room, less of the conversation stays raw. */
+/** Limits that keep less of the conversation raw when system prompt and tools are large. */
 export function limitsFor(scope: ConversationScope, shown: ShownConversation): ContextLimits {
   const limits = limitsOf(scope);
   const roomLeft = Math.max(0, limits.roomTokens - shown.fixedTokens);

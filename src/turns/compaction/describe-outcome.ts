@@ -2,7 +2,7 @@ import { plainSentence } from "../../lib/text/plain-words.ts";
 import type { CompactionOutcome } from "./compactor.ts";
 import { shownTokens } from "./shown-conversation.ts";
 
-/** What came of a compaction, for the chat in which somebody has asked for it. */
+/** Describes the result of a compaction for the asking chat. */
 export function describeOutcome(
   outcome: CompactionOutcome,
   conversation: { readonly before: number; readonly keptTokens: number; readonly isMain: boolean },
@@ -10,18 +10,18 @@ export function describeOutcome(
   const before = inTokens(conversation.before);
   switch (outcome.kind) {
     case "compacted":
-      return `The older part of this conversation is summed up: it took ${before}, and takes ${inTokens(shownTokens(outcome.shown))} now. All of it is kept.`;
+      return `The older part of this conversation is now summarized: it took ${before}, and takes ${inTokens(shownTokens(outcome.shown))} now. All of it is kept.`;
     case "evicted":
-      return `No model gave a summary that could be used, so the oldest part of this conversation is not shown to me any more: it took ${before}, and takes ${inTokens(shownTokens(outcome.shown))} now. All of it is kept.`;
+      return `No model gave a usable summary, so I no longer see the oldest part of this conversation: it took ${before}, and takes ${inTokens(shownTokens(outcome.shown))} now. All of it is kept.`;
     case "nothing":
-      return `There is nothing to sum up: this conversation takes ${before}, and the newest ${inTokens(conversation.keptTokens)} stay as they are.`;
+      return `Nothing to summarize: this conversation takes ${before}, and the newest ${inTokens(conversation.keptTokens)} always stay in full.`;
     case "stale":
       return "A new conversation has begun meanwhile.";
     case "failed":
       // What a vendor says is the operator's business.
       return conversation.isMain
-        ? `This conversation stays as it is, ${before}: ${plainSentence(outcome.reason)}`
-        : `This conversation stays as it is, ${before}: no model could be asked. I try again later.`;
+        ? `This conversation is unchanged, ${before}: ${plainSentence(outcome.reason)}`
+        : `This conversation is unchanged, ${before}: no model is available. I will retry later.`;
     default:
       return outcome satisfies never;
   }

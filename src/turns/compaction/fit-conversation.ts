@@ -21,18 +21,18 @@ export interface FitOptions {
   readonly logger: Pick<Logger, "info">;
 }
 
-/** What fits, and how it was asked for. */
+/** The fitted conversation, and the prompt's parameters. */
 export type FittedConversation = ShownConversation & AskedPrompt;
 
 /**
- * What a turn's model is shown: everything, as long as it fits, but for long old results where they cost more than they
- * are worth. When it does not fit, a model sums up the older part; where none can, the oldest turns are shown no more;
- * and a turn that alone is too large has its oldest tool outputs shortened.
+ * Fits a conversation into the model's window: all of it if possible, without long old results that cost more than they
+ * are worth. Otherwise a model summarizes the older part; without one, the oldest turns are evicted; and a single turn
+ * that is too large has its oldest tool outputs shortened.
  */
 export function createFit(
   options: FitOptions,
 ): (scope: CompactingScope, signal: AbortSignal) => Promise<FittedConversation> {
-  /** How large the prompt was when a summary was last asked for, by the session as the turn knows it. */
+  /** Prompt size at the last attempt to summarize, by session. */
   const tried = new WeakMap<Session, number>();
   return async (scope, signal) => {
     const { shown, ...asked } = await cleared(options, scope);
@@ -47,7 +47,7 @@ export function createFit(
   };
 }
 
-/** Of the session's own steps only: what a parent has said is read again by nobody. */
+/** Clears old results of the session's own steps; a parent's steps are left alone. */
 async function cleared(
   { shown: conversations, clearing }: FitOptions,
   scope: CompactingScope,
@@ -71,13 +71,13 @@ async function sumUp(
   if (planCut(shown.steps, limitsFor(scope, shown)) === 0) return shown;
   const outcome = await compactor.compact(scope, shown, { why: "full", signal });
   if (outcome.kind === "failed")
-    logger.info({ session: scope.session.id, reason: outcome.reason }, "a conversation could not be summed up");
+    logger.info({ session: scope.session.id, reason: outcome.reason }, "a conversation could not be summarized");
   return "shown" in outcome ? outcome.shown : shown;
 }
 
 /**
- * As long as the models have room for the prompt as it is, nothing goes for want of a summary; nor where the turn alone
- * has too much, and shorter outputs of it make room.
+ * Makes room. Nothing is dropped for want of a summary while the prompt still fits, or when shortening the turn's own
+ * outputs is enough.
  */
 async function makeRoom(
   { compactor }: FitOptions,

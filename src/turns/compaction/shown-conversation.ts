@@ -14,23 +14,20 @@ import type { ShownPictures } from "../conversation/shown-pictures.ts";
 import { StepMemory } from "../conversation/step-memory.ts";
 import type { ConversationScope } from "../turn-scope.ts";
 
-/**
- * What a model is shown of a conversation: the prompt's system, the tools, what covers the beginning, and all that
- * follows as it is.
- */
+/** A conversation as shown to a model: system prompt, tools, the cover of its beginning, and all following steps. */
 export interface ShownConversation {
   readonly system: readonly string[];
   readonly tools: readonly ToolDefinition[];
-  /** Of both together: what is the same in each prompt of the conversation. */
+  /** Tokens of system prompt and tools, the same in each prompt. */
   readonly fixedTokens: number;
   readonly cover: readonly Summary[];
-  /** The cover as the model sees it; undefined: there is none. */
+  /** Cover as shown to the model; undefined when there is none. */
   readonly first: Step | undefined;
   /** Oldest first. */
   readonly steps: readonly Step[];
-  /** How many of them are those of a sub-agent's parent. */
+  /** Number of steps from a sub-agent's parent. */
   readonly forked: number;
-  /** Where the session says that they begin. */
+  /** Start of the window, by the session. */
   readonly windowStart: number;
 }
 
@@ -42,7 +39,7 @@ export interface ShownConversationsOptions {
   };
   readonly offered: { of(scope: ConversationScope): Promise<{ readonly definitions: readonly ToolDefinition[] }> };
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
-  /** What goes before the steps of a sub-agent's session. */
+  /** Returns the steps shown before those of a sub-agent's session. */
   readonly before: (
     session: Session,
   ) => Promise<{ readonly cover: readonly Summary[]; readonly steps: readonly Step[] } | undefined>;
@@ -64,7 +61,7 @@ interface KnownCover {
 export class ShownConversations {
   readonly #options: ShownConversationsOptions;
   readonly #memory: StepMemory;
-  /** Where the window begins by now, of sessions as they were when their turn began. */
+  /** Present window starts, by sessions as they were at their turn's beginning. */
   readonly #windowStarts = new WeakMap<Session, number>();
   readonly #forks = new WeakMap<Session, ReturnType<ShownConversationsOptions["before"]>>();
   readonly #covers = new LRUCache<string, KnownCover>({ max: rememberedCovers });
@@ -93,7 +90,7 @@ export class ShownConversations {
     return { system, tools, fixedTokens, cover, first, steps, forked: ofParent.length, windowStart };
   }
 
-  /** The newest step of a session's conversation; undefined: nothing was said in it. */
+  /** Newest step of a session's conversation; undefined when empty. */
   async lastStep({ id, conversation, windowStart }: Session): Promise<Step | undefined> {
     return (await this.#memory.history(id, conversation, windowStart)).at(-1);
   }

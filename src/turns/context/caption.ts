@@ -1,9 +1,6 @@
 import { withoutOwnElements } from "../../lib/text/own-elements.ts";
 
-/**
- * What a model says of a picture, for a prompt: in brackets that the words themselves cannot end, and with no element
- * of ours.
- */
+/** Formats a model's caption for a prompt: in brackets that it cannot close, without our elements. */
 export function formatCaption(caption: string): string {
   return `[${withoutOwnElements(caption).replaceAll("[", "(").replaceAll("]", ")")}]`;
 }

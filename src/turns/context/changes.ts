@@ -10,8 +10,8 @@ import { instructionElements } from "./prompt/system-prompt.ts";
 const mostNamed = 20;
 
 /**
- * What has changed since the model was told, as a note for the newest message; undefined when nothing has.
- * `instructions` are the texts of which the facts hold the digest.
+ * Note about changes since the model was told; undefined when none. `instructions` are the texts whose digest the facts
+ * hold.
  */
 export function describeChanges(
   before: ToldFacts,
@@ -41,7 +41,7 @@ function hostNote(text: string): string {
 
 function titleChange(before: ToldFacts, now: ToldFacts): string {
   if (before.title === now.title) return "";
-  return now.title === "" ? "The chat has no title any more." : `The chat is called ${quotedName(now.title)} now.`;
+  return now.title === "" ? "The chat has no title anymore." : `The chat is called ${quotedName(now.title)} now.`;
 }
 
 function membersChange(what: "joined" | "left", names: readonly string[]): string {
@@ -59,13 +59,13 @@ function foldersChange(before: ToldFacts, now: ToldFacts): string {
 
 function networkChange(before: ToldFacts, now: ToldFacts): string {
   if (JSON.stringify(before.network) === JSON.stringify(now.network)) return "";
-  if (now.network.length === 0) return "There is no network any more.";
+  if (now.network.length === 0) return "There is no network anymore.";
   return `These can be reached over the network now, and nothing else: ${now.network.join(", ")}.`;
 }
 
 function skillsChange({ skills: before = [] }: ToldFacts, { skills: now = [] }: ToldFacts): string {
   if (isDeepStrictEqual(before, now)) return "";
-  if (now.length === 0) return "You have no skills any more.";
+  if (now.length === 0) return "You have no skills anymore.";
   return `You have these skills now: ${someOf(now.map(({ name }) => name))}; get_available_skills says what they are for.`;
 }
 
@@ -86,7 +86,7 @@ function toolsChange({ tools: before = [] }: ToldFacts, { tools: now = [] }: Tol
   const [gained, lost] = [difference(now, before), difference(before, now)];
   return [
     gained.length === 0 ? "" : `You have more tools now: ${someOf(gained)}.`,
-    lost.length === 0 ? "" : `These tools are not there for now, and calls of them are refused: ${someOf(lost)}.`,
+    lost.length === 0 ? "" : `These tools are missing for now, and calls of them are refused: ${someOf(lost)}.`,
   ];
 }
 

@@ -9,7 +9,7 @@ import { estimateStepTokens } from "./tokens.ts";
 const keptChars = 4_000;
 /** Turns whose results stay as they are, the running one among them, as long as all of it fits. */
 const newestTurns = 3;
-/** So much is worth losing a warm prompt cache for. */
+/** Tokens that are worth losing a warm prompt cache. */
 const worthwhileTokens = 20_000;
 
 export interface Clearing {
@@ -26,7 +26,7 @@ export interface Clearing {
 export function clearResults(input: {
   readonly steps: readonly Step[];
   readonly clearedBefore: number;
-  /** No vendor has anything of this conversation at hand any more. */
+  /** True when no vendor has this conversation cached. */
   readonly isCold: boolean;
   readonly budgetTokens: number;
 }): Clearing {
@@ -95,7 +95,7 @@ function clearStep(step: Step, results: readonly ToolResult[]): Step {
   return { ...step, body, tokens: Math.min(step.tokens, estimateStepTokens(body)) };
 }
 
-/** Images stay: there is a limit of their own for them. */
+/** Images stay: there is their own limit for them. */
 function clearResult(step: Step, result: ToolResult, index: number): ToolResult {
   const parts = partsOf(result);
   const words = describeParts(parts.filter(({ kind }) => kind !== "image"));

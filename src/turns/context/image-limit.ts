@@ -10,7 +10,7 @@ import { estimateStepTokens } from "./tokens.ts";
  * Images of one request. Anthropic takes only small ones where there are more than 20, and 32 MB for the whole request.
  */
 const most = { images: 20, bytes: 20_000_000 } as const;
-/** What is left of them when there were too many. */
+/** Images and bytes kept after exceeding a limit. */
 const kept = { images: 10, bytes: 10_000_000 } as const;
 
 interface Shown {
@@ -19,10 +19,8 @@ interface Shown {
 }
 
 /**
- * The same steps with fewer images: when there are too many, the oldest become words, down to half, so that many more
- * come before it happens again and each prompt until then begins with the one before it. Goes through the steps as they
- * grew: which images are left depends on the steps from the window's start on and on nothing else. What a step itself
- * brings is left alone as long as it is not too much by itself.
+ * Limits images: above the limit, the oldest become words, down to half, so that many more fit before prompts change
+ * again. Depends only on the steps from the window's start on. A step's own images stay while they fit.
  */
 export function limitImages(steps: readonly Step[]): readonly Step[] {
   const dropped = new Set<BlobPart>();
@@ -79,5 +77,5 @@ function resultOf({ callId, isError }: ToolResult, parts: readonly Part[]): Tool
 
 function words(part: BlobPart, caption: string | undefined): string {
   const said = caption === undefined ? "" : ` ${formatCaption(caption)}`;
-  return `${describePart(part)} [not shown any more, to save space]${said}`;
+  return `${describePart(part)} [not shown anymore, to save space]${said}`;
 }

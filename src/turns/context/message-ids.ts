@@ -1,4 +1,4 @@
-/** What a model is told a message's number is. */
+/** Returns a message's number for the model. */
 export type MessageIds = (seq: number) => string;
 
 /**

@@ -12,7 +12,7 @@ const maxAttributeChars = 256;
 const maxRemarkChars = 8_000;
 
 /**
- * Messages as the model sees them, as one text, but that each picture which the model is shown stands behind its
+ * Messages as the model sees them, as one text, but that each picture which the model is shown is behind its
  * element:
  *
  *     <messages for="crab" timezone="America/New_York"> <omitted count="3"/> <message id="12" from="Ann" sender="4917…"
@@ -28,7 +28,7 @@ const maxRemarkChars = 8_000;
  */
 export function renderMessages(input: {
   readonly messages: readonly StoredMessage[];
-  /** How many earlier messages there were that are not among these. */
+  /** Number of earlier messages left out. */
   readonly omitted: number;
   readonly agentName: string;
   readonly timeZone: ZoneClock;

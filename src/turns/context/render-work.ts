@@ -5,9 +5,9 @@ import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";
 const maxTextChars = 16_000;
 
 /**
- * Work as the model sees it: `<work cause="schedule" from="owner" by="whatsapp:4917…">what is to be done</work>`.
- * `cause` and `from` (whose words they are) are the host's; the text is escaped, so that it can forge nothing, and so
- * is what a program sent, which stands behind the text in a `<payload>` of its own.
+ * Renders work for the model: `<work cause="schedule" from="owner" by="whatsapp:4917…">what is to be done</work>`.
+ * `cause` and `from` (origin of the words) are the host's; the text is escaped, and so is a program's payload in a
+ * separate `<payload>`.
  */
 export function renderWork({
   cause,

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 
 import type { Step } from "../../domain/turns/turn.ts";
 
-/** Where a result stands: in a step, at this position among its results. */
+/** Position of a result in a step. */
 export interface ResultPlace {
   readonly step: Pick<Step, "seq" | "turn">;
   readonly index: number;
 }
 
-/** How much of a turn's id begins the ids of its results. */
+/** Characters of a turn's id used in ids of its results. */
 const turnChars = 8;
 const ownChars = 8;
 
 /**
- * What a result is called where its words were left out. It begins as its turn's id does, so that one is found among
- * the results of a turn; the rest is a digest, as the numbers of steps would tell a group how much happens in others.
+ * Id of a cleared result. Begins like its turn's id, so that it can be found; the rest is a digest, as step numbers
+ * would reveal other groups' activity.
  */
 export function resultId({ step, index }: ResultPlace): string {
   const own = createHash("sha256").update(`${step.turn} ${step.seq} ${index}`).digest("hex");
   return `${step.turn.slice(0, turnChars)}-${own.slice(0, ownChars)}`;
 }
 
-/** How the id of the turn begins in which the result with this id came. */
+/** Beginning of the turn's id for a result id. */
 export function turnPrefixOf(id: string): string {
   return id.slice(0, turnChars);
 }

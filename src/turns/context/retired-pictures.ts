@@ -7,9 +7,8 @@ import { withoutImages } from "./image-limit.ts";
 const turnsKept = 3;
 
 /**
- * The step from which on pictures stay when a prompt is made anew from its beginning anyway: the first with one of the
- * last turns that have any. Undefined: all stay. To be called when a window is cut or a conversation is made shorter,
- * and at no other time.
+ * Step from which pictures stay when a prompt is rebuilt: the first of the last turns with any. Undefined: all stay.
+ * Call it only when a window is cut or a conversation is shortened.
  */
 export function picturesToRetire(
   steps: readonly Step[],
@@ -27,10 +26,7 @@ export function picturesBefore(steps: readonly Step[], from: number): readonly B
   return steps.filter(({ seq }) => seq < from).flatMap(({ body }) => picturesIn(body));
 }
 
-/**
- * The same steps, with words in place of the pictures that a session does not show any more: their captions, where
- * there are some.
- */
+/** Replaces pictures that a session no longer shows by words: captions, if any. */
 export function retirePictures(
   steps: readonly Step[],
   retired: Session["retired"],

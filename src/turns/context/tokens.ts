@@ -4,15 +4,15 @@ import { describePart, partsOf } from "../../domain/chats/part.ts";
 import type { StepBody } from "../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 
-/** What vendors add around each message or block. */
+/** Tokens that vendors add around each message or block. */
 const frameTokens = 8;
-/** What vendors tell the model about tools as such, when there are any. */
+/** Tokens that vendors add when there are tools. */
 const toolUseTokens = 500;
 /**
- * What an image costs. Anthropic: width × height / 750, and what is larger is scaled down to 1,600
- * (https://platform.claude.com/docs/en/build-with-claude/vision); only its newest models look at up to 4,784. OpenAI:
- * at most 1,536 (https://platform.openai.com/docs/guides/images-vision). Images are not decoded here, so each counts as
- * a large one.
+ * Tokens of an image. Anthropic: width × height / 750, larger ones scaled down to 1,600
+ * (https://platform.claude.com/docs/en/build-with-claude/vision); only its newest models use up to 4,784. OpenAI: at
+ * most 1,536 (https://platform.openai.com/docs/guides/images-vision). Images are not decoded here, so each counts as a
+ * large one.
  */
 const imageTokens = 1_600;
 
@@ -74,7 +74,7 @@ function estimateResult(result: ToolResult): number {
   return frameTokens + sum(partsOf(result), estimatePart);
 }
 
-/** What is no image is told in words. */
+/** Estimates a part; other than images are described in words. */
 function estimatePart(part: Part): number {
   return part.kind === "image" ? imageTokens : estimateTextTokens(describePart(part));
 }

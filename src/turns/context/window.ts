@@ -8,10 +8,7 @@ import type { ResultPlace } from "./result-note.ts";
 import { tokensOf } from "./compaction/cut.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
-/**
- * What is left of a tool's output that was shortened: a reminder of what it was, so that a turn may have a thousand of
- * them.
- */
+/** Characters kept of a shortened tool output: a reminder, so that a turn may have a thousand. */
 const shortenedChars = 200;
 
 /**

@@ -9,7 +9,7 @@ import { askUntilItFits } from "./ask-until-it-fits.ts";
 import type { Clearing } from "./clearing.ts";
 
 export interface AskModelOptions {
-  /** What there is room for; the rest is summed up. */
+  /** Fits the conversation; the rest is summarized. */
   readonly fit: (scope: TurnScope, signal: AbortSignal) => Promise<FittedConversation>;
   /** A model has answered a prompt of this size. */
   readonly answered: (scope: TurnScope, size: PromptSize) => void;

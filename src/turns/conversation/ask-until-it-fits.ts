@@ -1,8 +1,6 @@
 import { AppError, type ErrorCode } from "../../lib/app-error.ts";
 
-/**
- * Where a model's server does not say how large its window is, this finds a window of an eighth of what was thought.
- */
+/** Maximum tries, enough to find a window of an eighth of the assumed size when the server does not say it. */
 const mostTries = 8;
 
 const failures: ReadonlySet<ErrorCode> = new Set(["context_too_large", "model_unavailable"]);

@@ -6,7 +6,7 @@ import type { TurnScope } from "../turn-scope.ts";
 
 /** Turns that are looked at together. */
 const turnsSeen = 20;
-/** Of what a vendor had seen a moment before, so much should come from its cache. */
+/** Minimum share of the last prompt that should come from the vendor's cache. */
 const leastShare = 0.8;
 /** Shorter prompts are not cached by most vendors. */
 const leastTokens = 1_024;
@@ -18,7 +18,7 @@ export interface AnsweredCall {
   readonly askedAt: number;
   readonly answeredAt: number;
   readonly answer: ModelAnswer;
-  /** How long the vendor keeps what it has seen. */
+  /** Lifetime of the vendor's cache. */
   readonly cacheMs: number;
   /** The prompt did not begin as the one before it did, on purpose. */
   readonly isRewritten: boolean;
@@ -70,7 +70,7 @@ export class CacheWatch {
     await this.#publish({ type: "cache.missed", group: group.name, turn: turn.id, actor: "host", data });
   }
 
-  /** Of another conversation, or another model, nothing can have been cached. */
+  /** Previous prompt; none for another conversation or model. */
   #before(session: string, { conversation, model }: Pick<Watched, "conversation" | "model">): Watched {
     const known = this.#sessions.get(session);
     if (known?.conversation === conversation && known.model === model) return known;
@@ -78,7 +78,7 @@ export class CacheWatch {
   }
 }
 
-/** What of the call should have been cached, and what was; undefined where nothing had to be. */
+/** Expected and real cached tokens of a call; undefined when none are expected. */
 function expectedOf(
   last: Watched["last"],
   { askedAt, answer: { usage }, cacheMs, isRewritten, windowStart }: AnsweredCall,

@@ -20,7 +20,7 @@ export interface Cleared {
   readonly askedAt: number;
 }
 
-/** How a model was asked. */
+/** Parameters of the last prompt. */
 export interface AskedPrompt extends Pick<Cleared, "askedAt" | "isMore"> {
   /** The step that the prompt began with. */
   readonly windowStart: number;
@@ -32,7 +32,7 @@ export interface AskedPrompt extends Pick<Cleared, "askedAt" | "isMore"> {
  */
 export class Clearing {
   readonly #options: ClearingOptions;
-  /** How far it has got, of sessions as they were when their turn began. */
+  /** Progress of clearing, by sessions as they were at their turn's beginning. */
   readonly #known = new WeakMap<Session, number>();
 
   constructor(options: ClearingOptions) {
@@ -74,7 +74,7 @@ export class Clearing {
   }
 }
 
-/** Nothing was answered since then, so nothing is cached any more. */
+/** True when nothing was answered since then, so that nothing is cached. */
 function isColdSince(steps: readonly Step[], since: number): boolean {
   const last = steps.findLast(({ body }) => body.kind === "model");
   return last === undefined || last.at < since;

@@ -20,12 +20,12 @@ import type { SessionStore } from "../../stores/contract/session-store.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
 import type { ConversationScope, TurnScope } from "../turn-scope.ts";
 
-/** What the prompts are made of: all of it may change while a conversation goes on. */
+/** Sources of prompts, all of which may change during a conversation. */
 export interface PromptSources {
   /** The texts of the sections, as they are now. */
   readonly textsOf: () => Promise<PromptTexts>;
   readonly instructionsOf: (group: Group, session: Session) => Promise<readonly InstructionText[]>;
-  /** What the group's agent has noted itself. */
+  /** Notes of the group's agent. */
   readonly notesOf: (group: Group) => Promise<AgentNotes | undefined>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (
@@ -34,32 +34,29 @@ export interface PromptSources {
   ) => readonly { readonly path: string; readonly access: Access }[];
   /** Folders that the group asks for and does not get. */
   readonly refusedFoldersOf: (group: Group) => readonly string[];
-  /** What the group's agent can read up on. */
+  /** Skills of the group's agent. */
   readonly skillsOf?: (scope: Pick<TurnScope, "group" | "settings">) => readonly SkillSummary[];
-  /** What the session's container has besides, and whether the group lacks packages that it has asked for. */
+  /** Additional packages in the session's container, and failed ones. */
   readonly packagesOf?: (place: Pick<TurnScope, "group" | "session">) => Pick<ToldFacts, "packages" | "lacksPackages">;
-  /** What its platform says of the group's chat. */
+  /** The group's chat by its platform. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
-  /** What the conversation was offered when it began. */
+  /** Tools offered when the conversation began. */
   readonly toolsOf: (scope: ConversationScope) => Promise<OfferedTools>;
 }
 
-/** What a conversation is offered, and which of it comes from sources. */
+/** Offered tools, and which of them come from sources. */
 type OfferedTools = Pick<TurnTools, "definitions" | "ofSources">;
 
 /** The store has all of them; these are at hand. */
 const rememberedPrompts = 512;
 
-/**
- * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its
- * own, in the newest message, where it stays.
- */
+/** System prompts of conversations. Each stays as first sent; changes are told in a step in the newest message. */
 export class ConversationPrompts {
   readonly #sessions: Pick<SessionStore, "prompt" | "setPrompt">;
   readonly #sources: PromptSources;
   readonly #estimateTokens: (step: StepBody) => number;
   readonly #now: () => number;
-  /** By session; nobody else writes them, but that erasing somebody's words removes them. */
+  /** Prompts by session, written only here; erasing somebody's words removes them. */
   readonly #known = new LRUCache<string, ConversationPrompt>({ max: rememberedPrompts });
   readonly #rewrites: () => number;
   #lastRewrites = 0;
@@ -96,7 +93,7 @@ export class ConversationPrompts {
     return prompt.system;
   }
 
-  /** What it would be if the conversation began now with these tools. Nothing is kept. */
+  /** Prompt of a conversation that begins now with these tools. Not kept. */
   async ifBegun(scope: ConversationScope, tools: OfferedTools): Promise<ConversationPrompt> {
     const { prompt } = await this.#make(scope, tools, this.#now());
     return prompt;
@@ -133,10 +130,7 @@ export class ConversationPrompts {
     return { prompt: { conversation: turn.conversation, system, sections, told }, notes };
   }
 
-  /**
-   * What the model has to be told before it is asked again; undefined when nothing has changed, or nothing was said
-   * yet.
-   */
+  /** Changes to tell the model before it is asked again; undefined when none, or nothing was said yet. */
   async changeSince(scope: TurnScope): Promise<NewStep | undefined> {
     const known = await this.#promptOf(scope);
     if (!known) return undefined;
@@ -199,7 +193,7 @@ function skillCharsOf({ models, group }: Pick<TurnScope, "models" | "group">): n
   return Math.floor(models.promptTokens(group.model) * skillShare * charsPerToken);
 }
 
-/** Of an AGENTS.md alone that of its text, as it was when there were no other files. */
+/** Digest of instructions; for AGENTS.md alone that of its text, as in older versions. */
 function digestOf(instructions: readonly InstructionText[]): string {
   const isAgentsAlone = instructions.every(({ file }) => file === instructionsFile);
   const whole = isAgentsAlone ? instructions.map(({ text }) => text).join("") : JSON.stringify(instructions);

@@ -25,7 +25,7 @@ export function earlierResults(
         if (words !== undefined) return { text: cut(words, from, chars), chars: words.length };
       }
       throw new ToolError(
-        `There is no result ${id} in this conversation, or it is not kept any more. Take the id from the note that stands in its place.`,
+        `There is no result ${id} in this conversation, or it is not kept anymore. Take the id from the note that stands in its place.`,
       );
     },
   };

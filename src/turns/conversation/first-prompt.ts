@@ -10,7 +10,9 @@ import type { ConversationPrompts } from "./conversation-prompts.ts";
 /** Content of the first call of a conversation. */
 export type FirstCall = Pick<ConversationPrompt, "system" | "sections"> & { readonly tools: readonly ToolDefinition[] };
 
-/** Returns what the first call of a session's conversation would have, if it began now; undefined: its group is gone. */
+/**
+ * Returns what the first call of a session's conversation would have, if it began now; undefined: its group is gone.
+ */
 export async function firstCallOf(
   parts: {
     readonly registered: { list(): readonly Group[] };

@@ -7,13 +7,10 @@ import type { SessionStore } from "../../stores/contract/session-store.ts";
 
 export interface ShownPicturesOptions {
   readonly sessions: Pick<SessionStore, "retirePictures">;
-  /** What pictures show in words. */
+  /** Captions of pictures. */
   readonly captions: {
     find(sha256s: readonly string[], upTo: number): Promise<ReadonlyMap<string, string>>;
-    /**
-     * Makes those that are missing, where somebody can; rejects never because one cannot be made. Returns the number of
-     * the newest.
-     */
+    /** Makes missing captions if possible; failures are ignored. Returns the number of the newest. */
     make(group: Group, pictures: readonly BlobPart[]): Promise<number>;
   };
 }

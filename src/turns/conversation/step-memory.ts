@@ -12,7 +12,7 @@ interface Known {
 
 /** About 12 MB: what a dozen long conversations take. */
 const mostTokens = 3_000_000;
-/** However short they are: each run of a task or a sub-agent is a conversation of its own. */
+/** Maximum sessions in memory, as each run of a task or sub-agent has one. */
 const mostSessions = 512;
 
 /**
@@ -31,7 +31,7 @@ export class StepMemory {
     this.#rewrites = rewrites;
   }
 
-  /** As `TurnStore.history`. */
+  /** Like `TurnStore.history`. */
   async history(session: string, conversation: number, from: number): Promise<readonly Step[]> {
     const known = this.#sessions.get(session);
     const rewrites = this.#rewrites();

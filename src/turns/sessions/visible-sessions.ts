@@ -4,7 +4,7 @@ import { isSessionOf, type Session, type SessionVisibility } from "../../domain/
 /** Longest line of parents that is followed. */
 const deepest = 32;
 
-/** Who looks, and how far. */
+/** The viewing session and its visibility. */
 export interface Viewer {
   readonly session: Session;
   readonly visibility: SessionVisibility;
@@ -31,7 +31,7 @@ export function visibleSessions(
   });
 }
 
-/** Does it work for the session of this id, directly or by others? */
+/** True when a session works for the one with this id, directly or indirectly. */
 function isBelow({ parent }: Session, id: string, byId: ReadonlyMap<string, Session>): boolean {
   let above = parent;
   for (let depth = 0; above !== undefined && depth < deepest; depth += 1) {

@@ -4,8 +4,8 @@ import type { Exposure, Origin } from "../../domain/people/origin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
- * What a model reads when it is shown these messages: words of their senders, of those whom they quote or pass on, and
- * pictures. Whoever first said what is passed on is not known.
+ * Exposure of a model by these messages: words of senders, of quoted and forwarded people, and pictures. The first
+ * author of forwarded words is unknown.
  */
 export function exposureToMessages(
   roleOf: RoleOf,

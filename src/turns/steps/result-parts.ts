@@ -17,7 +17,7 @@ export async function takeResultParts(
     readonly group: Group;
     readonly container: Pick<HotContainer, "takeFile"> | undefined;
     readonly pictures: Pick<TurnPictures, "keepImage">;
-    /** What a tool of the host shows behind its result. */
+    /** Parts shown after a host tool's result. */
     readonly shownBy: (callId: string) => readonly Part[];
   },
 ): Promise<ToolResult[]> {

@@ -9,8 +9,8 @@ type SteeringParts = Pick<TurnCollaborators, "conversation" | "clock"> & {
 };
 
 /**
- * What has changed and what was said to the agent since the last step goes in before the model is asked again; but
- * nothing that was said goes into a turn whose answer goes elsewhere than to those who spoke.
+ * Adds changes and new messages before the model is asked again; messages stay out of a turn whose answer goes
+ * elsewhere.
  */
 export async function steer(scope: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
   const { group, session, settings, turn, hears } = scope;
@@ -26,7 +26,7 @@ export async function steer(scope: TurnScope, parts: SteeringParts, steps: TurnS
   if (intake) await unlessGone(steps.add(intake.step));
 }
 
-/** Of jobs that this turn has started it is told now; of others, the session is told by a turn of its own. */
+/** Tells a turn about its own ended jobs; other jobs get a separate turn. */
 async function tellEndedJobs(scope: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
   const { session, settings, turn } = scope;
   for (const id of parts.conversation.takeJobNews(session.id, turn.id)) {
@@ -39,7 +39,7 @@ async function tellEndedJobs(scope: TurnScope, parts: SteeringParts, steps: Turn
 
 const moreAtOnce = 20;
 
-/** What the parent of a sub-agent has said to it meanwhile; what is beyond the bound comes with the next step. */
+/** Adds the parent's further words to a sub-agent; what exceeds the limit comes with the next step. */
 async function takeMore({ session, settings }: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
   for (let taken = 0; taken < moreAtOnce; taken += 1) {
     const more = await parts.store.work.due(session.id, parts.clock.now());

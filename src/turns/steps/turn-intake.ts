@@ -18,12 +18,12 @@ import type { Fingerprint } from "../../domain/fingerprint.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
-/** At most so many messages go into one step; what is beyond comes at the next one. */
+/** Maximum messages per step; further ones come with the next. */
 export const messagesPerStep = 200;
 
 /**
- * Looks up what goes before what is said: memories of the group that fit, and skills that are named; undefined: nothing.
- * Never rejects, and takes a fraction of a second at most.
+ * Looks up what goes before what is said: memories of the group that fit, and skills that are named; undefined:
+ * nothing. Never rejects, and takes a fraction of a second at most.
  */
 export type RecallFunction = (
   place: {
@@ -65,7 +65,7 @@ export async function collectIntake(
     state === "context" || (!isAddressee(hears, agent) && !answered.has(seq));
   const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
-  // It looks these up in a thread of its own; all else is done meanwhile.
+  // It looks these up in its own thread; all else is done meanwhile.
   const recalling = sources.recall?.({ group, session }, shown, (time) => localClock(settings.timeZone).minuteAt(time));
   const unseen = await sources.messages.countAfter(group, contextCursor);
   const images = await sources.pictures.imagesOf(group, shown);
@@ -106,7 +106,7 @@ export async function unlessGone<Taken>(taking: Promise<Taken>): Promise<Taken |
   }
 }
 
-/** Work other than messages, as a turn begins with it or is told of it on its way. */
+/** Step for work other than messages, at a turn's beginning or during it. */
 export function workStep(work: Work, at: number, writersOfShared: readonly string[]): NewStep {
   const body = { kind: "user", text: renderWork(work) } as const;
   const origins = [work.origin, ...(work.origins ?? [])];

@@ -10,10 +10,7 @@ type StepParts = Pick<TurnCollaborators, "clock"> & {
   readonly store: { readonly turns: Pick<TurnCollaborators["store"]["turns"], "lastStep" | "addStep" | "steps"> };
 };
 
-/**
- * The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not
- * known.
- */
+/** Steps of a running turn, which nobody else adds to: the newest is read only once. */
 export class TurnSteps {
   readonly #parts: StepParts;
   readonly #turn: string;
@@ -40,7 +37,7 @@ export class TurnSteps {
     this.#progress?.add(step.body);
   }
 
-  /** Where the turn has got to, with the steps of earlier containers and of earlier lives of the host. */
+  /** Progress of the turn, including earlier containers and lives of the host. */
   async progress(): Promise<TurnProgress> {
     if (this.#progress) return this.#progress;
     const progress = progressOver(await this.#parts.store.turns.steps(this.#turn));

@@ -31,12 +31,12 @@ export class AnswerGate {
   readonly #parts: GateParts;
   readonly #steps: TurnSteps;
   readonly #spawns: SpawnGate;
-  /** What the agent was given of the last answer, and its step. */
+  /** Calls of the last answer given to the agent, with their step. */
   #given: { readonly step: number | undefined; readonly ids: ReadonlySet<string> } = {
     step: undefined,
     ids: new Set(),
   };
-  /** What was not given of it, as people have decided. */
+  /** Calls of it denied by people. */
   #denied: readonly DeniedCall[] = [];
 
   constructor(scope: TurnScope, parts: GateParts, steps: TurnSteps) {
@@ -46,7 +46,7 @@ export class AnswerGate {
     this.#spawns = new SpawnGate(scope, parts);
   }
 
-  /** Was the call of this step given to the agent that works now? */
+  /** True when this call was given to the present agent. */
   wasGiven(step: number | undefined, callId: string): boolean {
     return step !== undefined && this.#given.step === step && this.#given.ids.has(callId);
   }
@@ -95,9 +95,8 @@ export class AnswerGate {
   }
 
   /**
-   * What the agent is given of an answer about which people have decided since, or whose sub-agents have ended.
-   * `asked`: not yet. Undefined for any other step, and for one whose calls were given out before: nobody knows what
-   * became of those.
+   * Calls to give after a decision of people or the end of sub-agents. `asked`: still open. Undefined for any other
+   * step, and for calls given out before, whose fate is unknown.
    */
   async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
     if (last?.body.kind !== "model") return undefined;
@@ -119,7 +118,7 @@ export class AnswerGate {
     return { text: answer.text, toolCalls: await this.#give(judged.allowed) };
   }
 
-  /** What sub-agents of this step have handed back. */
+  /** Results of this step's sub-agents. */
   handedBack(last: Step): ReturnType<SpawnGate["results"]> {
     return this.#spawns.results(last);
   }
@@ -161,7 +160,7 @@ export class AnswerGate {
     return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
   }
 
-  /** Have people allowed all calls like this before? Puts on record that it is used. */
+  /** True when a grant covers the call; records its use. */
   async #isGranted({ call, verdict }: JudgedCall): Promise<boolean> {
     const { store, clock, publish } = this.#parts;
     const { group, session, turn } = this.#scope;
@@ -188,10 +187,7 @@ export class AnswerGate {
     return asks;
   }
 
-  /**
-   * What may run, exactly as it was shown, and what may not. What the rules say by now is not asked again: people have
-   * decided.
-   */
+  /** Splits calls as decided: exactly what was shown may run. Rules are not applied again. */
   async #decided(
     { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
     approvals: readonly Approval[],
@@ -242,7 +238,7 @@ function asGiven(call: ToolCall, { command }: Pick<Verdict, "command">): ToolCal
   return command ? { ...call, name: shellTool, input: command } : call;
 }
 
-/** Of a step that was stored without verdicts. */
+/** Verdict for a step stored without verdicts. */
 const unknownVerdict: Verdict = { action: "ask", risk: "high", rule: "unknown" };
 
 function deniedIn(
@@ -255,7 +251,7 @@ function deniedIn(
   });
 }
 
-/** Why a call is not the one that people have seen. */
+/** Returns why a call differs from the one that people saw. */
 function mismatch({ call, verdict }: JudgedCall, approval: Approval | undefined): string | undefined {
   const { sha256 } = digestInput(askedInput(call, verdict));
   const isSame = !approval || (approval.tool === call.name && approval.sha256 === sha256);

@@ -32,14 +32,14 @@ const sendsPerTurn = 20;
 /** Refusals of other parts of the host whose words are meant for the model. */
 const wordsForModel: ReadonlySet<ErrorCode> = new Set(["bad_input", "too_large"]);
 
-/** What an agent asks the host to do for a tool call of the model. */
+/** An agent's request to the host to run a tool call. */
 export interface HostToolRequest {
   readonly callId: string;
   readonly name: string;
   readonly input: unknown;
 }
 
-/** What the agent is answered. */
+/** The host's answer. */
 interface HostToolAnswer extends ToolOutput {
   readonly page?: GivenPage | undefined;
 }
@@ -81,7 +81,7 @@ export class HostToolRunner {
   readonly #gate: HostToolSurroundings["gate"];
   readonly #container: HostToolSurroundings["container"];
   readonly #done = new Map<string, Promise<HostToolOutput>>();
-  /** What is shown behind results that the agent has and has not handed in yet, by call. */
+  /** Parts shown after results that the agent has not handed in yet, by call. */
   readonly #shown = new Map<string, readonly Part[]>();
   #sends = 0;
   #oversteps = 0;
@@ -116,7 +116,7 @@ export class HostToolRunner {
     return parts;
   }
 
-  /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
+  /** Records that the agent requested what only the model can: a program in the container imitates it. */
   async overstepped(reason: string): Promise<void> {
     this.#oversteps += 1;
     if (this.#oversteps > limits.violations) return;
@@ -162,10 +162,7 @@ export class HostToolRunner {
     this.#sends += 1;
   }
 
-  /**
-   * What a tool throws in its own words is for the model; anything else is a fault of ours, of which it hears nothing
-   * more.
-   */
+  /** Error text for the model: a tool's own words; for bugs a fixed text. */
   #wordsFor({ name }: HostToolRequest, error: Error): string {
     if (error instanceof ToolError) return error.message;
     if (this.#ended.aborted) return `${name} was cancelled.`;

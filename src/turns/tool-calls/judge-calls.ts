@@ -22,7 +22,7 @@ export interface JudgedCalls {
   /** People have to allow them first. */
   readonly asked: readonly JudgedCall[];
   readonly denied: readonly DeniedCall[];
-  /** What the turn had read when they were judged. */
+  /** Origins of the turn when they were judged. */
   readonly origins: readonly Origin[];
 }
 
@@ -34,9 +34,8 @@ export interface PreparedSpawns {
 }
 
 /**
- * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as
- * they are. `isGranted`: have people allowed all calls like this one before? `futility`: why people need not be asked
- * about this one.
+ * Judges an answer's calls in order: which run, and which do not. `isGranted`: covered by a grant. `futility`: why
+ * people need not be asked.
  */
 export async function judgeCalls(
   calls: readonly ToolCall[],
@@ -69,7 +68,7 @@ export async function judgeCalls(
 
 const sameId = "Another call of this answer has the same id.";
 
-/** Why a call may not run, whatever people say. */
+/** Returns why a call may not run, whatever people say. */
 function refusalOf({ name }: ToolCall, { action, reason }: Verdict): string | undefined {
   return action === "deny" ? (reason ?? `"${name}" is not allowed.`) : undefined;
 }

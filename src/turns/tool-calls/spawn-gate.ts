@@ -21,7 +21,7 @@ export function isSpawn({ name }: Pick<ToolCall, "name">): boolean {
 
 /**
  * The calls that make sub-agents. The host begins those itself, with the step that has the calls; where the turn has to
- * wait for them it is left, and gone on with when all of them have ended. Until then no other call of the answer runs.
+ * wait for them it is left, and resumed when all of them have ended. Until then no other call of the answer runs.
  */
 export class SpawnGate {
   readonly #scope: TurnScope;
@@ -32,7 +32,7 @@ export class SpawnGate {
     this.#parts = parts;
   }
 
-  /** Nothing is asked of anybody when none of the calls makes one. */
+  /** Prepares sub-agents for calls that create one; no effect without any. */
   async prepare(allowed: readonly JudgedCall[], calls: readonly ToolCall[]): Promise<PreparedSpawns> {
     const wanted = allowed.filter(({ call }) => isSpawn(call));
     if (wanted.length === 0) return none;
@@ -63,7 +63,7 @@ export class SpawnGate {
     return store.subAgents.release(step, clock.now(), this.#scope.lease);
   }
 
-  /** What came of those of a step, and what its reader comes into contact with by it. */
+  /** Results of a step's sub-agents, and the exposure that they add. */
   async results(last: Step): Promise<{ readonly results: AgentToolResult[]; readonly origins: readonly Origin[] }> {
     const found = await this.ofStep(last);
     const over = found.filter((agent) => !agent.background && agent.session !== undefined);

@@ -3,10 +3,7 @@ import type { Place } from "../../domain/sandbox/place.ts";
 /** Tools that are done sooner cost no wait in line. */
 const leaveMs = 2_000;
 
-/**
- * What a turn does with its place while only its tools are at work: it leaves it, and after `holdMs` it may have to
- * end.
- */
+/** Handles a turn's slot while only its tools run: gives it up, and may end the turn after `holdMs`. */
 export class ToolsWait implements Disposable {
   readonly #place: Place;
   readonly #holdMs: number;

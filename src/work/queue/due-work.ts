@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import { Lookout } from "../../lib/time/lookout.ts";
+import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { QueuedSession } from "./session-queue.ts";
 
@@ -11,7 +11,7 @@ export class DueWork implements Disposable {
   readonly #work: Pick<Store["work"], "dueSessions" | "nextDueAt">;
   readonly #wake: (queued: QueuedSession) => void;
   readonly #clock: Pick<Clock, "now">;
-  readonly #lookout: Lookout;
+  readonly #lookout: DueTimer;
 
   constructor(options: {
     readonly work: Pick<Store["work"], "dueSessions" | "nextDueAt">;
@@ -22,7 +22,7 @@ export class DueWork implements Disposable {
     this.#work = options.work;
     this.#wake = options.wake;
     this.#clock = options.clock;
-    this.#lookout = new Lookout({
+    this.#lookout = new DueTimer({
       look: () => this.#look(),
       onError: (error) =>
         options.logger.error({ err: toError(error) }, "could not look for work that is due; retrying"),

@@ -3,12 +3,12 @@ import { rejectAt } from "../../lib/time/reject-at.ts";
 
 /** Work that has held its place for this long lets others that wait go first, before its next piece. */
 const sliceMs = 10_000;
-/** After so many places in a row for work that people wait for, one goes to other work that stands in line. */
+/** Number of slots in a row for awaited work, after which other queued work gets one. */
 const mostInARow = 8;
 
 interface Seat {
   readonly group: string;
-  /** Do people wait for it? */
+  /** True when people wait for it. */
   readonly isAwaited: () => boolean;
   /** Resolved when the seat gets a place; undefined while it does not stand in line. */
   turn: PromiseWithResolvers<void> | undefined;
@@ -18,29 +18,28 @@ interface Seat {
 }
 
 /**
- * The places in which sessions work. A free place goes to work that people wait for, but each ninth one to other work.
- * Of such work it goes to the group that holds the fewest, among those to the one that was given one the longest ago,
- * and in a group to who has stood in line for longest: none waits for all that another one has to do. Work that only
- * waits, for its tools say, leaves its place to the next in line and stands in line again when it goes on. As many may
- * be away as there are places: so at most twice as many are under way, and nobody has to wait for a sleeper until there
- * are that many of them. Then the one that has been overdue for longest is told to end.
+ * Slots in which sessions work. A free slot goes to awaited work, but each ninth to other work: then to the group that
+ * holds the fewest, among those to the one served longest ago, and in a group to its longest-waiting session. Work that
+ * only waits, as for its tools, gives its slot to the next in line and queues again when it continues. As many may be
+ * away as there are slots, so at most twice as many are under way. Beyond that, the one that is longest overdue is told
+ * to end.
  */
-export class Places {
+export class WorkSlots {
   readonly #count: number;
   /** Milliseconds on a clock that only runs forward. */
   readonly #now: () => number;
   /** In the order of asking. */
   readonly #line = new Set<Seat>();
-  /** Places held, by group. */
+  /** WorkSlots held, by group. */
   readonly #held = new Map<string, number>();
-  /** When each group was given a place last, as a count, since nobody held one. */
+  /** Order in which groups last got a slot, since nobody held one. */
   readonly #given = new Map<string, number>();
   #gifts = 0;
-  /** Places given in a row to work that people wait for, while other work stood in line. */
+  /** WorkSlots given in a row to work that people wait for, while other work stood in line. */
   #inARow = 0;
   #free: number;
   #away = 0;
-  /** Would leave if not so many were away. */
+  /** Sessions that would leave if fewer were away. */
   readonly #leaving = new Set<Seat>();
   readonly #overdue = new Map<Seat, () => void>();
   /** Told to end, and still there: their tools may be over before they are. */
@@ -59,7 +58,7 @@ export class Places {
     return {
       leave: () => this.#leave(seat),
       claim: (signal) => this.#claim(seat, signal),
-      overdue: (end) => this.#beOverdue(seat, end),
+      overdue: (end) => this.#markOverdue(seat, end),
       [Symbol.dispose]: () => this.#end(seat),
     };
   }
@@ -147,7 +146,7 @@ export class Places {
     if (next) this.#leave(next);
   }
 
-  #beOverdue(seat: Seat, end: () => void): Disposable {
+  #markOverdue(seat: Seat, end: () => void): Disposable {
     this.#overdue.set(seat, end);
     this.#makeOverdueEnd();
     return { [Symbol.dispose]: () => this.#overdue.delete(seat) };

@@ -3,17 +3,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { mainSessionKeys } from "../../domain/turns/session.ts";
 import type { Place } from "../../domain/sandbox/place.ts";
-import { Places } from "./places.ts";
+import { WorkSlots } from "./places.ts";
 
 /** A session by its key, and the group whose it is. */
 export interface QueuedSession {
   readonly session: string;
   readonly group: string;
-  /** People wait for what it says: it comes before what nobody waits for. */
+  /** True when people wait for its answer: it comes first. */
   readonly awaited?: boolean | undefined;
 }
 
-/** The sessions in which a group's chat is answered, one of each of its agents, when somebody waits there. */
+/** Main sessions that answer a group's chat, one per agent. */
 export function mainSessionsOf(group: GroupChat & Pick<Group, "agent" | "agents">): readonly QueuedSession[] {
   return mainSessionKeys(group).map((session) => ({ session, group: group.name, awaited: true }));
 }
@@ -29,7 +29,7 @@ interface Known extends QueuedSession {
   awaited: boolean;
   /** The same of its next run, while it runs. */
   awaitedAgain: boolean;
-  /** How often it was woken since its run began. */
+  /** Number of wake-ups since its run began. */
   wakes: number;
 }
 
@@ -38,13 +38,13 @@ interface Known extends QueuedSession {
  * quick conversation and the run's own word that more is due are fewer.
  */
 const floodingWakes = 3;
-/** What comes meanwhile is answered together; the others have the host's one thread to themselves. */
+/** Pause in which further messages are collected; other sessions get the thread meanwhile. */
 const restMs = 50;
-/** How often it is looked whether what runs in groups that are held has ended: this is asked for now and then only. */
+/** Interval of checks for the end of held groups, which is rarely needed. */
 const holdCheckMs = 50;
 
 export interface SessionQueueOptions {
-  /** How many sessions may be at work at once. */
+  /** Maximum sessions at work. */
   readonly concurrency: number;
   /**
    * Does what is due for the session: at most one turn. It may leave its place for a while. Should not reject; a
@@ -52,32 +52,32 @@ export interface SessionQueueOptions {
    */
   readonly run: (queued: QueuedSession, signal: AbortSignal, place: Place) => Promise<void>;
   readonly onError: (queued: QueuedSession, error: unknown) => void;
-  /** The session waits for its place, runs, or (undefined) has nothing to do. Must not throw. */
+  /** Reports that the session waits for a slot, runs, or (undefined) has nothing to do. Must not throw. */
   readonly onChange?: ((queued: QueuedSession, activity: "waiting" | "running" | undefined) => void) | undefined;
 }
 
 /**
- * Runs one thing at a time per session, several sessions at once. Places go to those that people wait for, then to the
- * group that has the fewest: so a group with many sessions gets no more than one with a single one while others wait.
- * It holds names only, never work: what is due is in the store, so a wake-up that is lost with the process loses
+ * Runs one thing at a time per session, several sessions at once. WorkSlots go to those that people wait for, then to
+ * the group that has the fewest: so a group with many sessions gets no more than one with a single one while others
+ * wait. It holds names only, never work: what is due is in the store, so a wake-up that is lost with the process loses
  * nothing.
  */
 export class SessionQueue implements AsyncDisposable {
   readonly #sessions = new Map<string, Known>();
   readonly #rests = new Set<Promise<void>>();
   readonly #runs = new Set<Promise<void>>();
-  readonly #places: Places;
+  readonly #places: WorkSlots;
   readonly #options: SessionQueueOptions;
   readonly #abort = new AbortController();
   /** By group: how often nothing of it may begin. */
   readonly #held = new Map<string, number>();
-  /** What would have begun meanwhile. */
+  /** Sessions that would have started meanwhile. */
   readonly #heldBack = new Set<Known>();
   #stopped = false;
 
   constructor(options: SessionQueueOptions) {
     this.#options = options;
-    this.#places = new Places({ count: options.concurrency, now: () => performance.now() });
+    this.#places = new WorkSlots({ count: options.concurrency, now: () => performance.now() });
   }
 
   /** Something is due for the session. Cheap and idempotent; ignored once the queue is stopped. */
@@ -104,7 +104,7 @@ export class SessionQueue implements AsyncDisposable {
     return { waiting, running };
   }
 
-  /** How many groups have sessions that wait for a place. */
+  /** Number of groups with sessions waiting for a slot. */
   waitingGroups(): number {
     return new Set(this.snapshot().waiting.map(({ group }) => group)).size;
   }
@@ -186,7 +186,7 @@ export class SessionQueue implements AsyncDisposable {
     void run.then(() => this.#runs.delete(run));
   }
 
-  /** What stands in line when the queue is stopped is kept in the store. */
+  /** Runs in a slot. Queued work of a stopped queue stays in the store. */
   async #runInPlace(known: Known): Promise<void> {
     using place = await this.#places.enter(known.group, () => known.awaited);
     if (this.#stopped) return;

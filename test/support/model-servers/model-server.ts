@@ -29,7 +29,7 @@ export interface ScriptedAnswer {
 /** Something else than an answer. */
 type ScriptedFault =
   /**
-   * An HTTP answer of its own, such as 429 with `retry-after`. The body of an error has the vendor's form where none is
+   * Its own HTTP answer, such as 429 with `retry-after`. The body of an error has the vendor's form where none is
    * given.
    */
   | {
@@ -68,11 +68,11 @@ export interface ModelServerRequest {
   readonly tools: readonly string[];
   /** Counts from 0. */
   readonly index: number;
-  /** Why the server did not take it, and did not ask the script. */
+  /** Reason of a refusal before the script was asked. */
   readonly refused?: string | undefined;
 }
 
-/** What the server answers; called once for each request for a completion. */
+/** Answers of the server; called once per completion request. */
 export type ModelScript = (request: ModelServerRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 export interface ModelServer extends AsyncDisposable {
@@ -82,7 +82,7 @@ export interface ModelServer extends AsyncDisposable {
   readonly requests: readonly ModelServerRequest[];
 }
 
-/** What a vendor's format adds to a plain HTTP server. */
+/** A vendor's format on top of a plain HTTP server. */
 export interface WireFormat {
   readonly basePath: string;
   readonly completionPath: string;

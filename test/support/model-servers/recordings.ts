@@ -15,9 +15,9 @@ const exchange = z.strictObject({
   request: z.record(z.string(), z.unknown()),
   status: z.number().int().default(200),
   headers: z.record(z.string(), z.string()).default({}),
-  /** Of a stream: strings as lines of their own, everything else as data. */
+  /** Events of a stream: strings as raw lines, everything else as data. */
   events: z.array(z.union([z.string(), z.looseObject({ type: z.string().optional() })])).optional(),
-  /** Of everything else. */
+  /** Body of other responses. */
   body: z.unknown().optional(),
 });
 
@@ -28,13 +28,13 @@ const result = z.strictObject({
 });
 
 const step = z.strictObject({
-  /** What people say, … */
+  /** Messages of people, … */
   user: z.string().optional(),
   /** … with a picture. */
   image: z.boolean().default(false),
-  /** What came of the calls of the answer before. */
+  /** Results of the previous answer's calls. */
   results: z.array(result).default([]),
-  /** What another model did before, whose thoughts are nobody's else. */
+  /** Calls of another model, whose reasoning is its own. */
   others: z.array(z.strictObject({ id: z.string(), command: z.string(), output: z.string() })).default([]),
   exchanges: z.array(exchange),
   answer: z.record(z.string(), z.unknown()).optional(),
@@ -43,7 +43,7 @@ const step = z.strictObject({
 });
 
 const recording = z.strictObject({
-  /** Where it is from. */
+  /** Source of the recording. */
   source: z.string().min(1),
   model: z.string(),
   asks: z
@@ -72,7 +72,7 @@ export function readRecordings(): { readonly vendor: string; readonly name: stri
 
 export interface ReplayServer extends AsyncDisposable {
   readonly url: string;
-  /** What came, and what a strict server of the vendor says to it. */
+  /** Received requests, with the verdict of the vendor's strict server. */
   readonly received: readonly { readonly body: unknown; readonly refused: string | undefined }[];
 }
 

@@ -36,7 +36,7 @@ export function startResponsesServer(script: ModelScript): Promise<ModelServer> 
 }
 
 /**
- * A call is an item of its own there, and an answer with calls alone has no message: it is shown as one without words.
+ * A call is its own item there, and an answer with calls alone has no message: it is shown as one without words.
  */
 function toMessage(item: WireItem, index: number, all: readonly WireItem[]): ModelServerRequest["messages"][number][] {
   if (item.type === "function_call_output") return [{ role: "tool", text: textOf(item.output) }];

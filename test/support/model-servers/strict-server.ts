@@ -5,7 +5,7 @@ import { chatFormat } from "./openai.ts";
 import { responsesFormat } from "./responses.ts";
 import { strictVendors } from "./strict/vendors.ts";
 
-/** How a provider of this vendor is configured, besides its address. */
+/** Configuration of this vendor's provider, besides its address. */
 export function settingsOf(vendor: string): { readonly kind: string; readonly api?: string; readonly apiKey: string } {
   const apiKey = "sk-test-key";
   if (vendor.startsWith("anthropic")) return { kind: "anthropic", apiKey };

@@ -7,7 +7,7 @@ import { freshId, nowSeconds, stanza } from "./stanza.ts";
 import type { Addressing } from "./stanza.ts";
 import type { World } from "./world.ts";
 
-/** What can be done to members. */
+/** Changes of members. */
 export type MemberChange = "add" | "remove" | "promote" | "demote";
 
 /** Changes groups and tells the clients of all who are, or were, in them. */

@@ -17,12 +17,12 @@ import { listChannels } from "../../../src/operations/channels/operations.ts";
 /** A group on the server, and what the configuration says of it. */
 export interface AppGroup {
   readonly addressing?: Addressing;
-  /** Of the members the server says only one name. */
+  /** Sends only one name of each member. */
   readonly oneName?: boolean;
   readonly settings?: object;
 }
 
-/** What a scenario starts with. */
+/** Options of a scenario. */
 export interface AppRigOptions {
   /** By name; left out: `family`. */
   readonly groups?: Readonly<Record<string, AppGroup>>;
@@ -48,7 +48,7 @@ export class AppRig implements AsyncDisposable {
   readonly bob: FakeUser;
   /** All groups; the first is `family`. */
   readonly groups: readonly FakeGroup[];
-  /** What `crabpot channels login` printed. */
+  /** Output of `crabpot channels login`. */
   readonly loginOutput: string[] = [];
   readonly #owned: AsyncDisposable;
 

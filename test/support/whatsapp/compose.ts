@@ -15,11 +15,11 @@ export interface FileToSend {
   readonly name?: string | undefined;
 }
 
-/** What somebody says besides a text; the text is then the caption where there can be one. */
+/** Additions to a text, which is then the caption if possible. */
 export interface Extras {
   /** People who are mentioned, by name. */
   readonly mention?: readonly string[] | undefined;
-  /** How mentions name them; the group's way unless told. */
+  /** Naming in mentions; the group's by default. */
   readonly mentionBy?: Addressing | undefined;
   /** It is passed on from another chat. */
   readonly forwarded?: boolean | undefined;
@@ -46,7 +46,7 @@ export interface Extras {
   readonly unknown?: boolean | undefined;
 }
 
-/** Where something is said. */
+/** A chat. */
 export type Chat = Group | Person;
 
 /** Content that this program's protobuf definitions have no field for: number 1900, a string. */

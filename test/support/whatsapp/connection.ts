@@ -24,7 +24,7 @@ export class Connection {
     this.#mayWrite = mayWrite;
   }
 
-  /** False when the client cannot get it any more. */
+  /** False when the client cannot get it anymore. */
   send(node: BinaryNode): boolean {
     return this.sendBytes(() => this.noise.encode(node));
   }

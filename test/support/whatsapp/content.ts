@@ -1,7 +1,7 @@
 import { proto } from "@whiskeysockets/baileys";
 import type { MediaType } from "@whiskeysockets/baileys";
 
-/** What a phone shows of a message, as far as tests ask. */
+/** A message as a phone shows it, as far as tests ask. */
 export interface Content {
   readonly kind:
     | "text"
@@ -22,13 +22,13 @@ export interface Content {
   readonly mentions: readonly string[];
   /** The message that it answers, reacts to, edits or deletes. */
   readonly about: string | undefined;
-  /** What it shows of the message that it answers, and whose it says that is. */
+  /** The quoted message and its claimed author. */
   readonly quoted?: { readonly text: string; readonly author: string };
   readonly file:
     | {
         readonly name: string | undefined;
         readonly mimeType: string;
-        /** Of something to listen to. */
+        /** Length of a sound. */
         readonly seconds?: number;
         readonly waveform?: readonly number[];
       }
@@ -48,7 +48,7 @@ export interface FileContent {
 
 const nothing = { text: "", mentions: [], about: undefined, file: undefined } as const;
 
-/** What a message that a phone has decrypted says. */
+/** Content of a decrypted message. */
 export function contentOf(outer: proto.IMessage): Content {
   const message = outer.documentWithCaptionMessage?.message ?? outer.editedMessage?.message ?? outer;
   const { reactionMessage: reaction, protocolMessage, conversation, extendedTextMessage: extended } = message;

@@ -57,7 +57,7 @@ export interface GroupCiphertext {
   readonly keyDistribution: proto.Message.ISenderKeyDistributionMessage;
 }
 
-/** What somebody's phone is in the Signal protocol: an identity, pre-keys, sessions and sender keys. */
+/** A phone in the Signal protocol: identity, pre-keys, sessions and sender keys. */
 export class Device implements Disposable {
   readonly credentials: AuthenticationCreds;
   readonly #keys = new MemoryKeys();

@@ -19,7 +19,7 @@ const program = programPath("fake-whatsapp");
 type Input<Name extends keyof Operations> = Parameters<Operations[Name]>[0];
 type Output<Name extends keyof Operations> = Awaited<ReturnType<Operations[Name]>>;
 
-/** What somebody says besides a text. */
+/** Additions to a text. */
 export interface SayOptions extends Extras {
   readonly id?: string;
   /** Milliseconds since 1970. */
@@ -84,7 +84,7 @@ async function ask(url: string, input: unknown): Promise<unknown> {
   return answer.json();
 }
 
-/** Starts a WhatsApp server of the test's own, in a process of its own or in that of the test file. */
+/** Starts a WhatsApp server of the test's own, in its own process or in that of the test file. */
 export async function openFakeWhatsApp(): Promise<FakeWhatsApp> {
   await using stack = new AsyncDisposableStack();
   const { control } = shared ?? stack.use(await startProcess());
@@ -235,7 +235,7 @@ export class FakeUser implements PersonFacts {
     await this.#server.perform("askAgain", { from: this.name, id, group: group.id });
   }
 
-  /** What clients have sent to this phone: each message once, in the order of arrival. */
+  /** Messages that clients sent to this phone, each once, in order. */
   async inbox(): Promise<InboxEntry[]> {
     return this.#server.perform("inbox", { user: this.name });
   }

@@ -1,4 +1,4 @@
-/** What the server does wrong until it is told otherwise. */
+/** Faults of the server, until changed. */
 export interface Faults {
   /** `refuse`: 503 to the WebSocket upgrade; `hang`: TCP, and then nothing; `mute`: a WebSocket, and then nothing. */
   upgrade: "accept" | "refuse" | "hang" | "mute";
@@ -7,14 +7,14 @@ export interface Faults {
   /** Open connections stay open and nothing is sent over them. */
   silent: boolean;
   /**
-   * What becomes of messages of clients: `lost`: the line is cut and nobody gets them; `cut`: the members get them and
-   * the line is cut before the acknowledgement; `withhold`: the members get them and nothing is acknowledged; a number:
-   * refused with this code.
+   * Fate of clients' messages: `lost`: the line is cut and nobody gets them; `cut`: members get them and the line is
+   * cut before the acknowledgement; `withhold`: members get them without acknowledgement; a number: refused with this
+   * code.
    */
   message: "lost" | "cut" | "withhold" | number | null;
   /** The server does not say which LID a phone number has: it refuses, or stays silent. */
   lidLookUp: "answer" | "refuse" | "mute";
-  /** How many messages the fault meets; then all is well again. */
+  /** Number of messages that meet the fault. */
   messageCount: number;
 }
 
@@ -23,7 +23,7 @@ export function noFaults(): Faults {
   return { upgrade: "accept", loginFailure: null, silent: false, message: null, lidLookUp: "answer", messageCount: 0 };
 }
 
-/** What the next message of a client meets. */
+/** Fault for a client's next message. */
 export function takeMessageFault(faults: Faults): Faults["message"] {
   if (faults.messageCount <= 0) return null;
   faults.messageCount -= 1;

@@ -47,7 +47,7 @@ export class Group {
     return stanza("participant", { jid, ...(!this.oneName && other), ...attributes });
   }
 
-  /** What the server tells of the group. */
+  /** The server's description of the group. */
   describe(): BinaryNode {
     const content = [...this.roles].map(([person, role]) =>
       this.participant(person, { type: role === "member" ? undefined : role }),

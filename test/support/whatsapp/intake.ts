@@ -70,7 +70,7 @@ export class Intake {
     }
   }
 
-  /** Whose devices get what is not for one device only. */
+  /** Devices that receive a message for several. */
   #readersOf(sender: Companion, node: BinaryNode, group: Group | undefined): Person[] {
     const single = node.attrs["participant"] ?? (group ? undefined : node.attrs["to"]);
     if (single === undefined) return group?.members ?? [];
@@ -92,7 +92,7 @@ export class Intake {
     }
   }
 
-  /** As phones do; a few times for a message. */
+  /** Asks again, as phones do; a few times per message. */
   #askAgain(person: Person, sender: Companion, send: Send): void {
     const group = this.#world.groups.get(send.chat);
     const failures = this.#world.sends.filter(({ id, errors }) => {

@@ -41,7 +41,7 @@ function bundleFor(world: World, jid: string): BinaryNode {
   return stanza("user", { jid }, [stanza("error", { code: "404", text: "item-not-found" })]);
 }
 
-/** Who has an account, which devices it has and what its LID is. */
+/** Answers account, device and LID queries. */
 export function answerUserQuery(world: World, query: BinaryNode): BinaryNode[] {
   const usync = childOf(query, "usync");
   const wanted = getBinaryNodeChild(usync, "query")?.content;

@@ -17,7 +17,7 @@ import { tolerateHandles } from "../made-by-tests.ts";
 import { MemoryKeys } from "./device.ts";
 import type { FakeWhatsApp } from "./fake-whatsapp.ts";
 
-/** What a client of the library has to keep between connections. */
+/** State of a library client between connections. */
 export class LibraryState {
   readonly keys = new MemoryKeys();
   #credentials = JSON.stringify(initAuthCreds(), BufferJSON.replacer);

@@ -10,7 +10,7 @@ import type { Addressing } from "./stanza.ts";
 export class LibraryRig implements AsyncDisposable {
   readonly whatsapp: FakeWhatsApp;
   readonly state: LibraryState;
-  /** What the library has printed, which is nothing to show. */
+  /** Output of the library, which should be hidden. */
   readonly printed: unknown[][];
   readonly #owned: AsyncDisposable;
   #people = 0;

@@ -10,7 +10,7 @@ import type { MediaType } from "@whiskeysockets/baileys";
 
 import type { Credentials } from "./certificate.ts";
 
-/** What a message tells of a file that it comes with. */
+/** A message's reference to a file. */
 export interface MediaReference {
   readonly url: string;
   readonly directPath: string;
@@ -47,7 +47,7 @@ export class MediaServer implements AsyncDisposable {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What a phone does with a file before it sends the message. */
+  /** Stores a file as a phone does before sending. */
   async store(type: MediaType, plain: Buffer): Promise<MediaReference> {
     const mediaKey = randomBytes(32);
     const { cipherKey, iv, macKey } = await keysOf(mediaKey, type);
@@ -66,7 +66,7 @@ export class MediaServer implements AsyncDisposable {
     };
   }
 
-  /** What a phone does with a file that a message tells of. */
+  /** Loads a referenced file as a phone does. */
   async load(
     type: MediaType,
     reference: Pick<MediaReference, "directPath" | "mediaKey" | "fileSha256">,

@@ -26,7 +26,7 @@ function framed(payload: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([length >>> 16, (length >>> 8) & 255, length & 255]), payload]);
 }
 
-/** Who has connected, as the last handshake message tells. */
+/** Identity of the client, by the last handshake message. */
 export interface ClientIdentity {
   readonly noiseKey: Buffer;
   readonly payload: proto.ClientPayload;

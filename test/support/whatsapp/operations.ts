@@ -23,7 +23,7 @@ export interface Utterance {
   readonly withoutKey?: boolean | undefined;
 }
 
-/** What the server has seen of its clients. */
+/** Observations about clients. */
 export interface Observations {
   readonly sends: readonly Send[];
   readonly receipts: readonly SeenReceipt[];
@@ -39,7 +39,7 @@ export interface Observations {
   readonly lookUps: readonly (readonly string[])[];
 }
 
-/** All that can be asked of the server from outside; each is a POST with JSON on its control port. */
+/** All that can be asked from the server from outside; each is a POST with JSON on its control port. */
 export interface Operations {
   scan(input: { qr: string; account: string }): Promise<{ device: number }>;
   enterPairingCode(input: { code: string; account: string }): Promise<{ device: number }>;

@@ -64,11 +64,11 @@ export class Pairing {
     this.#waiting.delete(connection);
   }
 
-  /** What a phone does with a QR code. Resolves when the client has signed. */
+  /** Scans a QR code as a phone. Resolves when the client has signed. */
   async scan(qr: string, person: Person): Promise<Companion> {
     const [ref = "", noiseKey = "", identity = "", secret = ""] = qr.slice(qr.indexOf("#") + 1).split(",");
     const connection = [...this.#waiting].find(({ link }) => link?.refs.includes(ref));
-    if (!connection?.link) throw new Error("nobody shows this QR code, or not any more");
+    if (!connection?.link) throw new Error("nobody shows this QR code, or not anymore");
     this.#offer(connection, person, {
       noiseKey: Buffer.from(noiseKey, "base64"),
       identity: Buffer.from(identity, "base64"),
@@ -77,7 +77,7 @@ export class Pairing {
     return connection.link.linked.promise;
   }
 
-  /** What a phone does with a pairing code. Resolves when the client has signed. */
+  /** Enters a pairing code as a phone. Resolves when the client has signed. */
   async enterCode(code: string, person: Person): Promise<Companion> {
     const connection = [...this.#waiting].find(({ link }) => link?.code?.pn === person.pn);
     const link = connection?.link;

@@ -13,14 +13,14 @@ export interface Companion {
   registration: Buffer;
   signedPreKey: BinaryNode | undefined;
   readonly preKeys: BinaryNode[];
-  /** What it was sent and has not acknowledged, by class and id: sent again after the next login. */
+  /** Unacknowledged stanzas by class and id, sent again after the next login. */
   readonly pending: Map<string, BinaryNode>;
   connection: Connection | undefined;
   /** The phone has sent it what was said before it was linked. */
   hasHistory: boolean;
 }
 
-/** How somebody is known on the platform. Phone number and LID are the user parts only. */
+/** Identity of a person on the platform. Phone number and LID without suffix. */
 export interface PersonFacts {
   readonly name: string;
   readonly pn: string;

@@ -12,13 +12,13 @@ import type { World } from "./world.ts";
 
 const privacyCategories = ["readreceipts", "last", "profile", "status", "groupadd", "online"];
 
-/** What answering queries needs. */
+/** Context for answering queries. */
 export interface QueryOptions {
   readonly world: World;
   readonly groups: GroupQueries;
   readonly pairing: Pairing;
   readonly mediaHost: string;
-  /** The account does not want this client any more. */
+  /** The account does not want this client anymore. */
   readonly unlink: (companion: Companion) => void;
 }
 

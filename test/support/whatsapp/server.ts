@@ -72,7 +72,7 @@ export class WhatsAppServer implements AsyncDisposable {
     return `ws://127.0.0.1:${(this.#http.address() as AddressInfo).port}${path}`;
   }
 
-  /** What a client has to pin to believe this server. */
+  /** Root key to pin for this server. */
   get rootPublicKey(): Buffer {
     return this.#trust.rootPublicKey;
   }
@@ -193,7 +193,7 @@ export class WhatsAppServer implements AsyncDisposable {
     if (node.tag === "chatstate") this.#takeTyping(companion, node);
   }
 
-  /** As soon as a new client can take messages; until it comes, the library keeps what it hears to itself. */
+  /** Sends the first history as soon as a new client can receive; until then the library holds messages back. */
   async #sendFirstHistory(companion: Companion): Promise<void> {
     if (companion.hasHistory) return;
     companion.hasHistory = true;

@@ -8,7 +8,7 @@ import type { FakeGroup } from "./fake-whatsapp.ts";
 
 /** A group that one test has for itself. */
 export interface OwnGroup extends FakeGroup {
-  /** What its model was asked, in order. */
+  /** Requests to its model, in order. */
   readonly requests: readonly ModelServerRequest[];
 }
 

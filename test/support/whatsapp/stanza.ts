@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { getBinaryNodeChild, getBinaryNodeChildBuffer, jidDecode } from "@whiskeysockets/baileys";
 import type { BinaryNode } from "@whiskeysockets/baileys";
 
-/** Where stanzas of the server itself come from. */
+/** JID of the server. */
 export const serverJid = "@s.whatsapp.net";
 
-/** How the members of a group are called in it: by an opaque id or by the phone number. */
+/** Naming of a group's members: opaque id or phone number. */
 export type Addressing = "lid" | "pn";
 
 /** Makes a stanza; attributes that are undefined are left out. */

@@ -4,7 +4,7 @@ const { Details } = proto.CertChain.NoiseCertificate;
 const { CertChain } = proto;
 const monthSeconds = 2_592_000;
 
-/** What the server shows in the handshake, and the root that a client has to pin for it. */
+/** Certificates of the handshake, and the root to pin. */
 export interface Trust {
   readonly chain: Buffer;
   readonly rootPublicKey: Buffer;

@@ -18,7 +18,7 @@ export interface Spoken {
   readonly stanzas: Map<Companion, BinaryNode>;
 }
 
-/** What one phone shows of a chat. */
+/** An entry of a chat on a phone. */
 export interface InboxEntry {
   readonly id: string;
   readonly chat: string;
@@ -89,7 +89,7 @@ export class World implements Disposable {
     return person;
   }
 
-  /** Who has sent a message, and its text. */
+  /** Author and text of a message. */
   find(id: string): { readonly author: Person; readonly text: string } {
     const spoken = this.spoken.get(id);
     if (spoken) return { author: spoken.speaker, text: spoken.text };

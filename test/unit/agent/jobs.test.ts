@@ -23,10 +23,7 @@ async function begin(agent: AgentProcess, command: string): Promise<string> {
 
 type Ended = Extract<AgentPayload, { type: "job-ended" }>;
 
-/**
- * What the agent said last of the end of a job, once it has said so `count` times. It comes whenever it comes, between
- * the messages of turns.
- */
+/** The agent's report of a job's end, after `count` of them, which may come between turns. */
 async function endOf(agent: AgentProcess, count = 1): Promise<Ended | undefined> {
   const ends = () => agent.received.filter((payload): payload is Ended => payload.type === "job-ended");
   await expect.poll(() => ends().length).toBe(count);
@@ -124,7 +121,7 @@ test("a job that is stopped ends with all that it started, also what left its gr
   const again = await jobs(agent, { action: "stop", id });
 
   expect(stopped.output).toMatch(new RegExp(`\\[${id}: stopped after \\d+ s;`));
-  expect(again).toMatchObject({ isError: true, output: expect.stringContaining("is not running any more") });
+  expect(again).toMatchObject({ isError: true, output: expect.stringContaining("is not running anymore") });
   expect(await endOf(agent)).toMatchObject({ job: id, outcome: "stopped", toldModel: true });
   // Somebody else has to collect what is left of them.
   await expect.poll(() => isRunning(agent, "child")).toBe(false);

@@ -49,7 +49,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
  */
 const backoffsS = [1, 2, 4, 8, 16, 32, 60, 300];
 
-/** What must be true whenever everything has settled. */
+/** Violated invariants of a settled system. */
 function violations({ platform, channel }: SupervisorRig): string[] {
   const { state, detail = "" } = channel.state();
   const connected = state === "open" || state === "degraded";

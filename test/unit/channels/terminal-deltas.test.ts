@@ -27,7 +27,7 @@ async function sitDown({ columns = 30, rows = 24 } = {}) {
   const help = screen.lines().slice(0, -1);
   return {
     rig,
-    /** What stands below the words of welcome. */
+    /** Lines below the welcome text. */
     seen: () => screen.lines().slice(help.length),
     show: (delta: Told, turn = "t") => rig.channel.showDelta?.({ ...place, turn, ...delta }),
     say: (text: string, seq = 1) => rig.channel.send({ ...reply(seq, text), group: "main", chat: "main" }, never),

@@ -23,10 +23,10 @@ test("who waits for long sees it in the prompt, in place of what stood there, an
   await shown("evil\u001b[2J", "idle");
   const idle = await shown("main", "idle");
 
-  expect(queued).toMatch(/main waits for its turn ….*› .*half a li/s);
-  expect(working).toMatch(/main is being worked on ….*› .*half a li/s);
+  expect(queued).toMatch(/main waiting for its turn ….*› .*half a li/s);
+  expect(working).toMatch(/main working ….*› .*half a li/s);
   expect(again).toBe("");
-  expect(both).toMatch(/main is being worked on …, evil\\u\{1b\}\[2J is being worked on …/);
+  expect(both).toMatch(/main working …, evil\\u\{1b\}\[2J working …/);
   expect(idle).not.toContain("main");
   expect(idle).toMatch(/› .*half a li/s);
   for (const line of [queued, working, both, idle]) expect(line).not.toContain("\n");

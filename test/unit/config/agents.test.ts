@@ -93,7 +93,7 @@ test("a list of tools allows nothing that the policy denies", async () => {
   expect(judgeCall({ ...call, tool: "read_file" }, policy).verdict.action).toBe("deny");
 });
 
-test("an agent that is not configured any more may use no tool in what it still ends", async () => {
+test("an agent that is not configured anymore may use no tool in what it still ends", async () => {
   const config = await load({ scout: {} });
 
   expect(judgeCall(call, resolveGroup(config, { name: "family", agent: "gone" }).policy).verdict).toMatchObject({

@@ -45,7 +45,7 @@ test("doctor says that a browser has too little memory, too few processes or no 
     judgeBrowsers(configWith(group, sandbox));
 
   expect(judge({ memoryMb: 1024, pids: 256 })).toEqual([
-    { check: "browser", level: "ok", detail: "family: a browser, with room for pages." },
+    { check: "browser", level: "ok", detail: "family: a browser with enough memory." },
   ]);
   expect(judge({ memoryMb: 256, pids: 128 })).toEqual([
     expect.objectContaining({
@@ -54,7 +54,7 @@ test("doctor says that a browser has too little memory, too few processes or no 
     }),
   ]);
   expect(judge({ memoryMb: 1024, pids: 256 }, { image: { browser: true } })).toEqual([
-    expect.objectContaining({ level: "warning", detail: "family: a browser, but no host that it may reach." }),
+    expect.objectContaining({ level: "warning", detail: "family: a browser without any allowed host." }),
   ]);
   expect(judge({ memoryMb: 128, pids: 64 }, {})).toEqual([]);
 });

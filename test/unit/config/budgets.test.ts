@@ -8,7 +8,7 @@ import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-/** What is said of budgets, faults first, each with what to do. */
+/** Messages about budgets, faults first, with fixes. */
 async function saidOf(config: object): Promise<{ ok: boolean; said: string[]; fixes: (string | undefined)[] }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");

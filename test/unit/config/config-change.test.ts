@@ -11,7 +11,7 @@ import { type Config, type ConfigInput, configSchema } from "../../../src/config
 
 const schema = configSchema(builtInAdapters);
 
-/** What an operator may write, of each section something; made of few values, so that two of them often agree. */
+/** Arbitrary configurations with something in each section, of few values so that they often agree. */
 const written: fc.Arbitrary<ConfigInput> = fc.record(
   {
     assistant: fc.record({ name: fc.constantFrom("crab", "claw") }),
@@ -44,7 +44,7 @@ const config: fc.Arbitrary<Config> = written
   .map((input) => schema.parse(input))
   .filter((parsed) => crossCheck(parsed, builtInAdapters).length === 0);
 
-/** What must be the same until a restart. */
+/** Settings that are fixed until a restart. */
 const fixed = ({ channels, gateway, sandbox, sessions, log }: Config): unknown => [
   channels,
   gateway,

@@ -97,7 +97,7 @@ test("what keeps a valid file from being applied is a fault of it; a machine in 
   trouble.next = new AppError("store_failed", "The disk is full.", { passing: true });
   await expect(reloader.reload()).rejects.toThrow("The disk is full.");
   const passing = reloader.state();
-  trouble.next = new AppError("setup_required", "groups/x is not a folder of its own.");
+  trouble.next = new AppError("setup_required", "groups/x is not its own folder.");
   const refused = await reloader.reload();
   const mended = await reloader.reload();
 
@@ -105,7 +105,7 @@ test("what keeps a valid file from being applied is a fault of it; a machine in 
   expect(refused).toEqual({
     changed: [],
     changes: [],
-    config: { state: "invalid", since: 1, faults: ["config.yaml: groups/x is not a folder of its own."] },
+    config: { state: "invalid", since: 1, faults: ["config.yaml: groups/x is not its own folder."] },
   });
   expect(mended).toMatchObject({ changed: ["timezone"], config: { state: "applied" } });
   expect(live.current.timezone).toBe("Europe/Paris");

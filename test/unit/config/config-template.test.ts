@@ -50,8 +50,8 @@ test("config init writes it for its user only, and never over another one", asyn
   const again = await crabpot(place, "config", "init");
   const checked = await crabpot(place, "config", "check");
 
-  expect(first).toMatchObject({ code: 0, stdout: `${file} is written.\n` });
+  expect(first).toMatchObject({ code: 0, stdout: `Wrote ${file}.\n` });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} is there already`) });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} already exists`) });
   expect(checked.code).toBe(0);
 });

@@ -53,7 +53,7 @@ function commentsOf(of: Section, touched: readonly string[], path: readonly stri
   });
 }
 
-/** What the edits make of plain values; undefined when one of them cannot be made. */
+/** Edits applied to plain values; undefined when impossible. */
 function model(of: unknown, { path, value: next }: SettingEdit): unknown {
   const copy = structuredClone(of) as Record<string, unknown>;
   let at: Record<string, unknown> = copy;
@@ -69,7 +69,7 @@ function model(of: unknown, { path, value: next }: SettingEdit): unknown {
   return copy;
 }
 
-/** Why an edit cannot be made; empty when it can. */
+/** Reason for a refused edit; empty when accepted. */
 function refusalOf(text: string, edit: SettingEdit): string {
   try {
     editYaml(text, edit);

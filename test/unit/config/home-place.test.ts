@@ -9,7 +9,7 @@ import { prepareHome } from "../../../src/config/home/home.ts";
 import { settleHome } from "../../../src/config/home/home-place.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-/** What a start does with its home. */
+/** Starts with a home, like the host. */
 async function start(root: string) {
   const { home, was, keep } = await settleHome(await prepareHome(root));
   await keep();
@@ -18,7 +18,7 @@ async function start(root: string) {
 
 const copy = (from: string, to: string) => promisify(execFile)("cp", ["-a", from, to]);
 
-test("a copied home gets an id of its own and keeps it, and the original keeps the one that it has", async () => {
+test("a copied home gets its own id and keeps it, and the original keeps the one that it has", async () => {
   await using folder = await temporaryFolder();
   const [original, other] = [join(folder.path, "one"), join(folder.path, "two")];
   const first = await start(original);

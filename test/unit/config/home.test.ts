@@ -111,7 +111,7 @@ test("a group's folder is copied from the template once and never touched again"
   expect(await readdir(paths.groups)).toEqual(["family"]);
 });
 
-test("the owner's own group gets instructions of its own", async () => {
+test("the owner's own group gets its own instructions", async () => {
   await using folder = await temporaryFolder();
   const { paths } = await prepareHome(folder.path);
 

@@ -7,7 +7,7 @@ import { checkConfigText, describeFault, describeWarning } from "../../../src/co
 
 const group = "groups: { main: { channel: terminal, chat: main, trigger: always, main: true } }";
 
-/** What is wrong with this configuration; nothing: it can be used. */
+/** Faults of a configuration; empty when valid. */
 function faults(text: string): string[] {
   const check = checkConfigText(text, {}, builtInAdapters);
   return check.ok ? [] : check.faults.map(describeFault);

@@ -41,7 +41,7 @@ test("without a word about it, a day, an hour, a loop and the age of texts have 
   expect(store).toEqual({ retentionDays: { messages: 365, turns: 365, replies: 90 } });
 });
 
-test("a group has limits of its own, what it leaves out is as for everybody, and the terminal has none unless it says so", async () => {
+test("a group has its own limits, what it leaves out is as for everybody, and the terminal has none unless it says so", async () => {
   const loaded = await configOf(`
 channels: { http: {}, terminal: {} }
 gateway: { token: t }

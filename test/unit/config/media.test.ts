@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
-import { speechPlace } from "../../../src/config/media.ts";
+import { speechSource } from "../../../src/config/media.ts";
 import { resolveGroup } from "../../../src/config/resolve-group.ts";
 
 function read(text: string) {
@@ -30,7 +30,7 @@ test("what speaks is asked where its provider is, with its key, the voice that e
   const config = read(`{ models: { providers: ${providers} }, media: { speech: { provider: mouth, model: kokoro } } }`);
   if (typeof config === "string") throw new Error(config);
 
-  expect(speechPlace(config, builtInAdapters)).toEqual({
+  expect(speechSource(config, builtInAdapters)).toEqual({
     provider: "mouth",
     baseUrl: "http://127.0.0.1:8880/v1",
     apiKey: "sk-mouth",
@@ -52,6 +52,6 @@ test.each([
   const config = read(`{ media: { speech: ${speech} }, groups: ${groups} }`);
   if (typeof config === "string") throw new Error(config);
 
-  expect(speechPlace(config, builtInAdapters)).toEqual({ program: "espeak", ...place });
+  expect(speechSource(config, builtInAdapters)).toEqual({ program: "espeak", ...place });
   expect(["able", "half", "main"].map((name) => resolveGroup(config, { name }).speaks)).toEqual([true, false, false]);
 });

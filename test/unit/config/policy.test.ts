@@ -38,7 +38,7 @@ async function rulesOf(policy: object, ofGroup?: object): Promise<string[]> {
   );
 }
 
-/** What becomes of calls of each risk. */
+/** Decisions on calls by risk. */
 async function byRisk(policy: object): Promise<string> {
   const checked = await check(policy);
   if (!checked.ok) return "invalid";

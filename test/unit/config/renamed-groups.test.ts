@@ -37,7 +37,7 @@ test("a group that was renamed in config.yaml is a warning with the command that
   ]);
   expect(jsonLines(after.stdout).slice(1)).toMatchObject([
     {
-      detail: `group "home2" has a folder of its own; ${detail}`,
+      detail: `group "home2" has its own folder; ${detail}`,
       fix: `If you renamed the group: stop the host, then mv -T ${to} ${to}.new && mv -T ${from} ${to}`,
     },
   ]);

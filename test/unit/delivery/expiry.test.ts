@@ -4,7 +4,7 @@ import { add, openOutboxRig, states } from "../../support/outbox-rig.ts";
 
 const dayMs = 24 * 3_600_000;
 
-test("what is older than a day is not sent any more, and what is younger is", async () => {
+test("what is older than a day is not sent anymore, and what is younger is", async () => {
   const now = 2 * dayMs;
   await using rig = await openOutboxRig({ clock: { now: () => now } });
   const seq = await add(rig.store, "yesterday's", "family", { at: now - dayMs });

@@ -16,7 +16,7 @@ function openRig(groups = [someGroup("main", { main: true })]) {
   return { told, fail, pass: (ms: number) => (now += ms) };
 }
 
-test("the operator is told of a failure once an hour, of a model once for all groups of its route", () => {
+test("the operator is told about a failure once an hour, of a model once for all groups of its route", () => {
   const { told, fail, pass } = openRig();
 
   const answers = [

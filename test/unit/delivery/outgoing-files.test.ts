@@ -159,7 +159,7 @@ test("names are safe to show and to save", async () => {
   ]);
 });
 
-test("copies are removed when no message needs them any more", async () => {
+test("copies are removed when no message needs them anymore", async () => {
   await using rig = await openRig();
   const kept: Record<string, OutgoingFile> = {};
   for (const name of ["queued", "sent", "fetched", "dead", "orphan"]) {

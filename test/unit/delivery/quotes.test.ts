@@ -48,7 +48,7 @@ test("of a message without words its files are told", async () => {
   expect(await quotesOf(store)(await answer(store, ["1"]))).toMatchObject({ text: "[image]" });
 });
 
-test("a notice quotes what is not going to be answered any more, an answer does not", async () => {
+test("a notice quotes what is not going to be answered anymore, an answer does not", async () => {
   await using home = await openTestStore();
   const { store } = home;
   await store.messages.insert(say("1"), { ...placed, state: "context" });

@@ -29,7 +29,7 @@ groups:
   office: { channel: http, chat: o, network: { allow: ["a.b:443"] }, secrets: { THEIRS: { value: ${secrets.office}, hosts: ["a.b:443"] } } }
 `;
 
-/** What is sent of texts in the chat of `family`, and what is told elsewhere. */
+/** Formats texts for the chat of `family`; collects alarms. */
 async function formats(now: () => number = () => 0) {
   await using place = await newHome({ "config.yaml": config });
   const home = await prepareHome(place.home);

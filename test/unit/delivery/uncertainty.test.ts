@@ -127,7 +127,7 @@ describe("a message that the platform may have taken", () => {
     expect(await states(rig.store)).toEqual(["uncertain"]);
   });
 
-  test("is sent by the next host when it is not there", async () => {
+  test("is sent by the next host when it is missing", async () => {
     await using rig = await openOutboxRig({}, forgetful());
     const seq = await add(rig.store, "one");
     await rig.store.outbox.setState(seq, "sending", 1);

@@ -73,8 +73,8 @@ test("who is below access.trigger is read along, and told once a day why, howeve
   expect(decided).toEqual(Array.from({ length: 3 }, () => ["access-trigger", "context"]));
   expect(toldOnFirstDay).toBe(1);
   expect(rig.notices.map(({ text, inReplyTo }) => [text, inReplyTo])).toEqual([
-    ["Only admins may set me to work here. What others write I read along.", ["1"]],
-    ["Only admins may set me to work here. What others write I read along.", ["4"]],
+    ["Only admins can ask me here. I read other messages as context.", ["1"]],
+    ["Only admins can ask me here. I read other messages as context.", ["4"]],
   ]);
   expect(rig.woken).toEqual(new Set());
   expect((await rig.store.messages.after(family, 0, 9)).map(({ text }) => text)).toContain("again");

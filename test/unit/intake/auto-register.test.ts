@@ -61,7 +61,7 @@ test.each([
   expect(await opened.store.groups.list()).toEqual([]);
 });
 
-test("only so many groups are made in a day, also over a restart, and those that are there go on being found", async () => {
+test("only this many groups are made in a day, also over a restart, and those that are there go on being found", async () => {
   await using opened = await openTestStore();
   const limits = { perDay: 2, total: 100 };
   const before = await openRig(opened.store, { limits });
@@ -87,7 +87,7 @@ test("only so many groups are made in a day, also over a restart, and those that
   expect(await tomorrow.say("http", "three")).toMatchObject({ name: "three" });
 });
 
-test("only so many are made in all, however many come at once", async () => {
+test("only this many are made in all, however many come at once", async () => {
   await using opened = await openTestStore();
   const rig = await openRig(opened.store, { limits: { perDay: 100, total: 3 } });
 

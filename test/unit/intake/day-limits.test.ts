@@ -257,7 +257,7 @@ test("files that are fetched at the same time in several groups share one sum", 
   expect(fetched.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(1_000);
 });
 
-test("chats that are no group leave no more than so many rows a day", async () => {
+test("chats that are no group leave no more than this many rows a day", async () => {
   await using opened = await openTestStore();
   const rig = await start(opened.store, {});
 

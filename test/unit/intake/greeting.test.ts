@@ -7,12 +7,12 @@ test("a chat that becomes a group is told what the agent can do there, how to ca
 
   expect(text).toContain("I can read the files that you send, run programs in a sandbox of this group's own, and send");
   expect(text).toContain("Write @crab");
-  expect(text).toContain("/stop ends what I am doing");
+  expect(text).toContain("/stop cancels my work");
   expect(text).toContain("/help");
   expect(text.length).toBeLessThan(350);
 });
 
-test("it is not told of what the policy denies", () => {
+test("it is not told about what the policy denies", () => {
   const withoutShell = greetingFor("crab", (tool) => tool !== "shell");
   const withoutTools = greetingFor("crab", () => false);
 

@@ -22,10 +22,10 @@ interface Rig extends AsyncDisposable {
   readonly store: Store;
   readonly folders: GroupFolders;
   readonly place: string;
-  /** Where memories are. */
+  /** Folder of memories. */
   readonly memory: string;
   readonly adopted: string[];
-  /** As at a start of the host. */
+  /** Registry as at a start of the host. */
   registry(configured?: readonly Group[]): Promise<GroupRegistry>;
 }
 

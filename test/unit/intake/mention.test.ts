@@ -95,7 +95,7 @@ describe("the agent is mentioned", () => {
   const name = fc.stringMatching(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,12}$/u);
   const plain = fc.string({ unit: "grapheme", maxLength: 40 }).filter((text) => !/[@`~>]/.test(text));
 
-  test("wherever its name stands as a word of its own between words without code", () => {
+  test("wherever its name stands as its own word between words without code", () => {
     fc.assert(
       fc.property(name, plain, plain, (assistant, before, after) => {
         expect(isMentioned(`${before} @${assistant} ${after}`, assistant)).toBe(true);

@@ -15,7 +15,7 @@ const main = someGroup("main", { main: true, channel: "fake", chat: "home" });
 interface Rig extends AsyncDisposable {
   readonly store: Store;
   hear(message?: Partial<IncomingMessage>): Promise<void>;
-  /** What was told in the main groups, in order. */
+  /** Notices in the main groups, in order. */
   told(): Promise<string[]>;
   readonly records: object[];
   pass(ms: number): void;
@@ -134,7 +134,7 @@ test("strangers cannot flood the main group: by many chats, by one sender, or by
   expect([ofOne, ofAll, await count()]).toEqual([2, 4, 8]);
 });
 
-test("there are only so many requests within an hour", async () => {
+test("there are only this many requests within an hour", async () => {
   await using rig = await openRig({ limits: bothKinds({ open: 9, openOfSender: 9, perHour: 3, lifetimeMs: 1e9 }) });
   const ask = async (chats: readonly string[]): Promise<number> => {
     for (const chat of chats) await rig.hear({ chat });

@@ -96,7 +96,7 @@ test("who writes directly gets a code, once, and the main group hears of it; wha
   expect(code).toMatch(/^[2-9A-Z]{8}$/);
   expect(await rig.told("mallory@x")).toHaveLength(1);
   expect(await rig.told("home")).toEqual([
-    `Somebody called "Mallory" wrote to me (fake, mallory at x). If this code is the one that they tell you, answer within an hour: /approve ${code} [name] or /deny ${code}`,
+    `Somebody called "Mallory" wrote to me (fake, mallory at x). If this is the code that the person tells you, answer within an hour: /approve ${code} [name] or /deny ${code}`,
   ]);
   expect(rig.records.map(({ type }) => type)).toEqual(["pairing.requested"]);
   expect(JSON.stringify(rig.records)).not.toContain(code);
@@ -188,8 +188,8 @@ test("after five wrong codes none is taken in that chat for five minutes, also a
   rig.clock.ran += 1 * minuteMs;
   const after = await rig.approve(code);
 
-  const noRequest = "There is no request with this code. Write: /approve CODE [name] or /deny CODE";
-  const lock = "Too many wrong codes were typed here. None is taken for 5 minutes.";
+  const noRequest = "There is no request with this code. Use /approve CODE [name] or /deny CODE";
+  const lock = "Too many wrong codes were typed here. Try again in 5 minutes.";
   expect(new Set(wrong.slice(0, 5))).toEqual(new Set([noRequest]));
   expect(wrong).toEqual([...wrong.slice(0, 5), `There is no request with this code. ${lock}`]);
   expect(locked).toEqual([lock, lock, lock]);

@@ -309,7 +309,7 @@ test("characters that break programs are cleaned out of whatever a stranger can 
   expect(kept?.quote).toMatchObject({ id: "q", author: "\ufffdBert", text: "q".repeat(4095) });
 });
 
-test("what will be answered is told of before anybody is woken for it, what is only context is not", async () => {
+test("what will be answered is told about before anybody is woken for it, what is only context is not", async () => {
   const told: string[] = [];
   const coming: RouterOptions["coming"] = ({ name }, { text }) => told.push(`${name}: ${text}`);
   await using rig = await openRig({ coming, wake: () => told.push("woken") });

@@ -108,7 +108,7 @@ test.each([
   ["two bots", ["a", "b"]],
   ["three bots", ["a", "b", "c"]],
 ])(
-  "%s that answer each answer at once are stopped after so many turns, and what they say is kept",
+  "%s that answer each answer at once are stopped after this many turns, and what they say is kept",
   async (_title, senders) => {
     await using opened = await openTestStore();
     const rig = await start(opened.store, loop);
@@ -230,7 +230,7 @@ test("somebody who speaks for the first time in the moment of the loop is answer
   expect(await rig.say("ann")).toBe("waiting");
 });
 
-test("beyond so many turns within an hour the agent only reads along, whoever speaks, until the hour has passed", async () => {
+test("beyond this many turns within an hour the agent only reads along, whoever speaks, until the hour has passed", async () => {
   await using opened = await openTestStore();
   const rig = await start(opened.store, { turnsPerHour: 6, loopTurns: 0 });
   const senders = Array.from({ length: 10 }, (_, index) => `m${index}`);
@@ -249,7 +249,7 @@ test("beyond so many turns within an hour the agent only reads along, whoever sp
   ]);
 });
 
-test("messages that steer a running turn are no turns of their own", async () => {
+test("messages that steer a running turn are no their own turns", async () => {
   await using opened = await openTestStore();
   const rig = await start(opened.store, { turnsPerHour: 3, loopTurns: 3 });
 

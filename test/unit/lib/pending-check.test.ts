@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { PendingCheck } from "../../../src/lib/pending-check.ts";
 
-/** What was looked for, in order; each look waits until it is let go. */
+/** Recorded looks, each waiting for release. */
 function looks() {
   const done: string[] = [];
   const waiting: (() => void)[] = [];

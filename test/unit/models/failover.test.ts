@@ -27,7 +27,7 @@ const tools: readonly ToolDefinition[] = ["shell", "read_file"].map((name) => ({
   inputSchema: { type: "object", properties: {} },
 }));
 
-/** As vendors make them. Some are used twice: Kimi counts anew in each turn. */
+/** Ids as vendors make them, some used twice: Kimi restarts counting in each turn. */
 const ids = constantFrom(
   "toolu_01A09q90qw90lq917835lq9",
   "call_0fypS1hVXqwertyuiopasdfghjklzxcvbnm",

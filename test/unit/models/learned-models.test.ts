@@ -35,14 +35,14 @@ async function inOneLife<T>(life: ReturnType<typeof begin>, use: (life: ReturnTy
   return result;
 }
 
-/** What a host that begins now knows. */
+/** Facts known to a host that starts now. */
 async function known(store: Store, baseUrl?: string): Promise<number> {
   const life = begin(store, baseUrl);
   await life[Symbol.asyncDispose]();
   return life.calibration.windowOf("local/llama");
 }
 
-test("a window that was learned is known to the next life of the host, unless another server stands behind the name", async () => {
+test("a window that was learned is known to the next life of the host, unless another server is behind the name", async () => {
   await using folder = await temporaryFolder();
   await using store = await openStoreAt(join(folder.path, "crabpot.sqlite"));
   await inOneLife(begin(store), ({ calibration }) => calibration.tooLong("local/llama", refused));

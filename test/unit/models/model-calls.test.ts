@@ -64,7 +64,7 @@ test("when no model answers, the error lists what was tried and why, without key
   );
 });
 
-test("a route that is not there, or that names a provider that is not there, is a fault of the configuration", async () => {
+test("a route that is missing, or that names a provider that is missing, is a fault of the configuration", async () => {
   await using opened = await openModelCalls({ route: ["nobody/small"] });
 
   await expect(opened.models.complete(modelCall())).rejects.toMatchObject({ code: "config_invalid" });

@@ -15,7 +15,7 @@ const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].ma
   inputSchema: { type: "object" },
 }));
 
-/** What members said, as the host shows it to the model. */
+/** Messages as shown to the model. */
 function said(...messages: readonly Partial<StoredMessage>[]): ModelMessage {
   const parts = renderMessages({
     messages: messages.map(storedMessage),

@@ -29,7 +29,7 @@ interface Setting {
   readonly first?: ModelScript;
   readonly second?: ModelScript;
   readonly route?: readonly (string | RouteEntry)[];
-  /** Of the breakers. */
+  /** Clock of the breakers. */
   readonly now?: () => number;
   readonly attempts?: number;
   readonly capabilities?: Readonly<Record<string, CapabilityOverride>>;

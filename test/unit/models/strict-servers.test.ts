@@ -50,7 +50,7 @@ function responses(input: readonly object[], more: object = {}): Body {
   return { model: "m", stream: true, store: false, max_output_tokens: 100, input, ...more };
 }
 
-/** What is taken, and next to it what is not, for one difference. */
+/** Accepted and refused requests, by difference. */
 const cases: Readonly<Record<string, readonly (readonly [string, Body, Body, RegExp])[]>> = {
   anthropic: [
     ["an unknown field", claude([claudeUser]), claude([claudeUser], { top_k: 1, user: "ann" }), /Extra inputs/],

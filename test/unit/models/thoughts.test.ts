@@ -94,7 +94,7 @@ test("blocks of thinking go back to Anthropic where they stood, byte for byte, a
   ]);
 });
 
-/** What the model said, as it was shown it again. */
+/** The model's answer as shown to it again. */
 function contentOf(body: unknown): unknown {
   return (body as { messages: { content: unknown }[] }).messages[1]?.content;
 }

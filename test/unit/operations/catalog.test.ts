@@ -27,7 +27,7 @@ interface Document {
 
 const document = (await describeOperations("1.2.3")) as Document;
 
-test("every operation has a name of its own, and a summary that fits into a list", () => {
+test("every operation has its own name, and a summary that fits into a list", () => {
   const names = all.map(({ name }) => name);
 
   expect(names.length).toBeGreaterThan(60);

@@ -47,7 +47,7 @@ async function openRig() {
   return { get, used, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-test("costs are told as the command line tells them: by whole days, of one group, added up by what is asked for", async () => {
+test("costs are told as the command line tells them: by whole days, of one group, group by is asked for", async () => {
   await using rig = await openRig();
   await rig.used("2026-01-15", "family");
   await rig.used("2026-01-15", "family");

@@ -96,7 +96,7 @@ test("deltas come to those who ask for them, of the group that they ask for", as
   expect(reading.raw()).not.toContain("delta");
 });
 
-test("nobody watches any more when a subscriber has left, and that is on record", async () => {
+test("nobody watches anymore when a subscriber has left, and that is on record", async () => {
   await using rig = await openWatchRig();
   const source = await rig.subscribe("?deltas=1&group=family");
   expect(rig.deltas.watchers).toBe(1);

@@ -27,7 +27,7 @@ test("a plugin is shown first; it is installed, listed and removed only with a y
   const asked = await crabpot(place, "plugins", "add", weather);
   expect(asked).toMatchObject({ code: 3 });
   expect(asked.stdout).toContain("weather 1.2.0 (tool) is new");
-  expect(asked.stdout).toContain("says that it talks to: weather.example");
+  expect(asked.stdout).toContain("claims to talk to: weather.example");
   expect(await readdir(place.home)).toEqual([]);
 
   const added = await crabpot(place, "plugins", "add", weather, "--yes", "--json");
@@ -141,7 +141,7 @@ describe("refused, with nothing left behind:", () => {
       'has the kind "toool"; there are tool, channel, provider',
     ],
     ["an unknown key", { "index.js": tool }, { crabpot: { kind: "tool", root: true } }, "is not valid: crabpot"],
-    ["a module that is not there", {}, {}, "its module index.js is not in it"],
+    ["a module that is missing", {}, {}, "its module index.js is not in it"],
     ["a module outside of it", { "index.js": tool }, { exports: "../x.js" }, "lies outside of it"],
     [
       "a package of a repository",

@@ -136,7 +136,7 @@ function bomb(piece: string): string {
 }
 
 describe("a plugin that fails", () => {
-  test("ends with its call alone, is started again later each time, and is told of", async () => {
+  test("ends with its call alone, is started again later each time, and is told about", async () => {
     const clock = standingClock();
     await using rig = await openWith('if (what === "die") process.exit(3); return "well";', { clock });
 
@@ -214,7 +214,7 @@ describe("a plugin that fails", () => {
 });
 
 describe("a plugin whose files have changed", () => {
-  test("is refused, and told of; what is installed besides works", async () => {
+  test("is refused, and told about; what is installed besides works", async () => {
     await using folder = await temporaryFolder();
     const poker = await writePlugin(folder.path, "poker", { "index.js": toolSource('return "poked";') });
     const other = await writePlugin(folder.path, "other", {

@@ -129,7 +129,7 @@ test.each(hidden)("what is not to be seen is not read: %s", (html) => {
   }
 });
 
-/** Each stands on one page, with a word of its own for `WORD`. */
+/** Each stands on one page, with its own word for `WORD`. */
 const hiddenByOtherSpellings = [
   String.raw`<p style="d\69splay:none">WORD</p>`,
   String.raw`<p style="display:n\6f ne">WORD</p>`,

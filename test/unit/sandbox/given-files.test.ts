@@ -26,7 +26,7 @@ test("files for an agent are numbered, can be read by it, and go on where an ear
   expect(await readdir(files)).toEqual(["1.html", "2.pdf", "3.txt"]);
 });
 
-test("only the newest are kept: so many, and so many bytes", async () => {
+test("only the newest are kept: this many, and this many bytes", async () => {
   await using many = await temporaryFolder();
   await using large = await temporaryFolder();
   const small = new GivenFiles(many.path);

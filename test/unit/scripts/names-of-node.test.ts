@@ -15,7 +15,7 @@ function importsOf(...paths: string[]) {
   return paths.map((path) => ({ path, kind: "import-statement", external: true }));
 }
 
-/** What a module prints that imports modules of Node's own. */
+/** Output of a module that imports Node's own modules. */
 async function printedBy(text: string, ...paths: string[]): Promise<string> {
   await using folder = await temporaryFolder();
   const program = join(folder.path, "program.mjs");

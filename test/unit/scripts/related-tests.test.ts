@@ -5,10 +5,7 @@ import { expect, test } from "vitest";
 import { relatedTests, type Sources } from "../../../scripts/testing/related-tests.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-/**
- * As the real ones hang together: a command that starts the host, an agent in an image, a process beside the one that
- * starts it.
- */
+/** Sample dependencies like the real ones: a command that starts the host, an agent in an image, a separate process. */
 const contents = {
   "package.json": JSON.stringify({ exports: { "./plugin": "./src/plugins/plugin.ts" } }),
   "vitest.config.ts": 'import "../../../src/domain/settings/setting.ts";',

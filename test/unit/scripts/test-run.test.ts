@@ -43,7 +43,7 @@ interface TestedCheckout extends AsyncDisposable {
   run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
 }
 
-/** What runs the tests as it is, with tests and a check of its own. */
+/** A checkout with the real test runner and sample tests. */
 async function testedCheckout(files: Readonly<Record<string, string>>): Promise<TestedCheckout> {
   const folder = await temporaryFolder();
   const all = { "vitest.config.ts": config, "package.json": "{}", "src/one.ts": "", "src/two.ts": "", ...files };
@@ -146,7 +146,7 @@ test("Ctrl-C ends the tests and the check", async () => {
   }
 });
 
-test("only what a change can break is run, and a file that is not there is refused", async () => {
+test("only what a change can break is run, and a file that is missing is refused", async () => {
   await using tested = await testedCheckout({
     "test/a.test.ts": passing,
     "test/b.test.ts": failing,

@@ -26,7 +26,7 @@ interface ModelMessage {
   turn: string | undefined;
 }
 
-/** What the store should hold, kept in the simplest way. */
+/** Reference model of the store. */
 class Model {
   readonly messages: ModelMessage[] = [];
   readonly turns = new Map<string, { group: string; state: TurnState; steps: number[] }>();
@@ -198,7 +198,7 @@ function wait({ messages }: Model, place: string, takes: Picks): boolean {
   return takes.messages.every((seq) => waiting.some((message) => message.seq === seq));
 }
 
-/** As it mostly is: only of what waits. */
+/** Picks an item, mostly among waiting ones. */
 function pick(model: Model, place: string, picked: Picks): Picks {
   const isFit = (seq: number): boolean => !picked.isSure || wait(model, place, { ...picked, messages: [seq] });
   return { ...picked, messages: picked.messages.filter(isFit) };

@@ -21,7 +21,7 @@ test("a command leaves nothing of itself in the process of its test, and finds n
   }
 });
 
-test("what would take away the locks of a store that the test has open is a process of its own", async () => {
+test("what would take away the locks of a store that the test has open is its own process", async () => {
   await using place = await newHome();
   const isProcess = async (...args: string[]): Promise<boolean> => {
     const before = made.processes.size;

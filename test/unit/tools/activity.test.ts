@@ -48,6 +48,6 @@ test("secrets are taken out before the text is cut, and what the model gives ins
   expect(describe([call("shell", { command: { $: 1 } }), call("shell", null)])).toBe("running a command and 1 more");
 });
 
-test("every tool that comes with crabpot has words of its own", () => {
+test("every tool that comes with crabpot has its own words", () => {
   expect(builtInAdapters.tools.filter(({ activity }) => activity === undefined).map(({ name }) => name)).toEqual([]);
 });

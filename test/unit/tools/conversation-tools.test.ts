@@ -54,7 +54,7 @@ test("the bytes of a conversation's tools outlast an upgrade of the host; the ne
   expect(JSON.stringify(second.definitions)).toBe(JSON.stringify(first.definitions));
   expect(second.announced.map(({ name }) => name)).toEqual(["dice"]);
   expect(await second.judge(call("dice"))).toMatchObject({ action: "allow", risk: "low", rule: "default" });
-  expect(await second.judge(call("gone"))).toMatchObject(refused('There is no tool "gone" any more.'));
+  expect(await second.judge(call("gone"))).toMatchObject(refused('There is no tool "gone" anymore.'));
   expect(await second.judge(call("new"))).toMatchObject(refused("can be used in the next conversation"));
   expect(next.definitions.map(({ name, description }) => [name, description])).toEqual([
     ["dice", "New words."],

@@ -31,7 +31,7 @@ test("what another group may have written to a shared folder is read with the ow
   expect(exposureOf(shared, [{ name: "send_message" }])).toBeUndefined();
 });
 
-test("a tool that did not come with crabpot brings words of its own", () => {
+test("a tool that did not come with crabpot brings its own words", () => {
   expect(exposure("roll_dice")).toEqual({ origins: ["tool"], readsFolder: false, writesFolder: false });
   expect(exposure("gone")).toBeUndefined();
   expect(exposure()).toBeUndefined();

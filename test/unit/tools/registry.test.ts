@@ -46,7 +46,7 @@ test("a browser is offered only where the group's image has one", () => {
   expect(namesFor({ has: new Set(["browser"]) }).filter((name) => !namesFor({}).includes(name))).toEqual(["browser"]);
 });
 
-test("two tools of one name are refused, and so is one that no agent could be told of", () => {
+test("two tools of one name are refused, and so is one that no agent could be told about", () => {
   expect(() => new ToolRegistry([toolNamed("one")], [toolNamed("one")])).toThrow("Two tools have the name one");
   expect(() => new ToolRegistry([toolNamed("with space")])).toThrow('The tool "with space" cannot be used: name');
   expect(() => new ToolRegistry([toolNamed("endless", Infinity)])).toThrow("timeoutSeconds");

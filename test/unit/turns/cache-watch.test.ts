@@ -15,7 +15,7 @@ interface Call {
   readonly isKnownToCache?: boolean;
 }
 
-/** What is told of these calls of one session, one after another. */
+/** Events about these calls of a session, in order. */
 async function told(calls: readonly Call[]): Promise<NewEvent[]> {
   const events: NewEvent[] = [];
   const watch = new CacheWatch(async (event) => void events.push(event));
@@ -40,7 +40,7 @@ function turns(count: number, cachedShare: number, more: Partial<Call> = {}, eve
   });
 }
 
-test("a session of which too little is read from the cache over 20 turns is told of, once", async () => {
+test("a session of which too little is read from the cache over 20 turns is told about, once", async () => {
   const events = await told(turns(60, 0.5));
 
   expect(events).toEqual([

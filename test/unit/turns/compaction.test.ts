@@ -23,12 +23,12 @@ import { byMessage } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 let passedMs = 0;
-/** So much passes between two looks at it that what failed is tried again. */
+/** Clock that advances enough between looks for retries. */
 const clock = { now: () => systemClock.now(), monotonic: () => (passedMs += 60_001) };
 
 const window = { windowTokens: 4_000, promptTokens: 3_500 };
 
-/** How the model takes a request for a summary. */
+/** Reaction of the model to a request for a summary. */
 type Behaviour = "good" | "empty" | "too long" | "lies" | "calls tools" | "fails" | "hangs";
 
 interface Call {
@@ -38,7 +38,7 @@ interface Call {
   readonly changes: number;
 }
 
-/** What a host holds in memory: a crash loses it. */
+/** In-memory state of a host, lost in a crash. */
 interface Life {
   readonly shown: ShownConversations;
   readonly compactor: Compactor;
@@ -52,7 +52,7 @@ class Conversation {
   readonly calls: Call[] = [];
   readonly events: NewEvent["type"][] = [];
   behaviour: Behaviour = "good";
-  /** What the model's server takes, in characters; it says nothing of it before it refuses something. */
+  /** Maximum characters that the model's server accepts, revealed only by refusals. */
   takesChars = Infinity;
   #promptTokens = window.promptTokens;
   /** The host dies at the next writing of a summary. */
@@ -196,7 +196,7 @@ class Conversation {
     await turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [] });
   }
 
-  /** As it is done while nobody waits. Undefined: the host has died in the middle. */
+  /** Compacts as while idle. Undefined: the host died meanwhile. */
   async compact(signal = new AbortController().signal): Promise<CompactionOutcome | undefined> {
     const session = await this.session();
     const last = await this.#life.shown.lastStep(session);
@@ -213,7 +213,7 @@ class Conversation {
     }
   }
 
-  /** What is wrong with how the log is covered; nothing when each entry is covered once or shown. */
+  /** Faults in the cover of the log: each entry must be covered once or shown. */
   async faults(): Promise<string[]> {
     const session = await this.session();
     const log = await this.#store.turns.history(session.id, session.conversation, 0);

@@ -56,7 +56,7 @@ async function read(store: Store, scope: TurnScope, input: object): Promise<stri
 }
 
 function refusal(id: string): string {
-  return `There is no result ${id} in this conversation, or it is not kept any more. Take the id from the note that stands in its place.`;
+  return `There is no result ${id} in this conversation, or it is not kept anymore. Take the id from the note that stands in its place.`;
 }
 
 test("a result of the conversation can be read again, in pieces that together are all of it", async () => {

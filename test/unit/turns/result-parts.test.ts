@@ -75,7 +75,7 @@ test("a result of text stays as it is; an image is kept under its hash, by a nam
   expect([await rig.left(), await rig.kept()]).toEqual([[], [blob.slice(0, 2)]]);
 });
 
-test("what is not there, is no image or has no room is told in words, and nothing of it is kept", async () => {
+test("what is missing, is no image or has no room is told in words, and nothing of it is kept", async () => {
   await using rig = await openRig({ program: Buffer.from("#!/bin/sh"), plot: png });
   await using full = await openRig({ plot: png }, false);
 

@@ -3,14 +3,13 @@ import type { FileHandle } from "node:fs/promises";
 import { pictureType, pictureTypeBytes } from "../picture-type.ts";
 
 /**
- * How documents begin, as Latin-1 text, as no text file does: PDF; archives, as Word, Excel and EPUB files are; and
- * what Office wrote before.
+ * First bytes of documents, as Latin-1 text: PDF; archives, such as Word, Excel and EPUB files; and old Office files.
  */
 const documents: readonly string[] = ["%PDF-", "PK\x03\x04", "PK\x05\x06", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"];
 
 type FileKind = "document" | "picture" | "other";
 
-/** What a file is by its bytes, whatever it is called. Does not move the place at which the file is read. */
+/** Type of a file by its bytes, whatever its name. Does not move the read position. */
 export async function fileKind(file: FileHandle): Promise<FileKind> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(pictureTypeBytes), 0, pictureTypeBytes, 0);
   const head = buffer.subarray(0, bytesRead);

@@ -17,7 +17,7 @@ export interface DocumentSpan {
 /** Room for the first lines and the last one. */
 const maxChars = limits.toolOutputChars - 4_000;
 
-/** What the program prints. */
+/** The program's output. */
 const found = z.object({
   kind: z.string(),
   unit: z.string(),

@@ -18,8 +18,8 @@ interface RunOptions {
 }
 
 /**
- * Lets a process of its own look at a document: it parses what strangers wrote, with little memory and time. Gives what
- * it printed. Throws ToolError with its words, or with what became of it. It ends with everything that it has started.
+ * Reads a document in a separate process with little memory and time, as strangers wrote it. Returns its output; throws
+ * ToolError with its message or its end. It ends with everything that it started.
  */
 export async function runReader(parameters: readonly string[], { env, signal }: RunOptions): Promise<Buffer> {
   const path = parameters[1] ?? "";
@@ -27,7 +27,7 @@ export async function runReader(parameters: readonly string[], { env, signal }: 
   const child = spawn("python3", ["-I", "-S", program, ...parameters], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, so that what it starts goes with it.
+    // Its own group, so that what it starts goes with it.
     detached: true,
   });
   const end = (): void => {

@@ -24,7 +24,7 @@ const mostListed = 512;
 const logLineChars = 500;
 const logLinesPerConnection = 200;
 
-/** What is asked while a call runs. */
+/** Options of a running call. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -33,31 +33,28 @@ export interface CallOptions {
 
 export interface ConnectionOptions {
   readonly transport: Transport;
-  /** How crabpot names itself. */
+  /** Client name and version of crabpot. */
   readonly client: Implementation;
   /** Has a server at an address, which may speak a newer protocol than others. */
   readonly isRemote: boolean;
-  /** What the server may ask for; undefined: nothing. */
+  /** Requests that the server may make; undefined: none. */
   readonly wishes?: Wishes | undefined;
-  /** Why it was closed, where more is known than that it was. */
+  /** Reason of the end, if known. */
   readonly whyClosed?: (() => string | undefined) | undefined;
   readonly onToolsChanged: () => void;
   readonly onLog: (line: { readonly level: string; readonly text: string }) => void;
   readonly signal: AbortSignal;
 }
 
-/** What a list of a server has, and whether all of it. */
+/** A server's list, and whether it is complete. */
 export interface Listed {
   readonly items: readonly unknown[];
   readonly isCut: boolean;
 }
 
-/**
- * One life of a connection with a server. What comes from there is checked for its form by the SDK and for what it says
- * by nobody yet.
- */
+/** One connection with a server. The SDK checks the form of what it sends, nobody its content. */
 export class Connection implements AsyncDisposable {
-  /** Resolves when it is over, whoever ended it. */
+  /** Resolves at its end, whoever ended it. */
   readonly closed: Promise<void>;
   readonly whyClosed: () => string | undefined;
   readonly #client: Client;
@@ -105,7 +102,7 @@ export class Connection implements AsyncDisposable {
     return this.#client.getServerCapabilities() ?? {};
   }
 
-  /** As the server names itself, for records. */
+  /** Version reported by the server, for records. */
   get serverVersion(): string {
     const { name = "", version = "" } = this.#client.getServerVersion() ?? {};
     return visible(`${name} ${version}`).slice(0, 100);
@@ -206,7 +203,7 @@ async function pages(
   return { items, isCut: true };
 }
 
-/** What the server says of itself, in our log, as much as one should have to read. */
+/** Logs the server's messages, within limits. */
 function followLog(client: Client, onLog: ConnectionOptions["onLog"]): void {
   let lines = 0;
   client.setNotificationHandler("notifications/message", ({ params: { level, data } }) => {

@@ -9,14 +9,14 @@ import { ToolError } from "../../../protocol/tools.ts";
 import type { Connection, Listed } from "./connection.ts";
 
 const backoff = { firstMs: 1_000, longestMs: 300_000 };
-/** How long a call waits for a server that has to be started again. */
+/** Time that a call waits for a server to restart. */
 const patienceMs = 20_000;
-/** How long a turn waits for a list that has just changed. */
+/** Time that a turn waits for a changed list. */
 const listPatienceMs = 2_000;
 /** A start that takes longer, with what it lists, has failed. */
 const openMs = 120_000;
 
-/** What a server had to offer when it was asked last. */
+/** The server's last lists. */
 export interface Lists {
   readonly tools: Listed;
   /** It has resources, or prompts. */
@@ -46,8 +46,8 @@ export interface KeptConnectionOptions {
 }
 
 /**
- * Keeps a connection with one server at hand: opened when it is needed, closed when nobody has used it for a while, and
- * opened again, later each time, when it is lost. Losing it fails only the calls that run.
+ * Keeps a connection with a server: opened on demand, closed when idle, reopened with back-off when lost. A loss fails
+ * only the running calls.
  */
 export class KeptConnection implements AsyncDisposable {
   readonly server: McpServer;
@@ -77,7 +77,7 @@ export class KeptConnection implements AsyncDisposable {
     return this.#fault === undefined ? "closed" : "failed";
   }
 
-  /** Why it is not there. */
+  /** Reason why it is closed. */
   get fault(): string | undefined {
     return this.#connection ? undefined : this.#fault;
   }
@@ -132,8 +132,8 @@ export class KeptConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks the people of the turn whose call runs. A server does not say for which call it asks, so with calls of several
-   * turns nobody knows whom: then nobody is asked.
+   * Asks the people of the turn whose call runs. A server does not say which call it asks for, so with calls of several
+   * turns nobody is asked.
    */
   async elicit(request: Pick<FormRequest, "message" | "wants">, signal: AbortSignal): Promise<FilledForm> {
     const calls = [...this.#calls];
@@ -145,11 +145,11 @@ export class KeptConnection implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed.abort(new Error("it is not needed any more"));
+    this.#disposed.abort(new Error("it is not needed anymore"));
     clearTimeout(this.#idle);
     await this.#opening?.catch(() => undefined);
     await this.#listing?.catch(() => undefined);
-    await this.#close("crabpot does not need it any more");
+    await this.#close("crabpot does not need it anymore");
   }
 
   async #opened(signal: AbortSignal): Promise<Connection> {
@@ -213,7 +213,7 @@ export class KeptConnection implements AsyncDisposable {
     this.#options.failed(reason);
   }
 
-  /** The server ended by itself. It is opened again when somebody needs it. */
+  /** Handles an end by the server; the next use reopens it. */
   #lost(connection: Connection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;

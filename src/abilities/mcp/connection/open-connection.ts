@@ -5,7 +5,7 @@ import type { ServerStreams } from "../../../sandbox/servers/server-streams.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { StreamTransport } from "./stream-transport.ts";
 
-/** What leads to a server. */
+/** Address or program of a server. */
 export type ReachedServer =
   | { readonly kind: "streams"; readonly streams: ServerStreams; readonly onNoise: (line: string) => void }
   | { readonly kind: "remote"; readonly transport: Transport };

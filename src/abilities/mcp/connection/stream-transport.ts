@@ -3,7 +3,9 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { toError } from "../../../lib/app-error.ts";
 import type { ServerStreams } from "../../../sandbox/servers/server-streams.ts";
 
-/** Of one message, either way. What is longer ends the connection: nobody knows whose answer it would have been. */
+/**
+ * Maximum bytes of a message in either direction. A longer one ends the connection, as nobody knows whose answer it is.
+ */
 const messageBytes = 16 * 1024 * 1024;
 /** Messages that a server may send in one second before it is made to wait. */
 const messagesPerSecond = 2_000;
@@ -15,7 +17,7 @@ export interface StreamTransportOptions {
   readonly streams: ServerStreams;
   /** Makes a checked message of a line; throws for what is none. */
   readonly parse: (line: string) => JSONRPCMessage;
-  /** Told of a line that is no message, once for each connection. */
+  /** Told about a line that is no message, once for each connection. */
   readonly onNoise: (line: string) => void;
 }
 
@@ -27,7 +29,7 @@ export class StreamTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** Why it was closed, where the server is to blame. */
+  /** Reason of the end, when it is the server's fault. */
   fault: string | undefined;
   readonly #options: StreamTransportOptions;
   #pieces: Buffer[] = [];

@@ -2,15 +2,15 @@ import type { Client } from "@modelcontextprotocol/client";
 
 import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
 
-/** What a server asks us for while it works on a call of ours. */
+/** Requests that a server may make during our call. */
 export interface Wishes {
-  /** Has a model answer; undefined: servers may not. Rejects with words for the server. */
+  /** Answers by a model; undefined: not allowed. Rejects with words for the server. */
   readonly sample?: ((request: SampleRequest, signal: AbortSignal) => Promise<Sampled>) | undefined;
-  /** Asks people; undefined: servers may not. */
+  /** Asks people; undefined: not allowed. */
   readonly elicit?: Elicit | undefined;
 }
 
-/** What a model is to answer, in texts. */
+/** Prompt for the model, as texts. */
 export interface SampleRequest {
   readonly system: string;
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly text: string }[];

@@ -1,9 +1,9 @@
 import type { AuthOptions, AuthResult, OAuthClientProvider } from "@modelcontextprotocol/client";
 
 /**
- * Gets tokens, or sends somebody to log in. Who gives tokens must call itself as it was found, or one server could pass
- * its logins off as another's; by the first edition of the protocol, which servers still speak, it is the server itself
- * and calls itself as it likes within its own origin.
+ * Gets tokens, or sends a person to log in. The issuer must name itself as it was found, or one server could pass off
+ * its logins as another's. In the first edition of the protocol, still in use, the server is the issuer, with any name
+ * within its origin.
  */
 export async function authorize(provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> {
   const { auth } = await import("@modelcontextprotocol/client");
@@ -15,7 +15,7 @@ export async function authorize(provider: OAuthClientProvider, options: AuthOpti
   }
 }
 
-/** Does the server give tokens itself, under another path of its origin than was thought? */
+/** True when the server issues tokens itself, under an unexpected path of its origin. */
 export async function isOwnIssuer(error: unknown, serverUrl: string | URL): Promise<boolean> {
   const { IssuerMismatchError } = await import("@modelcontextprotocol/client");
   if (!(error instanceof IssuerMismatchError) || error.kind !== "metadata") return false;

@@ -9,7 +9,7 @@ import { guardedFor, keyAuthentication, openHttp } from "./open-http.ts";
 import { RedirectListener } from "./redirect-listener.ts";
 import { ServerLogin } from "./server-login.ts";
 
-/** How crabpot is known to who gives tokens, where that was agreed before. */
+/** The registered client, when agreed in advance. */
 export interface KnownClient {
   readonly id: string;
   readonly secret?: string | undefined;
@@ -24,11 +24,11 @@ export interface LogInOptions {
   /** Logs in as the client itself: no person takes part. */
   readonly isUnattended: boolean;
   readonly scope?: string | undefined;
-  /** Where the browser comes back to; 0: any that is free. */
+  /** Port of the redirect; 0: any free one. */
   readonly port: number;
-  /** Tells somebody which address to open. */
+  /** Shows a person the address to open. */
   readonly show: (address: URL) => void;
-  /** The address that the browser came to, or the code in it, when somebody types that in. May never resolve. */
+  /** Resolves to the address that the browser reached, or its code, typed by a person. May never resolve. */
   readonly typed: (signal: AbortSignal) => Promise<string>;
   readonly signal: AbortSignal;
 }
@@ -65,7 +65,7 @@ export async function logIn(options: LogInOptions): Promise<"done" | "not-needed
 
 interface Round {
   readonly login: ServerLogin;
-  /** How often somebody was sent to log in. */
+  /** Number of logins begun. */
   begun: number;
 }
 

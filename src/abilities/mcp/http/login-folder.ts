@@ -10,30 +10,30 @@ const text = z.string().min(1).max(16_384);
 
 const login = z.strictObject({
   version: z.literal(1),
-  /** What the tokens are for: another address under the same name never gets them. */
+  /** Address that the tokens are for; another address under the same name never gets them. */
   url: text,
-  /** How we are known to who gives tokens. */
+  /** Client registration at the issuer. */
   client: z.looseObject({ client_id: text, client_secret: text.optional() }).optional(),
-  /** Where people were sent back to; undefined: no people are needed. */
+  /** Redirect address; undefined when no person is needed. */
   redirectUrl: text.optional(),
   /** A PEM text that we identify ourselves with, instead of a secret. */
   key: z.strictObject({ pem: text, algorithm: z.string().max(16) }).optional(),
-  /** Absent: the server asks for a login, and nobody has logged in. */
+  /** Tokens; absent when a login is required and missing. */
   tokens: z
     .looseObject({ access_token: text, token_type: text, refresh_token: text.optional(), scope: z.string().optional() })
     .optional(),
 });
 
-/** What is known of the login at a server. Holds secrets. */
+/** Known facts about the login at a server. Secret. */
 export type McpLogin = z.output<typeof login>;
 
-/** Where a login is kept. */
+/** Storage of a login. */
 export interface LoginPlace {
   readonly read: () => Promise<McpLogin | undefined>;
   readonly write: (login: McpLogin) => Promise<void>;
 }
 
-/** The logins at MCP servers: a file for each in a folder of the home, for nobody else to read. */
+/** Logins at MCP servers: a file each in a folder of the home, readable by the owner only. */
 export class LoginFolder {
   readonly #folder: string;
 
@@ -82,7 +82,7 @@ export class LoginFolder {
   }
 }
 
-/** A place for one process, for a login that is not finished. */
+/** In-memory storage for an unfinished login. */
 export function draftPlace(begin?: McpLogin): LoginPlace {
   let held = begin;
   return {

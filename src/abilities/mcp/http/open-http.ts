@@ -10,14 +10,14 @@ import type { LoginFolder, LoginPlace, McpLogin } from "./login-folder.ts";
 import { RemoteTransport } from "./remote-transport.ts";
 import { ServerLogin } from "./server-login.ts";
 
-/** Longer than any call may take: whoever waits for it says when to give up. */
+/** Longest call; callers set shorter limits. */
 const longestCallMs = 900_000;
 
 export interface OpenHttpPorts {
   readonly logins: LoginFolder;
-  /** Left out: what `guardedFor` gives. */
+  /** Fetch function; by default that of `guardedFor`. */
   readonly guarded?: GuardedFetch;
-  /** Has people log in; left out: nobody is there, and a server that asks for it is refused. */
+  /** Login by people; without it, a server that requires a login is refused. */
   readonly provider?: OAuthClientProvider | undefined;
   /** See `isOwnIssuer`; for a `provider`. */
   readonly isOwnIssuer?: boolean;
@@ -26,8 +26,8 @@ export interface OpenHttpPorts {
 type UnauthorizedContext = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
 
 /**
- * A connection with a server at an address, for the SDK's client. It asks only what `guardedFetch` lets it ask. Sending
- * rejects with `unauthorized` where somebody has to log in first.
+ * Connects the SDK's client to a server's address through `guardedFetch`. Sending rejects with `unauthorized` when a
+ * login is required.
  */
 export async function openHttp(server: RemoteServer, ports: OpenHttpPorts): Promise<RemoteTransport> {
   const { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } =
@@ -47,7 +47,7 @@ export async function openHttp(server: RemoteServer, ports: OpenHttpPorts): Prom
   });
 }
 
-/** What a server, and whoever gives tokens for it, is asked with. Calls may take long, all else may not. */
+/** Returns the fetch function for a server and its token issuer. Calls may take long, everything else may not. */
 export function guardedFor({ url, allowPrivate }: RemoteServer): GuardedFetch {
   const shared = { allowPrivate, allowPorts: [placeOf(new URL(url))] };
   const calls = guardedFetch({ ...shared, headersMs: longestCallMs });
@@ -73,7 +73,7 @@ function withHeaders(fetch: Fetch, { url, headers }: RemoteServer): Fetch {
   };
 }
 
-/** Uses and renews what somebody has logged in with. */
+/** Uses and renews existing tokens. */
 function unattended(server: RemoteServer, place: LoginPlace): AuthProvider {
   let renewing: Promise<void> | undefined;
   return {

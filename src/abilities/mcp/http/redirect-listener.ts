@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 
 import { AppError } from "../../../lib/app-error.ts";
 
-/** Waits on this machine for the browser of somebody who logs in to come back. */
+/** Waits on this machine for the browser to return from a login. */
 export class RedirectListener implements AsyncDisposable {
   readonly url: string;
-  /** What the address says that the browser came to. */
+  /** Query of the address that the browser reached. */
   readonly came: Promise<URLSearchParams>;
   readonly #server: Server;
 
@@ -17,7 +17,7 @@ export class RedirectListener implements AsyncDisposable {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
   }
 
-  /** `isExpected`: by the state that it carries, whether somebody comes from the login that was begun here. */
+  /** Opens a listener. `isExpected` checks by the state that the visitor belongs to the login begun here. */
   static async open(port: number, isExpected: (state: string | null) => boolean): Promise<RedirectListener> {
     const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
     const answer = (method: string, url: URL): { status: number; text: string } => {

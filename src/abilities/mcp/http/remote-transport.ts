@@ -9,17 +9,17 @@ import type {
 
 export interface RemoteTransportOptions {
   readonly streamable: StreamableHTTPClientTransport;
-  /** What older servers speak. */
+  /** Opens the transport of older servers. */
   readonly openSse: () => SSEClientTransport;
-  /** Of an error: the status that the server has answered with. */
+  /** HTTP status in an error of the server. */
   readonly statusOf: (error: unknown) => number | undefined;
   /** Ends the connections below. */
   readonly release: () => void;
 }
 
-/** How the server is told that its session is over; it may have gone. */
+/** Time for telling the server that its session is over. */
 const farewellMs = 2_000;
-/** What servers say to a POST that knows only server-sent events. */
+/** HTTP status codes of a POST to a server that only supports server-sent events. */
 const notHere: ReadonlySet<number> = new Set([400, 404, 405]);
 
 /** Streamable HTTP or, where the first message shows that the server has none of that, server-sent events. */
@@ -59,7 +59,7 @@ export class RemoteTransport implements Transport {
       this.#isSettled = true;
     } catch (error) {
       if (this.#isSettled || !notHere.has(this.#options.statusOf(error) ?? 0)) throw error;
-      // The newest servers are asked in a way of their own first; whether one speaks in events shows with the greeting
+      // The newest servers are asked in their own way first; whether one speaks in events shows with the greeting
       // that all know.
       if (!("method" in message) || message.method !== "initialize") throw error;
       await this.#fallBack(error);

@@ -12,18 +12,18 @@ import type {
 import type { LoginPlace, McpLogin } from "./login-folder.ts";
 
 export interface ServerLoginOptions {
-  /** Of the server. */
+  /** Address of the server. */
   readonly url: string;
   readonly place: LoginPlace;
-  /** Where people are sent back to; undefined: the client logs in by itself (client credentials). */
+  /** Redirect address; undefined for a client that logs in without people (client credentials). */
   readonly redirectUrl: string | undefined;
-  /** Has somebody open this address, or throws because nobody is there. */
+  /** Has a person open this address, or throws when nobody is available. */
   readonly begin: (address: URL) => Promise<void>;
-  /** Where what we are is published: an https address that serves as our id where that is understood. */
+  /** HTTPS address with our client metadata, which serves as client id where supported. */
   readonly clientMetadataUrl?: string | undefined;
-  /** What is asked for unless the server says it. */
+  /** Scope requested unless the server names one. */
   readonly scope?: string | undefined;
-  /** With `key`: signs what is sent to get tokens. */
+  /** Signs token requests, with `key`. */
   readonly authenticate?: AddClientAuthentication | undefined;
 }
 
@@ -35,7 +35,7 @@ export class ServerLogin implements OAuthClientProvider {
   readonly clientMetadataUrl?: string;
   readonly addClientAuthentication?: AddClientAuthentication;
   readonly #options: ServerLoginOptions;
-  /** Of the login that somebody is at. */
+  /** Verifier of the current login. */
   #verifier: string | undefined;
   #state: string | undefined;
   #discovery: OAuthDiscoveryState | undefined;
@@ -62,7 +62,7 @@ export class ServerLogin implements OAuthClientProvider {
     };
   }
 
-  /** What comes back must carry it: then it belongs to the login that was begun here. */
+  /** State that the redirect must carry to match this login. */
   state(): string {
     this.#state = randomBytes(16).toString("hex");
     return this.#state;
@@ -95,7 +95,7 @@ export class ServerLogin implements OAuthClientProvider {
     this.#discovery = undefined;
   }
 
-  /** Without people, who we are is enough. */
+  /** Token request without people, by client credentials. */
   prepareTokenRequest(scope?: string): URLSearchParams | undefined {
     if (this.#options.redirectUrl !== undefined) return undefined;
     return new URLSearchParams({
@@ -121,12 +121,12 @@ export class ServerLogin implements OAuthClientProvider {
     this.#discovery = state;
   }
 
-  /** Only while somebody logs in: otherwise what the server says then counts. */
+  /** Discovery result, only during a login; otherwise the server's current one counts. */
   discoveryState(): OAuthDiscoveryState | undefined {
     return this.#verifier === undefined ? undefined : this.#discovery;
   }
 
-  /** Tokens that somebody else has put there meanwhile, such as a new login, stay. */
+  /** Forgets credentials, but keeps tokens that were replaced meanwhile, as by a new login. */
   async invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): Promise<void> {
     const isAll = scope === "all";
     if (isAll || scope === "verifier") this.#verifier = undefined;

@@ -3,19 +3,19 @@ import { AppError } from "../../../lib/app-error.ts";
 
 /** A package that has to be installed before a server's program can run. */
 export interface WantedPackage {
-  /** As npm takes it: `name`, `name@1.2.3`, an archive or a folder. */
+  /** Package for npm: `name`, `name@1.2.3`, an archive or a folder. */
   readonly spec: string;
-  /** Which of its programs; undefined: the only one, or the one that is called as the package. */
+  /** Program of the package; undefined: the only one, or the one named like the package. */
   readonly program: string | undefined;
 }
 
-/** What the command line of a server comes to. */
+/** Parsed command line of a server. */
 export interface CommandLine {
-  /** Undefined: there is nothing to install, and `command` runs as it is. */
+  /** Package to install; undefined: none, `command` runs unchanged. */
   readonly wanted: WantedPackage | undefined;
   /** Empty with an image whose own entry point runs. */
   readonly command: readonly string[];
-  /** What follows the program. */
+  /** Arguments of the program. */
   readonly args: readonly string[];
 }
 

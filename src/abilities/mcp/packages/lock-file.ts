@@ -5,14 +5,14 @@ import { whileGuarded } from "../../../lib/files/guarded-change.ts";
 import { readLockFile, writeLockFile } from "../../../lib/files/lock-file.ts";
 
 const installedPackage = z.strictObject({
-  /** As config.yaml asked for it. */
+  /** Package as in config.yaml. */
   wanted: z.string().max(1_100),
   program: z.string().max(214).optional(),
   package: z.string().min(1).max(214),
   version: z.string().min(1).max(128),
-  /** Of its archive, as the registry says; a folder has none. */
+  /** Archive hash from the registry; a folder has none. */
   integrity: z.string().max(512).optional(),
-  /** Of all its files and those of the packages that it needs. */
+  /** Hash of all its files and those of its dependencies. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Its program, as a path in the folder. */
   start: z.string().min(1).max(1_024),
@@ -21,7 +21,7 @@ const installedPackage = z.strictObject({
   installedAt: z.iso.datetime(),
 });
 
-/** What else is known of a server stands here, too, and is kept. */
+/** Keeps other known facts about servers in the same file. */
 const lock = z.looseObject({
   version: z.literal(1),
   servers: z.record(z.string(), z.looseObject({ package: installedPackage.optional() })).default({}),
@@ -44,7 +44,7 @@ export async function readMcpLock(file: string): Promise<McpLock> {
   return readLockFile<McpLock>(file, mcpLock);
 }
 
-/** Of this process, by file: the last change that was asked for. */
+/** Last requested change by file, within this process. */
 const lastChanges = new Map<string, Promise<void>>();
 
 /** Changes it as a whole or not at all, one after another. Throws `conflict` when another process is at it. */

@@ -10,7 +10,7 @@ import type { WantedPackage } from "./command-line.ts";
 
 const limits = { timeoutMs: 300_000, outputBytes: 256 * 1024, fileBytes: 256 * mebibyte } as const;
 
-/** What npm has put into a folder. */
+/** A package installed by npm into a folder. */
 export interface FetchedPackage {
   readonly package: string;
   readonly version: string;
@@ -62,7 +62,7 @@ export async function fetchWithNpm(wanted: WantedPackage, folder: string, place:
 
 const mostNamed = 50;
 
-/** Of `node_modules/a/node_modules/@b/c`: `@b/c`. */
+/** Package name in `node_modules/a/node_modules/@b/c`: `@b/c`. */
 function withScripts(packages: z.output<typeof lockFile>["packages"]): readonly string[] {
   const names = Object.entries(packages)
     .filter(([path, { hasInstallScript }]) => path !== "" && hasInstallScript === true)
@@ -100,7 +100,7 @@ function programOf(name: string, bin: z.output<typeof manifest>["bin"], asked: s
   return steps.join("/");
 }
 
-/** Node runs it: what is for another interpreter would fail in the container, in words of its own. */
+/** Refuses programs for other interpreters than Node, which would fail in the container. */
 async function refuseForeignProgram(file: string, spec: string): Promise<void> {
   const [line = ""] = (await readFile(file, "utf8")).slice(0, 256).split("\n", 1);
   if (!line.startsWith("#!") || /\bnode\b/.test(line)) return;

@@ -6,7 +6,7 @@ import { hashTree } from "../../../lib/files/hash-tree.ts";
 import { mebibyte } from "../../../lib/text/bytes.ts";
 import { visible } from "../../../lib/text/visible.ts";
 
-/** Of one package, with all that it needs. */
+/** Limits of a package with its dependencies. */
 const most = { entries: 60_000, bytes: 512 * mebibyte, depth: 40 } as const;
 
 /**
@@ -21,7 +21,7 @@ export function hashOfPackage(folder: string): Promise<string> {
   );
 }
 
-/** Everybody may read it and nobody but the host write to it, whatever the archives said. */
+/** Makes files readable by everybody and writable by the host only, whatever the archives said. */
 export async function openForReading(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   await chmod(folder, 0o755);

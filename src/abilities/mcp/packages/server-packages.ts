@@ -11,8 +11,8 @@ import { changeMcpLock, type LockEntry, type McpLock, readMcpLock } from "./lock
 import { fetchWithNpm } from "./npm-install.ts";
 import { hashOfPackage, openForReading } from "./package-tree.ts";
 
-/** Where packages of servers are. */
-export interface PackagePlaces {
+/** Folders of servers' packages. */
+export interface ServerPackageFolders {
   /** `mcp.lock` of the home. */
   readonly lock: string;
   /** A folder of the home's for them, each in one that is called as its hash. */
@@ -35,7 +35,7 @@ export type PackageState =
 const draftStart = ".new-";
 
 /** Whether what the server needs is installed, and still what it was then. Reads all of its files. */
-export async function checkServer(server: StdioServer, places: PackagePlaces): Promise<PackageState> {
+export async function checkServer(server: StdioServer, places: ServerPackageFolders): Promise<PackageState> {
   const { wanted } = readCommandLine(server);
   if (wanted === undefined) return { state: "none" };
   const entry = entryFor(await readMcpLock(places.lock), server.name, wanted);
@@ -53,7 +53,7 @@ export async function checkServer(server: StdioServer, places: PackagePlaces): P
  */
 export async function installServer(
   server: StdioServer,
-  places: PackagePlaces,
+  places: ServerPackageFolders,
   signal?: AbortSignal,
 ): Promise<LockEntry | undefined> {
   const { wanted } = readCommandLine(server);
@@ -76,7 +76,7 @@ export async function installServer(
 }
 
 /** Forgets what was installed for a server, and removes what no other one has. */
-export async function removeServer(name: string, places: PackagePlaces): Promise<void> {
+export async function removeServer(name: string, places: ServerPackageFolders): Promise<void> {
   await changeMcpLock(places.lock, async (before) => {
     const { [name]: _, ...servers } = before.servers;
     const after = { ...before, servers };
@@ -88,7 +88,7 @@ export async function removeServer(name: string, places: PackagePlaces): Promise
 /** Installs it if it was not, and refuses what has changed. Undefined where the server needs no package. */
 export async function requireServer(
   server: StdioServer,
-  places: PackagePlaces,
+  places: ServerPackageFolders,
   { signal, installing }: { readonly signal: AbortSignal; readonly installing: () => void },
 ): Promise<Extract<PackageState, { state: "ok" }> | undefined> {
   const found = await checkServer(server, places);
@@ -113,7 +113,7 @@ function entryFor({ servers }: McpLock, name: string, wanted: WantedPackage): Lo
 async function fetchPackage(
   wanted: WantedPackage,
   draft: string,
-  { places, signal }: { readonly places: PackagePlaces; readonly signal: AbortSignal | undefined },
+  { places, signal }: { readonly places: ServerPackageFolders; readonly signal: AbortSignal | undefined },
 ): Promise<LockEntry> {
   const fetched = await fetchWithNpm(wanted, draft, { variables: places.variables, signal });
   await openForReading(draft);
@@ -130,17 +130,14 @@ async function fetchPackage(
   };
 }
 
-/** What is there already, and as it should be, stays: containers may run from it. */
+/** Moves a package into place; an equal one stays, as containers may run from it. */
 async function putInPlace(draft: string, place: string, sha256: string): Promise<void> {
   if (existsSync(place) && (await hashOfPackage(place).catch(() => "")) === sha256) return;
   await rm(place, { recursive: true, force: true });
   await rename(draft, place);
 }
 
-/**
- * What no server has any more, and what was begun so long ago that nobody is at it. A container that runs from it keeps
- * what it has opened.
- */
+/** Removes packages that no server uses, and abandoned drafts. A container keeps files that it has opened. */
 async function removeUnused(folder: string, { servers }: McpLock): Promise<void> {
   const used = new Set(Object.values(servers).map((server) => server.package?.sha256));
   const names = await readdir(folder).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { sleep } from "../../../lib/time/sleep.ts";
 import { changeMcpLock, type McpLock, readMcpLock } from "../packages/lock-file.ts";
 import type { ListedTool, RefusedTool } from "../tools/listed-tool.ts";
 
-/** Of what a tool says of itself, as it is shown to people. */
+/** Maximum characters of a tool's description shown to people. */
 const keptChars = 8_000;
 /** Names that one server may have had over the years. */
 const mostPinned = 2_000;
@@ -16,7 +16,7 @@ const said = z.strictObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/), text: 
 
 const pins = z.record(z.string().max(128), said.extend({ changed: said.optional() }));
 
-/** What a tool says of itself, and its hash. */
+/** A tool's description of itself, and its hash. */
 type Said = z.output<typeof said>;
 type PinsOfServer = z.output<typeof pins>;
 
@@ -38,9 +38,8 @@ export interface PinnedTools {
 }
 
 /**
- * What tools of servers say of themselves, as it was when each was first seen, in `mcp.lock`: a server that is harmless
- * when it is added and says something else later is found out. What has changed is used again when somebody has allowed
- * it.
+ * Tools' descriptions at first sight, in `mcp.lock`: detects a server that turns harmful later. A changed tool is
+ * unavailable until somebody allows it.
  */
 export class Pins {
   readonly #file: string;
@@ -50,7 +49,7 @@ export class Pins {
     this.#file = file;
   }
 
-  /** Pins what is new, durably, before anybody is told of it. */
+  /** Pins new tools durably, before anyone learns of them. */
   async judge(server: string, listed: readonly ListedTool[]): Promise<PinnedTools> {
     const known = pinsOf(await readMcpLock(this.#file), server);
     const judged = judge(known, listed);
@@ -91,7 +90,7 @@ export class Pins {
   }
 }
 
-/** As `mcp.lock` has them. What cannot be read counts as changed: it throws `config_invalid`. */
+/** Pins in `mcp.lock`. An unreadable file counts as changed: throws `config_invalid`. */
 export function pinsOf(lock: McpLock, server: string): PinsOfServer {
   const entry = Object.hasOwn(lock.servers, server) ? lock.servers[server] : undefined;
   const parsed = pins.safeParse(entry?.["tools"] ?? {});
@@ -116,7 +115,7 @@ function judge(
     const pin = all.get(name);
     if (pin?.sha256 === sha256) {
       tools.push(tool);
-      // It has taken back what it said meanwhile: that is not to be allowed any more.
+      // It has taken back what it said meanwhile: that is not to be allowed anymore.
       isNew ||= pin.changed !== undefined;
       all.set(name, { sha256, text: pin.text });
     } else if (pin) {

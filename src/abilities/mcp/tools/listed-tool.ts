@@ -13,7 +13,7 @@ const schemaChars = 32_000;
 const schemaDepth = 24;
 const nameChars = 64;
 
-/** Of what a server lists; the rest of it is nobody's business here. */
+/** Used fields of a server's list. */
 const listed = z.looseObject({
   name: z.string().min(1).max(128),
   title: z.string().optional(),
@@ -28,14 +28,14 @@ const listed = z.looseObject({
 export interface ListedTool {
   /** Name given by the server. */
   readonly name: string;
-  /** As models call it: `files__read`. */
+  /** Name for models: `files__read`. */
   readonly fullName: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly risk: Risk;
-  /** Of its name, its description and its schema as the server gives them. */
+  /** Hash of name, description and schema as given by the server. */
   readonly sha256: string;
-  /** What that is made of, for people. */
+  /** The hashed text, for people. */
   readonly text: string;
 }
 
@@ -51,10 +51,7 @@ export interface CheckedTools {
   readonly refused: readonly RefusedTool[];
 }
 
-/**
- * What of a server's list can be offered: only what the operator lets through, with bounded texts in which nothing
- * hides.
- */
+/** Returns the tools to offer: allowed by the operator, with bounded texts without hidden characters. */
 export function checkTools(
   server: Pick<McpServer, "name" | "tools" | "risk">,
   items: readonly unknown[],
@@ -80,7 +77,7 @@ export function checkTools(
   };
 }
 
-/** Undefined: the operator does not want it. */
+/** Checks a tool; undefined when the operator does not want it. */
 function checkTool(
   { name: server, tools, risk }: Pick<McpServer, "name" | "tools" | "risk">,
   item: unknown,
@@ -107,7 +104,7 @@ function checkTool(
   };
 }
 
-/** What the operator says counts; what the server says of itself only makes it more. */
+/** Risk of a tool: the operator's setting, or the server's annotation, which can only raise it. */
 function riskOf(
   name: string,
   risk: McpServer["risk"],

@@ -94,7 +94,7 @@ function list(
   });
   const left = known.length - lines.length;
   if (left > 0 || isCut) lines.push(`[${isCut ? "many" : left} more]`);
-  return lines.join("\n") || "There are none.";
+  return lines.join("\n") || "None are installed.";
 }
 
 function argumentsOf({ arguments: all = [] }: z.output<typeof described>): string {

@@ -5,7 +5,7 @@ import type { Part } from "../../../domain/chats/part.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { HostToolOutput } from "../../../tools/define-tool.ts";
 
-/** What fits into a message to the agent, which keeps what is long in a file. */
+/** Characters that fit into a message to the agent, which keeps long output in a file. */
 const outputChars = 300_000;
 const mostBlocks = 256;
 const mostImages = 8;
@@ -24,14 +24,14 @@ export async function toOutput(
   return { output: output === "" ? "(no output)" : output, isError, parts };
 }
 
-/** What a resource holds. */
+/** Converts a resource. */
 export async function toResource({ contents }: ReadResourceResult, keepImage: KeepImage): Promise<HostToolOutput> {
   const blocks = contents.map((resource): ContentBlock => ({ type: "resource", resource }));
   const { texts, parts } = await readBlocks(blocks, keepImage);
   return { output: join(texts) || "(it is empty)", isError: false, parts };
 }
 
-/** What a prompt says, by who says it there. */
+/** Converts a prompt, with its speakers. */
 export async function toPrompt({ messages }: GetPromptResult, keepImage: KeepImage): Promise<HostToolOutput> {
   const { texts, parts } = await readBlocks(
     messages.map(({ content }) => content),

@@ -9,15 +9,15 @@ import type { KeptConnection } from "../connection/kept-connection.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import { toOutput } from "./result.ts";
 
-/** So long may a call take, whatever the server says of its progress; while people are asked the time stands still. */
+/** Maximum seconds of a call, whatever progress the server reports; the clock stops while people are asked. */
 export const callSeconds = 300;
-/** So long may all that people are asked in one call take besides. */
+/** Maximum seconds of all questions to people in a call. */
 const askedSeconds = 3_600;
 const timeoutMs = (callSeconds + askedSeconds) * 1_000;
 
 /**
- * A tool of a server as one of ours: it is judged, recorded and bounded like any other, and its words are not ours.
- * `isCurrent`: it still says of itself what it did when it was offered.
+ * Wraps a server's tool: judged, recorded and bounded like any other, with words that are not ours. `isCurrent`: its
+ * description is the one that was offered.
  */
 export function serverTool(
   tool: ListedTool,

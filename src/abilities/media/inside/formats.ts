@@ -1,6 +1,6 @@
 import { heifKind } from "../../../lib/files/heif-kind.ts";
 
-/** What kinds of pictures are read. */
+/** Supported picture formats. */
 export type PictureFormat = "jpeg" | "png" | "gif" | "webp" | "tiff" | "heic" | "avif";
 
 /** By the first bytes alone; undefined for all else. */

@@ -7,7 +7,7 @@ type SharpLibrary = typeof Sharp;
 
 type HeicDecoder = typeof HeicDecoding;
 
-/** Of the many kinds of files that libvips opens, those that are let in. */
+/** Formats that libvips may open, of the many that it can. */
 const readers = ["Jpeg", "Png", "Nsgif", "Webp", "Tiff", "Heif"].map((name) => `VipsForeignLoad${name}File`);
 
 /** Decodes and writes pictures. */

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 
 import { speechFiles } from "../speech/speech-model.ts";
 
-/** What of onnxruntime-node is used: it lies where the model was installed. */
+/** Used parts of onnxruntime-node, which lies in the model's folder. */
 interface Runtime {
   readonly Tensor: new (type: string, data: unknown, dimensions: readonly number[]) => unknown;
   readonly InferenceSession: { create(path: string, options: object): Promise<Session> };
@@ -14,17 +14,17 @@ interface Session {
   run(feeds: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, { readonly data: Float32Array }>>>;
 }
 
-/** Of Llama, whose words Moonshine uses. */
+/** Vocabulary of Llama, used by Moonshine. */
 interface Words {
   decode(tokens: readonly number[]): string;
 }
 
 /** Samples a second that the model was trained on. */
 export const sampleRate = 16_000;
-/** Of Moonshine tiny: https://github.com/moonshine-ai/moonshine-js, src/model.ts. */
+/** Dimensions of Moonshine tiny: https://github.com/moonshine-ai/moonshine-js, src/model.ts. */
 const [layers, heads, headSize] = [6, 8, 36];
 const [startToken, endToken] = [1, 2];
-/** What somebody says in a second at most; without this bound the model may say the same word for ever. */
+/** Maximum tokens per second of speech; without it the model may repeat a word for ever. */
 const tokensPerSecond = 6;
 const parts = ["decoder", "encoder"].flatMap((side) => ["key", "value"].map((part) => `${side}.${part}`));
 const pastNames = Array.from({ length: layers }, (_, layer) => parts.map((part) => `past_key_values.${layer}.${part}`));
@@ -52,7 +52,7 @@ export class Moonshine {
     return new Moonshine(runtime, [await open(speechFiles.encoder), await open(speechFiles.decoder)], words);
   }
 
-  /** What is said in these samples, one channel of `sampleRate`, for which a few seconds are best. */
+  /** Transcribes samples of one channel at `sampleRate`; a few seconds work best. */
   async hear(samples: Float32Array): Promise<string> {
     const tensor = (type: string, data: unknown, dimensions: readonly number[]): unknown =>
       new this.#runtime.Tensor(type, data, dimensions);
@@ -71,7 +71,7 @@ export class Moonshine {
       });
       last = likeliest(answer["logits"]?.data ?? new Float32Array(0));
       if (last === endToken) break;
-      // What the encoder has heard does not change any more.
+      // What the encoder has heard does not change anymore.
       for (const name of Object.keys(past))
         if (isFirst || name.includes("decoder")) past[name] = answer[name.replace("past_key_values", "present")];
     }

@@ -1,10 +1,10 @@
-/** So bright at least, of 255, and so little coloured at most, is paper. */
+/** Minimum brightness, of 255, and maximum color of paper. */
 const [brightest, colour] = [200, 40];
 const share = 0.5;
 
 /**
- * Is most of it as white or grey as paper or the background of a page? Then it is a scan or a screenshot, with text
- * that gets lost when it is made small.
+ * True when most of a picture is white or grey like paper or a page: a scan or screenshot, whose text suffers when
+ * scaled down.
  */
 export function isMostlyPaper({
   data,

@@ -11,7 +11,7 @@ import { loadHeicDecoder, loadSharp } from "./libraries.ts";
 type Request = MediaRequest<"picture">;
 type Tool = typeof SharpTool;
 
-/** What sharp calls a file of each format; AVIF is a kind of HEIF. */
+/** Format names of sharp; AVIF is a kind of HEIF. */
 const sharpNames: Readonly<Record<Exclude<PictureFormat, "heic">, string>> = {
   jpeg: "jpeg",
   png: "png",
@@ -20,7 +20,7 @@ const sharpNames: Readonly<Record<Exclude<PictureFormat, "heic">, string>> = {
   tiff: "tiff",
   avif: "heif",
 };
-/** What programs draw, and so what may have few colours. */
+/** Formats of drawn pictures, which may have few colors. */
 const drawn: ReadonlySet<PictureFormat> = new Set(["png", "gif"]);
 const qualities = [80, 65, 50, 35];
 const headBytes = 4_096;
@@ -41,7 +41,7 @@ interface Decoded {
   readonly frames: number;
 }
 
-/** Writes the picture as models are shown it. Throws MediaError, or what the decoder says of a damaged file. */
+/** Writes the picture for models. Throws MediaError, or the decoder's error for a damaged file. */
 export async function shrinkPicture(input: string, output: string, request: Request): Promise<MediaResult<"picture">> {
   const format = pictureFormat(await readHead(input));
   if (format === undefined) throw refused("it is no JPEG, PNG, GIF, WebP, TIFF, HEIC or AVIF picture");
@@ -113,7 +113,7 @@ async function fit(sharp: Tool, pixels: Pixels, edge: number): Promise<Pixels> {
   return Math.max(pixels.width, pixels.height) <= edge ? pixels : toPixels(fromPixels(sharp, pixels), edge);
 }
 
-/** What says of every pixel that it is opaque says nothing. */
+/** Drops an alpha channel that is opaque everywhere. */
 async function withoutIdleAlpha(sharp: Tool, pixels: Pixels): Promise<Pixels> {
   const { data, channels } = pixels;
   if (channels % 2 === 1) return pixels;
@@ -128,7 +128,7 @@ interface Written {
   readonly height: number;
 }
 
-/** As JPEG, or as PNG where that is smaller for what may have few colours or is seen through. */
+/** Encodes as JPEG, or as PNG where smaller or transparent. */
 async function encode(
   sharp: Tool,
   pixels: Pixels,

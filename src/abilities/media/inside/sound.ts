@@ -8,7 +8,7 @@ import type { MediaRequest, MediaResult } from "../operations.ts";
 import { Moonshine, sampleRate } from "./moonshine.ts";
 import { waveformOf } from "./waveform.ts";
 
-/** What of ogg-opus-decoder is used: it lies where the model was installed. */
+/** Used parts of ogg-opus-decoder, which lies in the model's folder. */
 interface OpusDecoder {
   readonly ready: Promise<unknown>;
   decodeFile(bytes: Uint8Array): Promise<{ readonly channelData: readonly Float32Array[] }>;
@@ -28,7 +28,7 @@ const leastSeconds = 0.2;
 
 const models = new Map<string, Promise<Moonshine>>();
 
-/** How long a recording is, as its container says, and how loud. */
+/** Length of a recording by its container, and its loudness. */
 export async function measureSound(input: string, request: MediaRequest<"sound">): Promise<MediaResult<"sound">> {
   const { parseFile } = await import("music-metadata");
   const { format } = await parseFile(input, { duration: true, skipCovers: true });
@@ -40,7 +40,7 @@ export async function measureSound(input: string, request: MediaRequest<"sound">
   return { seconds: duration, ...(waveform && { waveform }) };
 }
 
-/** What is said in an Ogg Opus recording. */
+/** Transcribes an Ogg Opus recording. */
 export async function transcribe(
   input: string,
   { model: folder, mostSeconds }: MediaRequest<"transcribe">,
@@ -85,7 +85,7 @@ function* piecesOf(samples: Float32Array): Generator<Float32Array> {
   }
 }
 
-/** Where in this range of samples a moment has the least energy. */
+/** Quietest moment in this range of samples. */
 function quietestIn(samples: Float32Array, from: number, to: number): number {
   const length = quietSeconds * sampleRate;
   let [best, least] = [to, Number.POSITIVE_INFINITY];

@@ -8,10 +8,7 @@ const [silkMs, hybridMs, celtMs] = [
 ] as const;
 /** Nothing in an Ogg page stands before this. */
 const headBytes = 27;
-/**
- * Where moments differ by less than this share of the largest, their sizes tell nothing: an encoder of constant bit
- * rate has made them.
- */
+/** Minimum difference of packet sizes, as a share of the largest; with less, a constant bit rate made them. */
 const leastDifference = 0.2;
 
 interface Packet {
@@ -20,8 +17,8 @@ interface Packet {
 }
 
 /**
- * How loud an Ogg Opus sound is over its length, 0 to 100 in as many steps as phones draw, without decoding it:
- * encoders give a loud moment more bytes than a quiet one. Undefined where its packets tell nothing.
+ * Loudness of an Ogg Opus sound, 0 to 100, in as many steps as phones draw. Not decoded: loud moments take more bytes.
+ * Undefined when the packet sizes tell nothing.
  */
 export function waveformOf(bytes: Buffer): number[] | undefined {
   // The first two are its head and its tags.
@@ -61,7 +58,7 @@ function packetsOf(bytes: Buffer): Packet[] {
   return packets;
 }
 
-/** Of a packet that begins with these bytes. */
+/** Duration of a packet that begins with these bytes. */
 function lengthOf([first = 0, second = 0]: Uint8Array): number {
   const configuration = first >> 3;
   const frameMs =

@@ -7,24 +7,25 @@ export interface MediaLaunchOptions {
   readonly inFolder: string;
   /** The only place that it may write to. */
   readonly outFolder: string;
-  /** What it may hold. */
+  /** Memory limit. */
   readonly memoryMb: number;
   /** Maximum size of one file that it writes. */
   readonly outputBytes: number;
   /** The module to run; left out: the process of this program. */
   readonly main?: string | undefined;
-  /** Folders that it may read besides. */
+  /** Additional readable folders. */
   readonly models?: readonly string[] | undefined;
 }
 
 /** The share of its memory that can be objects of JavaScript. */
 const heapShare = 0.25;
-/** What Node and the libraries map and hardly use. */
+/** Megabytes that Node and libraries map without using. */
 const mappedMb = 1_024;
 
 /**
- * The process that reads files of strangers, without an environment. It reads crabpot's own code and what lies in one folder, and writes
- * to another. Its decoders are machine code, for which Node's permissions do not count: what the kernel keeps from it counts for those too.
+ * The process that reads files of strangers, without an environment. It reads crabpot's own code and what lies in one
+ * folder, and writes to another. Its decoders are machine code, for which Node's permissions do not count: what the
+ * kernel keeps from it counts for those too.
  */
 export function mediaLaunch(options: MediaLaunchOptions): Launch {
   const { inFolder, outFolder, memoryMb, outputBytes, models = [] } = options;

@@ -8,8 +8,9 @@ import { MediaError } from "../operations.ts";
 import { mediaFailures } from "./failures.ts";
 
 /*
- * The process that reads files of strangers. It has no environment, no keys and no way to the network or to files but for those of its two
- * folders; whatever a file makes it do, the host sees only a line and the file that was written. It ends with the host.
+ * The process that reads files of strangers. It has no environment, no keys and no way to the network or to files but
+ * for those of its two folders; whatever a file makes it do, the host sees only a line and the file that was written.
+ * It ends with the host.
  */
 
 const [, , inFolder = "", outFolder = ""] = process.argv;
@@ -43,7 +44,7 @@ async function work<Result>(file: string, how: (files: Files) => Promise<Result>
   }
 }
 
-/** Decoders name the file that they were given; where that lies is nobody's business, and another place each time. */
+/** Removes paths from decoder messages: they are private and differ each time. */
 function withoutPaths(message: string, { input, output }: Files): string {
   const names = [input, output].flatMap((path) => [`${path}: `, path]);
   return names.reduce((left, name) => left.replaceAll(name, ""), message);

@@ -8,7 +8,9 @@ export type MediaProcess = OwnProcess<typeof mediaReader>;
 
 const weighingMs = 100;
 
-/** Starts the process that reads strangers' files. It answers one request after another; what it prints goes nowhere. */
+/**
+ * Starts the process that reads strangers' files. It answers one request after another; what it prints goes nowhere.
+ */
 export function startMediaProcess(options: MediaLaunchOptions): MediaProcess {
   return new OwnProcess({
     name: "the process that reads such files",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import type { HeardSound, HearSound, Recording } from "../../../domain/chats/message.ts";
-import type { TranscriberPlace } from "../../../domain/settings/transcriber-place.ts";
+import type { TranscriberSource } from "../../../domain/settings/transcriber-source.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { Media, MediaWork } from "../media.ts";
 import { MediaError } from "../operations.ts";
@@ -16,17 +16,17 @@ import { speechFiles } from "./speech-model.ts";
 
 export interface HearingOptions {
   readonly media: Pick<Media, "open">;
-  /** What hears, as it is configured now. */
-  readonly place: () => TranscriberPlace;
+  /** Current source of transcripts. */
+  readonly place: () => TranscriberSource;
   /**
-   * Pays a provider (`provider/model`) for so many seconds of a group's. Rejects with a MediaError where there is no
-   * money for it.
+   * Reserves money for a provider (`provider/model`) and a number of seconds. Rejects with a MediaError when the budget
+   * is exhausted.
    */
   readonly pay: (model: string, seconds: number, group: string) => Promise<SoundPayment>;
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** Of a recording that is heard. */
+/** Maximum seconds of a transcribed recording. */
 const mostSeconds = 600;
 
 /** Hears voice messages. The recording is read by the media process, or sent to a provider as it is. */
@@ -57,12 +57,12 @@ export function createHearing({ media, place, pay, logger }: HearingOptions): He
 interface HeardWork extends Pick<HearingOptions, "pay"> {
   readonly work: MediaWork;
   readonly recording: Recording;
-  /** Undefined: nobody knows. */
+  /** Seconds; undefined when unknown. */
   readonly seconds: number | undefined;
 }
 
 async function transcribe(
-  place: Exclude<TranscriberPlace, "none">,
+  place: Exclude<TranscriberSource, "none">,
   { work, recording, seconds, pay }: HeardWork,
   signal: AbortSignal,
 ): Promise<string> {

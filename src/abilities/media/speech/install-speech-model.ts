@@ -18,10 +18,7 @@ export function installSpeechModel(
   return installModel({ ...options, packages: speechPackages, tryOut });
 }
 
-/**
- * What the model in this folder hears of our sample, in the process that hears voice messages. Rejects when it does not
- * work.
- */
+/** Transcribes our sample with the model in this folder, in the real process. Rejects when it does not work. */
 export async function hearSample(model: string, checkout: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "crabpot-speech-"));
   try {

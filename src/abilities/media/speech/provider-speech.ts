@@ -1,17 +1,17 @@
-import { mostVoiceBytes, type SpeechPlace } from "../../../domain/settings/speech.ts";
+import { mostVoiceBytes, type SpeechSource } from "../../../domain/settings/speech.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer, readBytes, TooLongError } from "../../../lib/http/read-answer.ts";
 import { MediaError } from "../operations.ts";
 
-type ProviderPlace = Extract<SpeechPlace, { readonly provider: string }>;
+type ProviderPlace = Extract<SpeechSource, { readonly provider: string }>;
 
 const mostRefusalBytes = 64 * 1024;
 const defaultTimeoutMs = 90_000;
 
 export interface SpeakOptions {
   readonly signal: AbortSignal;
-  /** Until the whole answer is there. */
+  /** Time limit of the whole answer. */
   readonly timeoutMs?: number | undefined;
 }
 

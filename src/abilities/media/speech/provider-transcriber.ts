@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import * as z from "zod";
 
 import type { Recording } from "../../../domain/chats/message.ts";
-import type { TranscriberPlace } from "../../../domain/settings/transcriber-place.ts";
+import type { TranscriberSource } from "../../../domain/settings/transcriber-source.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";
@@ -11,7 +11,7 @@ import { parseJson } from "../../../lib/text/parse-json.ts";
 import { transcriptChars } from "../../../processes/nouns.ts";
 import { MediaError } from "../operations.ts";
 
-type ProviderPlace = Extract<TranscriberPlace, { readonly provider: string }>;
+type ProviderPlace = Extract<TranscriberSource, { readonly provider: string }>;
 
 /** OpenAI and Groq refuse more. */
 const mostBytes = 25_000_000;
@@ -21,8 +21,8 @@ const timeoutMs = 90_000;
 const answerSchema = z.object({ text: z.string() });
 
 /**
- * What is said in a recording, by a provider's `/audio/transcriptions`, as OpenAI and those who speak like it have it.
- * Rejects with a MediaError, whose words are the end of a sentence, or with the signal's reason.
+ * Transcribes a recording by a provider's `/audio/transcriptions`, in OpenAI's format. Rejects with a MediaError, whose
+ * message is the end of a sentence, or with the signal's reason.
  */
 export async function transcribeByProvider(
   place: ProviderPlace,

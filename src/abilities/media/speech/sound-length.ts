@@ -1,15 +1,12 @@
 import type { MediaWork } from "../media.ts";
 import { MediaError, type MediaResult } from "../operations.ts";
 
-/**
- * Seconds of the sound that this work is about, to a tenth; undefined where nobody can tell. Rejects with the signal's
- * reason.
- */
+/** Length of the sound in seconds, to a tenth; undefined when unknown. Rejects with the signal's reason. */
 export async function soundLength(work: MediaWork, signal: AbortSignal): Promise<number | undefined> {
   return (await measureSound(work, { waveform: false }, signal)).seconds;
 }
 
-/** The same, with how loud it is where phones draw that; what nobody can tell is left out. */
+/** Length, and loudness where phones draw it; unknown values are left out. */
 export async function measureSound(
   work: MediaWork,
   request: { readonly waveform: boolean },

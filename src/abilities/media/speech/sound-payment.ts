@@ -1,8 +1,8 @@
 import { MediaError } from "../operations.ts";
 
-/** What is put aside for a sound before a provider is asked; one of both is called once, when that is over. */
+/** Reservation for a sound, before a provider is asked; one of its functions is called once afterwards. */
 export interface SoundPayment {
-  /** `seconds`: how long it is; undefined: nobody knows, so it is paid in full. */
+  /** Pays. `seconds`: length; undefined when unknown, then all of it is paid. */
   settle(seconds: number | undefined): Promise<void>;
   /** Nothing came of it, and nothing is paid. */
   giveBack(): Promise<void>;

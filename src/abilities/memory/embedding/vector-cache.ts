@@ -21,7 +21,7 @@ export class VectorCache {
     return this.#vectors.size;
   }
 
-  /** Asks the embedder only for those that are not known. */
+  /** Returns vectors, asking the embedder only for unknown texts. */
   async embed(embedder: Embedder, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     const keys = texts.map((text) => keyOf(embedder, text));
     const known = keys.map((key) => this.#vectors.get(key));

@@ -1,7 +1,7 @@
 import { dayNotePrefix } from "../item.ts";
 import type { MemoryFile, OpenRows } from "./memory-file.ts";
 
-/** What is old: by category, what is from before this time, milliseconds since 1970. */
+/** Time before which a memory is old, by category, in milliseconds since 1970. */
 export type Cutoffs = Readonly<Record<string, number>>;
 
 /** A cleaning that is to be done, or goes on after a crash. */
@@ -10,22 +10,21 @@ export interface CleaningPlan {
   readonly run: number;
   /** It was told already what goes. */
   readonly isAnnounced: boolean;
-  /** How many memories go, by category. */
+  /** Number of removed memories, by category. */
   readonly categories: Readonly<Record<string, number>>;
-  /** How many go because newer ones took their place long ago. */
+  /** Number of removed memories that were superseded long ago. */
   readonly superseded: number;
 }
 
-/** So many memories that others took the place of are kept, the newest ones. */
+/** Maximum superseded memories kept, newest first. */
 export const mostSuperseded = 1_000;
 const removedAtOnce = 200;
 const indexedAtOnce = 5_000;
 
 /*
- * What was said stays while a fact stands on it, however old it is: a fact must be traceable to the words that it was
- * drawn from, and go with them when their author is forgotten; and a fact that goes with its words would make the group
- * forget what lasts. The note of a day keeps no words: it is what is left of a day when they go. A memory of any other
- * category is nobody's source and goes by its age.
+ * Keeps old messages while a fact is based on them: a fact must be traceable to its source and disappear with a
+ * forgotten author; removing both would lose lasting facts. A day's note keeps no words and outlives them. Other
+ * categories are no sources and expire by age.
  */
 const livingSources = `
   select source.value from items fact, json_each(fact.sources) source
@@ -52,12 +51,12 @@ export function planCleaning(file: MemoryFile, now: number, cutoffs: Cutoffs): C
   });
 }
 
-/** What goes was told. */
+/** Records that the removal was announced. */
 export function noteAnnounced(file: MemoryFile): void {
   file.change(({ prepare }) => prepare("update facts set value = 1 where name = 'announced'").run());
 }
 
-/** It is over. */
+/** Ends a cleaning. */
 export function endCleaning(file: MemoryFile, now: number): void {
   file.change(({ prepare }) => {
     prepare("update facts set value = 0 where name in ('cleaning', 'announced')").run();
@@ -75,8 +74,8 @@ export function cleanSome(file: MemoryFile, cutoffs: Cutoffs): number {
 }
 
 /**
- * Compares a piece of the index of words with what there is, and writes it anew where it holds rows that are gone or
- * lacks some. Gives where to go on; undefined: that was all.
+ * Compares part of the word index with the rows and rewrites it when it has removed rows or lacks some. Returns the
+ * next start; undefined at the end.
  */
 export function checkIndex(
   file: MemoryFile,
@@ -97,7 +96,7 @@ export function checkIndex(
   });
 }
 
-/** What may have others as its source comes before them. */
+/** Orders categories: possible dependents before their sources. */
 function inOrder(cutoffs: Cutoffs): readonly (readonly [string, number])[] {
   const all = Object.entries(cutoffs);
   const others = all.filter(([category]) => category !== "conversation");
@@ -127,7 +126,7 @@ function countSuperseded(prepare: OpenRows["prepare"]): number {
   return prepare("select count(*) from items where superseded_by is not null").pluck().get() as number;
 }
 
-/** What is not found any more needs no vector; its model stays, so that none is made again. */
+/** Drops vectors of superseded memories; the model's name stays, so that none is made again. */
 function dropVectors({ prepare }: OpenRows): number {
   return prepare("update items set vector = null where superseded_by is not null and vector is not null").run().changes;
 }

@@ -55,8 +55,8 @@ function isSaid({ category, origin }: Memory): boolean {
 }
 
 /**
- * Removes what holds words of theirs. What holds words of others too stays without their name, as far as its text has
- * none of theirs: a fact that somebody else has said as well is that one's.
+ * Removes the person's memories. A memory shared with others stays without the person's name, if its text has none of
+ * their words: a fact that somebody else also said belongs to that one.
  */
 export async function erasePerson(path: string, erasing: MemoryErasing): Promise<number> {
   using file = MemoryFile.open(path);

@@ -1,6 +1,6 @@
 import type { Memory } from "../item.ts";
 
-/** How far has been read: what members said, what the agent said, and what was looked at for facts; and two moments. */
+/** Progress of readers: members' messages, the agent's, fact extraction, and two times. */
 export interface Progress {
   readonly messages: number;
   readonly replies: number;
@@ -21,11 +21,11 @@ export interface Advance {
   readonly supersedes?: readonly { readonly id: string; readonly by: string }[] | undefined;
 }
 
-/** What `list` shows. */
+/** Query of `list`. */
 export interface ListQuery {
   readonly category?: string | undefined;
   readonly except?: string | undefined;
-  /** Without those that were superseded. */
+  /** Leaves out superseded memories. */
   readonly isCurrent?: boolean | undefined;
   readonly limit: number;
 }

@@ -9,7 +9,7 @@ import type { Advance, ListQuery, Progress } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
 
-/** How long a write waits for another process that writes to the same group. */
+/** Time that a write waits for another process on the same group. */
 const busyTimeoutMs = 5_000;
 
 /** A memory that has no vector of the model yet. */
@@ -30,7 +30,7 @@ export interface StoredIndexRow {
   readonly vector: Buffer | null;
 }
 
-/** What a change may do with the rows of a file, within its transaction. */
+/** Access to a file's rows for a change, within its transaction. */
 export interface OpenRows {
   readonly prepare: (text: string) => SQLite.Statement;
   readonly remove: (id: string) => boolean;
@@ -41,8 +41,8 @@ export interface OpenRows {
 const indexColumns = "seq, id, time, sender, terms, han, superseded_by, model, vector";
 
 /**
- * The file of one group's memory. Several processes may have it open. Each change is one transaction, synced to the
- * disk, and what is removed is overwritten: no page, index or log of the file holds it any more.
+ * The file of a group's memory. Several processes may open it. Each change is a transaction synced to disk, and removed
+ * data is overwritten: no page, index or log keeps it.
  */
 export class MemoryFile implements Disposable {
   readonly #connection: SQLite.Database;
@@ -54,7 +54,7 @@ export class MemoryFile implements Disposable {
     this.#path = path;
   }
 
-  /** Made with its folder where it is not there yet, readable by its owner only. Throws AppError `store_failed`. */
+  /** Opens the file, creating it with its folder, readable by the owner only. Throws AppError `store_failed`. */
   static open(path: string): MemoryFile {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -90,7 +90,7 @@ export class MemoryFile implements Disposable {
     return this.#prepare("select value from facts where name = 'erasures'").pluck().get() as number;
   }
 
-  /** How far each reader has come. */
+  /** Progress of each reader. */
   progress(): Progress {
     const rows = this.#prepare("select name, value from facts").all() as { name: string; value: number }[];
     const valueOf = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
@@ -118,7 +118,7 @@ export class MemoryFile implements Disposable {
       .all(person, limit) as string[];
   }
 
-  /** For what has a file of its own in this folder, to read. */
+  /** Reads another part of this folder. */
   read<T>(work: (prepare: OpenRows["prepare"]) => T): T {
     return work((text) => this.#prepare(text));
   }
@@ -146,7 +146,7 @@ export class MemoryFile implements Disposable {
     });
   }
 
-  /** Removes memories and returns how many existed; their words leave all files once nobody reads them. */
+  /** Removes memories and returns their number; their words leave all files once nobody reads them. */
   remove(ids: readonly string[]): number {
     const removed = this.#write(() => {
       const count = ids.filter((id) => this.#removeOne(id)).length;
@@ -200,7 +200,7 @@ export class MemoryFile implements Disposable {
     return row && toMemory(row);
   }
 
-  /** What was said just before and just after, in their order. */
+  /** Memories said just before and after, in order. */
   besides(id: string): Memory[] {
     const rows = this.#prepare(besides).all({ id });
     return (rows as ItemRow[]).map(toMemory);

@@ -32,10 +32,7 @@ const initial = `
   insert into facts (name, value) values ('erasures', 0), ('unerased', 0);
 `;
 
-/**
- * Whose words a memory holds, all origins that it carries, and how far the host has taken in what is said and drawn
- * facts from it.
- */
+/** People whose words a memory holds, its origins, and the host's progress in taking in messages and drawing facts. */
 const keeping = `
   alter table items add column people text not null default '[]';
   alter table items add column origins text not null default '[]';
@@ -60,7 +57,7 @@ const termsAnew = `
 /** In their order; one that was released is never changed. */
 const migrations: readonly string[] = [initial, keeping, hygiene, termsAnew];
 
-/** What says of a SQLite file that it is a group's memory. */
+/** SQLite application id of a memory file. */
 const applicationId = 0x63726d65;
 
 /**

@@ -7,7 +7,7 @@ import type { NewMemory } from "../item.ts";
 import { MemoryFile } from "./memory-file.ts";
 import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
 
-/** What is wrong with the file of a memory, by SQLite's own check; undefined: nothing. It is not written to. */
+/** Fault of a memory file by SQLite's check; undefined when intact. Read-only. */
 export function faultOfFile(path: string): string | undefined {
   try {
     using closing = new DisposableStack();
@@ -22,12 +22,12 @@ export function faultOfFile(path: string): string | undefined {
   }
 }
 
-/** What came of a repair. */
+/** Result of a repair. */
 export interface Salvaged {
   readonly items: number;
-  /** How far readers have come was lost: the host takes in everything that it still has. */
+  /** True when readers' progress was lost: the host takes in all its messages again. */
   readonly isFromStart: boolean;
-  /** Where the damaged file is now. */
+  /** Path of the damaged file. */
   readonly aside: string;
 }
 
@@ -35,8 +35,8 @@ export interface Salvaged {
 const mostLost = 10_000;
 
 /**
- * Puts a damaged file aside and makes a new one of what can be read of it. Nobody may have it open. What was said comes
- * again from the host's own messages, as far as they are kept; facts and notes that cannot be read are lost.
+ * Moves a damaged file aside and rebuilds it from its readable rows. Nobody may have it open. Messages return from the
+ * host's store as far as kept; unreadable facts and notes are lost.
  */
 export function repairFile(path: string): Salvaged {
   const aside = freeName(path);

@@ -38,7 +38,7 @@ export function toMemory(row: ItemRow): Memory {
   };
 }
 
-/** What stands in the columns of a new or replaced item. */
+/** Column values of a new or replaced item. */
 export function toColumns(memory: NewMemory): Readonly<Record<string, unknown>> {
   return {
     ...memory,

@@ -4,20 +4,20 @@ import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
 
 const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 
-/** What was not looked at for facts yet, of memories whose ids begin so: the newest, in order. */
+/** Newest messages not yet examined for facts, of memories with this id prefix, in order. */
 export function unextracted(file: MemoryFile, prefix: string, limit: number): Said[] {
   const text = `select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`;
   return inOrder(file.read((prepare) => prepare(text).all(prefix, limit)));
 }
 
-/** How many there are that the agent did not say itself, counted up to 10,000. */
+/** Number of these that the agent did not say itself, counted up to 10,000. */
 export function countUnextracted(file: MemoryFile, prefix: string): number {
   const where = `${isUnextracted} and origin <> 'agent'`;
   const text = `select count(*) from (select 1 from items where ${where} limit 10000)`;
   return file.read((prepare) => prepare(text).pluck().get(prefix)) as number;
 }
 
-/** What was said from one moment on and before another one: the newest, in order. */
+/** Newest messages within a time range, in order. */
 export function saidBetween(file: MemoryFile, from: number, to: number, limit: number): Said[] {
   const where = "category = 'conversation' and time >= ? and time < ? and superseded_by is null";
   const text = `select ${itemColumns} from items where ${where} order by time desc, seq desc limit ?`;

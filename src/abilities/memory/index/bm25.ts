@@ -1,12 +1,12 @@
-/** What the score of a text depends on besides the text. */
+/** Statistics that a text's score depends on. */
 export interface Bm25 {
-  /** How many texts there are. */
+  /** Number of texts. */
   readonly count: number;
-  /** How many terms they have on average. */
+  /** Average number of terms. */
   readonly meanLength: number;
 }
 
-/** How fast a term that is said again stops to count, and how much a long text is held against it. */
+/** Saturation of repeated terms, and the penalty for long texts. */
 const saturation = 0.9;
 const lengthShare = 0.4;
 

@@ -2,7 +2,7 @@ import { NumberColumn } from "./number-column.ts";
 import { type EachTerm, Postings } from "./postings.ts";
 import type { Vectors } from "./vectors/vectors.ts";
 
-/** What the index knows of a memory; the text stays in the file. */
+/** Indexed facts of a memory; the text stays in the file. */
 export interface IndexRow {
   readonly seq: number;
   readonly id: string;
@@ -11,7 +11,7 @@ export interface IndexRow {
   readonly eachTerm: EachTerm;
   readonly isHan: boolean;
   readonly isSuperseded: boolean;
-  /** Of the model that the index is for. */
+  /** Vector of the index's model. */
   readonly vector?: Float32Array | undefined;
 }
 

@@ -10,25 +10,25 @@ export interface IndexModel {
   readonly dimensions: number;
 }
 
-/** What the index of one group may hold: the newest memories. Older ones are found by their words, in the file. */
+/** Maximum memories in a group's index: the newest. Older ones are found by words in the file. */
 const mostRows = 131_072;
 const mostVectorBytes = 256 * 1024 * 1024;
 const mostBytesPerNumber = Math.max(...vectorStrategies.map(({ bytesPerNumber }) => bytesPerNumber));
-/** So many are read before it is looked at the clock. */
+/** Rows read between looks at the clock. */
 const rowsAtOnce = 100;
 /** Rows that are walked along to find out where the newest ones begin. */
 const stride = 2_000;
 
 interface LoadedIndexOptions {
-  /** None: by words only. */
+  /** Model; none: by words only. */
   readonly model?: IndexModel | undefined;
-  /** To hold the model's. */
+  /** Storage for the model's vectors. */
   readonly vectors?: Vectors | undefined;
-  /** How many of the newest. */
+  /** Number of newest rows. */
   readonly rows?: number | undefined;
 }
 
-/** How many of a group's memories are kept in memory. */
+/** Number of a group's memories kept in memory. */
 export function hotRows(model: IndexModel | undefined): number {
   return model === undefined
     ? mostRows
@@ -36,8 +36,8 @@ export function hotRows(model: IndexModel | undefined): number {
 }
 
 /**
- * What of a file is in memory, and what the file was like then. It takes a file in a piece at a time, so that a large
- * one is in nobody's way.
+ * Part of a file in memory, with the file's state at that time. Reads in small pieces, so that a large file blocks
+ * nobody.
  */
 export class LoadedIndex {
   readonly index: HotIndex;

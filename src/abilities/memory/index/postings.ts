@@ -4,7 +4,7 @@ import { NumberColumn } from "./number-column.ts";
 /** A slot and how often a term occurs in it share a number: most of a group's terms then stay small integers. */
 const mostOften = 15;
 const countBits = 4;
-/** So many lengths are told apart: what is longer counts as if it were as long. */
+/** Number of distinguished lengths; longer texts count as the longest. */
 const longest = 1_023;
 
 /** Tells each term of a text once, and how often it occurs. */
@@ -31,12 +31,12 @@ export class Postings {
     this.#total += length;
   }
 
-  /** How many slots hold the term. */
+  /** Number of slots with the term. */
   frequency(term: string): number {
     return this.#slotsOf.get(term)?.length ?? 0;
   }
 
-  /** What a text outside the postings would be scored by. */
+  /** Statistics for scoring texts outside the postings. */
   statistics(): Bm25 {
     const count = this.#lengths.length;
     return { count, meanLength: count === 0 ? 1 : Math.max(this.#total / count, 1) };
@@ -63,7 +63,7 @@ export class Postings {
   }
 }
 
-/** What a term adds for each length of a text and each number of times that it occurs there. */
+/** Score of a term for each text length and number of occurrences. */
 function partsBy(meanLength: number): Float64Array {
   const parts = new Float64Array((longest + 1) << countBits);
   for (let length = 0; length <= longest; length += 1)

@@ -8,7 +8,7 @@ import type { VectorChoice } from "./vectors/open-vectors.ts";
 export interface WarmIndexOptions {
   readonly file: MemoryFile;
   readonly model: IndexModel | undefined;
-  /** How many memories it may hold. */
+  /** Maximum rows. */
   readonly rows?: number | undefined;
   readonly choice: VectorChoice;
   readonly signal: AbortSignal;
@@ -18,8 +18,7 @@ export interface WarmIndexOptions {
 const sliceMs = 5;
 
 /**
- * The index of one group, made when it is first needed and whenever it does not fit the file any more, in slices that
- * let other work go on.
+ * A group's index, built on demand and whenever it no longer matches the file, in slices that let other work proceed.
  */
 export class WarmIndex implements AsyncDisposable {
   readonly #options: WarmIndexOptions;
@@ -30,7 +29,7 @@ export class WarmIndex implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** As far as it is there; it may be behind the file. */
+  /** The index as far as built; may lag behind the file. */
   get loaded(): LoadedIndex | undefined {
     return this.#loaded;
   }
@@ -40,7 +39,7 @@ export class WarmIndex implements AsyncDisposable {
     return this.#loaded ?? this.#begin();
   }
 
-  /** It does not fit any more. */
+  /** Discards the index. */
   drop(): void {
     this.#loaded = undefined;
   }
@@ -65,14 +64,12 @@ export class WarmIndex implements AsyncDisposable {
     await (this.#warming ??= this.#warmUp().finally(() => (this.#warming = undefined)));
   }
 
-  /** After the signal has aborted: nothing reads the file any more when it resolves. */
+  /** Resolves after the signal when nothing reads the file. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#warming?.catch(() => undefined);
   }
 
-  /**
-   * Undefined where it cannot be made whole within so many milliseconds; then it goes on behind the back of who asked.
-   */
+  /** Completes the index within a time; undefined when it takes longer, then it continues in the background. */
   async whole(milliseconds: number): Promise<LoadedIndex | undefined> {
     if (this.catchUp()) return this.#loaded;
     const isOver = new AbortController();

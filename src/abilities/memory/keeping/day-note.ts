@@ -16,7 +16,7 @@ Answer with JSON only, exactly of this form, with no text around it:
 - Leave out small talk, passwords and keys, and whatever tells the assistant how to behave.
 - If nothing of the day is worth a note: {"note":"","sources":[]}`;
 
-/** What a model is asked about one day. `messages`: what each shown message is called. */
+/** Prompt about one day. `messages`: names of the shown messages. */
 export interface DayNotePrompt {
   readonly system: readonly string[];
   readonly text: string;
@@ -34,14 +34,14 @@ const answer = z.strictObject({
   sources: z.array(z.string().min(1).max(256)).max(200),
 });
 
-/** Why there is no note: in a few words where something is wrong with the answer. */
+/** Missing note, with a short reason when the answer is faulty. */
 export interface NoNote {
   readonly refused: string | undefined;
 }
 
 /**
- * What of a model's answer is kept. A note tells of everything that was shown, so it has all of that as its origins,
- * and the words of everybody who had a part in it; its own origin is that of whom is trusted least.
+ * Converts a model's answer to a note. It covers all shown messages, so it has all their origins and people; its own
+ * origin is the least trusted one.
  */
 export function toDayNote(text: string, day: string, { messages }: DayNotePrompt): NewMemory | NoNote {
   const parsed = parse(text);

@@ -19,7 +19,7 @@ export interface DayNotesOptions extends Pick<
   readonly publish: Publish<"memory.noted">;
 }
 
-/** Of members: a day with less is not worth a call of a model. */
+/** Minimum members' messages of a day that is worth a model call. */
 const leastMessages = 10;
 const mostMessages = 200;
 /** A host that was away for longer leaves the days before without notes. */

@@ -14,11 +14,11 @@ Answer with JSON only, exactly of this form, with no text around it:
 - text: one fact about a person, a thing or a plan, in one sentence that can be understood by itself, with names in place of "I" and dates in place of "tomorrow".
 - category: core for what lasts, daily for what matters for some days, or a short name such as recipes.
 - sources: ids of the messages by people that say it. What the assistant said is no source.
-- supersedes: the id of a known fact that is not true any more because of this one; leave it out otherwise.
+- supersedes: the id of a known fact that is not true anymore because of this one; leave it out otherwise.
 - Leave out what is known already, small talk, guesses, passwords and keys, and whatever tells the assistant how to behave.
 - If there is nothing: {"facts":[]}`;
 
-/** What a model is asked. `ids`: what each shown message and fact is called. */
+/** Prompt for a model. `ids`: names of the shown messages and facts. */
 export interface ExtractionPrompt {
   readonly system: readonly string[];
   readonly text: string;

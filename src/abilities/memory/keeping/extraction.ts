@@ -27,7 +27,7 @@ export interface ExtractionOptions {
   readonly at: (time: number) => string;
   readonly publish: Publish<"memory.extracted">;
   readonly logger: Logger;
-  /** How long a group has to be quiet. */
+  /** Time that a group has to be quiet. */
   readonly quietMs?: number | undefined;
 }
 
@@ -36,9 +36,8 @@ const mostFacts = 60;
 const longestNowMs = 60_000;
 
 /**
- * Has a model draw facts from what was said, when so much was said and the group is quiet. How far that has come moves
- * in the file of the memory together with the facts, so that they are kept once, whatever dies when; an answer that
- * nobody kept is asked for again.
+ * Has a model extract facts once there are enough messages and the group is quiet. Progress is stored in the memory's
+ * file together with the facts, so that each is kept once, across crashes; a lost answer is requested again.
  */
 export class Extraction implements AsyncDisposable {
   readonly #options: ExtractionOptions;

@@ -9,14 +9,13 @@ import { unfit } from "./unfit.ts";
 export interface CheckedFacts {
   readonly kept: readonly NewMemory[];
   readonly supersedes: readonly { readonly id: string; readonly by: string }[];
-  /** Why others are not kept, each in a few words. */
+  /** Reasons of refused facts. */
   readonly refused: readonly string[];
 }
 
 /**
- * What of a model's answer is kept: facts that people have said, by messages that it was shown. A fact has everything
- * as an origin that the model was shown with it, because any of that may have led to it; and nobody replaces a fact of
- * somebody with a higher role.
+ * Keeps the facts of a model's answer that are based on shown messages of people. A fact has all origins that the model
+ * was shown, as any may have influenced it; nobody can replace a fact of somebody with a higher role.
  */
 export function checkFacts(drawn: readonly DrawnFact[], prompt: ExtractionPrompt): CheckedFacts {
   const all = sortOrigins([...prompt.messages.values(), ...prompt.facts.values()].flatMap(originsOf));

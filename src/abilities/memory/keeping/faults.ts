@@ -32,7 +32,7 @@ export class MemoryFaults {
     logger.error({ err: error, group, repair }, "the memory of a group cannot be used; its turns go on without");
     const data = { reason: error.message, ...agentNamedBy(folder) };
     const event = { type: "memory.failed", group, actor: "host", data } as const;
-    publish(event).catch((err: unknown) => logger.warn({ err, group }, "a memory that fails could not be told of"));
+    publish(event).catch((err: unknown) => logger.warn({ err, group }, "a memory that fails could not be told about"));
   }
 
   worked(folder: string): void {

@@ -7,7 +7,7 @@ import type { Cutoffs } from "../file/cleaning.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import { WhenQuiet } from "./when-quiet.ts";
 
-/** What `memory.hygiene` says. */
+/** Section `memory.hygiene`. */
 export interface HygieneSettings {
   /** 0: never. */
   readonly everyHours: number;
@@ -23,17 +23,14 @@ export interface HygieneOptions {
   readonly clock: Pick<Clock, "now">;
   readonly publish: Publish<"memory.cleaned">;
   readonly logger: Logger;
-  /** How long a group has to be quiet. */
+  /** Time that a group has to be quiet. */
   readonly quietMs?: number | undefined;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/**
- * When a group's memory is to be cleaned next; undefined: never. One that was cleaned in the future counts as never
- * cleaned.
- */
+/** Time of a group's next cleaning; undefined: never. A cleaning in the future counts as none. */
 export function nextCleaning(cleaned: number, { everyHours }: HygieneSettings, now: number): number | undefined {
   if (everyHours === 0) return undefined;
   return cleaned > now + clockSlackMs ? now : cleaned + everyHours * hourMs;
@@ -81,7 +78,7 @@ export class Hygiene implements AsyncDisposable {
     return (await this.#clean(group, memory, signal)) ? settings().everyHours * hourMs : 0;
   }
 
-  /** False: somebody wants something of the group; the rest comes when it is quiet again. */
+  /** False when the group became active; the rest follows when it is quiet. */
   async #clean(group: Group, memory: MemoryAt, signal: AbortSignal): Promise<boolean> {
     const { settings, clock, publish, logger, isIdle } = this.#options;
     const isWanted = async (): Promise<boolean> => signal.aborted || !(await isIdle(group));

@@ -10,25 +10,25 @@ import { sleep } from "../../../lib/time/sleep.ts";
 import type { TurnStore } from "../../../stores/contract/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Ahead, InSight } from "../thread/open-memories.ts";
-import { type KeeperOptions, saidId } from "./keeper.ts";
+import type { Ahead, AlreadyShown } from "../thread/open-memories.ts";
+import { type MemoryWriterOptions, saidId } from "./memory-writer.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";
-import { Sight } from "./sight.ts";
+import { ShownMemories } from "./shown-memories.ts";
 
 export interface RecallOptions {
   readonly turns: Pick<TurnStore, "history">;
-  /** Undefined: nothing is recalled. */
+  /** Memory of a group; undefined: no recall. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
   /** Global notes, where this group may read them and there are some. */
   readonly globalOf: (group: Place["group"]) => MemoryAt | undefined;
-  /** What it may cost a turn; 0: nothing is recalled. */
+  /** Token budget of a turn; 0: no recall. */
   readonly tokens: () => number;
-  readonly idOf: KeeperOptions["idOf"];
-  readonly faults: KeeperOptions["faults"];
+  readonly idOf: MemoryWriterOptions["idOf"];
+  readonly faults: MemoryWriterOptions["faults"];
   readonly logger: Logger;
 }
 
-/** What fits what was said, as the model sees it, and everything that has a part in it. */
+/** Recalled memories as shown to the model, with all their origins. */
 export interface Recollection {
   readonly text: string;
   readonly origins: readonly Origin[];
@@ -41,13 +41,13 @@ const mostQueryChars = 2_000;
 /** Sessions of which it is known what their model sees. */
 const mostKnown = 256;
 
-/** Of what memories may cost a turn, and at most so many. */
+/** Share of a turn's memory budget for global notes, and their maximum number. */
 const globalShare = 0.25;
 const mostGlobal = 3;
 
 type Place = {
   readonly group: Pick<Group, "name" | "main">;
-  /** Whose memory it is: the group's, or that of one of its agents. */
+  /** Name of the group's or agent's memory. */
   readonly memoryName: string;
   readonly session: Session;
 };
@@ -57,9 +57,9 @@ type Place = {
  */
 export class Recall {
   readonly #options: RecallOptions;
-  /** What the model sees, by session. */
-  readonly #seen = new LRUCache<string, { readonly window: string; readonly sight: Sight }>({ max: mostKnown });
-  /** How it was looked up last, by memory: the next turn is likely to want it in the same way. */
+  /** Memories that the model sees, by session. */
+  readonly #seen = new LRUCache<string, { readonly window: string; readonly sight: ShownMemories }>({ max: mostKnown });
+  /** Last kind of lookup, by memory; the next turn probably wants the same. */
   readonly #ways = new LRUCache<string, Ahead>({ max: mostKnown });
 
   constructor(options: RecallOptions) {
@@ -115,7 +115,7 @@ export class Recall {
   async #look(
     { memory, memoryName, global, tokens }: Sources,
     query: string,
-    inSight: InSight,
+    inSight: AlreadyShown,
   ): Promise<ShownMemory[]> {
     const part = global ? Math.floor(tokens * globalShare) : 0;
     const how = { limit: mostFound, tokens: tokens - part };
@@ -133,12 +133,12 @@ export class Recall {
     return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
   }
 
-  /** Of a conversation that this process has not seen begin, since its first step. */
-  async #sightOf({ id, conversation, windowStart }: Session, shown: readonly StoredMessage[]): Promise<Sight> {
+  /** Memories seen in a conversation that began before this process, since its first step. */
+  async #sightOf({ id, conversation, windowStart }: Session, shown: readonly StoredMessage[]): Promise<ShownMemories> {
     const window = `${conversation} ${windowStart}`;
     const known = this.#seen.get(id);
     if (known?.window === window) return known.sight;
-    const sight = new Sight(await this.#begin({ id, conversation, windowStart }, shown));
+    const sight = new ShownMemories(await this.#begin({ id, conversation, windowStart }, shown));
     this.#seen.set(id, { window, sight });
     return sight;
   }

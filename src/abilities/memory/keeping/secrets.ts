@@ -2,7 +2,7 @@ import { plainForm } from "../../../lib/text/plain-form.ts";
 
 const label =
   "(?:pass(?:word|wort|phrase|code)|secret|(?:api|access|secret|account|shared)[ _-]?(?:access[ _-]?)?key|(?:auth|access|refresh|bearer|session)[ _-]?token|token|bearer)";
-/** What one is for, as those put it who draw facts: "the password of the router is …". */
+/** Purpose of a secret in the words of an extracted fact: "the password of the router is …". */
 const what = String.raw`(?:\s{1,3}(?:of|for|to|on|at|in|von|für|vom|zum|zur|des|der|am|im|beim)\s[^.\n]{1,40}?)?`;
 
 /**
@@ -11,7 +11,7 @@ const what = String.raw`(?:\s{1,3}(?:of|for|to|on|at|in|von|für|vom|zum|zur|des
  */
 const hanLabel =
   "(?:密[码碼]|口令|通行[码碼]|令牌|[密秘私][钥鑰]|(?:(?:验|驗)[证證]|校[验驗]|[动動][态態]|安全|提款|[门門]禁)[码碼])";
-/** As of now, again, changed to. */
+/** Chinese words for "is now" and "changed to". */
 const hanIs =
   "(?:[现現]在|目前|[还還]|就|已[经經]?|[换換]|改|[设設]置?|[统統]一|都|仍然?|了|成|[为為]|是|叫|用|[:=]|\\s){0,6}[\"'“「『《]?";
 
@@ -55,9 +55,8 @@ const patterns: readonly RegExp[] = [
 const cardNumber = /(?<![\d.,])(?:\d[ -]?){12,18}\d(?![\d.,]?\d)/g;
 
 /**
- * Does it look as if it held a private key, a token, a password, or the number of a payment card? Account numbers
- * (IBAN), addresses and telephone numbers are no secrets: groups have good reasons to remember them. By patterns, which
- * cannot find everything.
+ * True when a text seems to hold a private key, token, password or card number. Account numbers (IBAN), addresses and
+ * phone numbers are allowed: groups have good reasons to remember them. By patterns, which cannot find everything.
  */
 export function isSecret(text: string): boolean {
   const plain = plainForm(text);

@@ -16,7 +16,7 @@ export function nameMessages(
   return messages;
 }
 
-/** What was said, for a model that draws something from it. All that people wrote is escaped. */
+/** Formats messages for a model. All text by people is escaped. */
 export function showSaid(messages: ReadonlyMap<string, Said>, at: (time: number) => string): string[] {
   const lines = [...messages].map(([id, one]) => {
     const by = one.origin === "agent" ? ' by="assistant"' : "";

@@ -1,7 +1,7 @@
 import { plainForm } from "../../../lib/text/plain-form.ts";
 import { isSecret } from "./secrets.ts";
 
-/** What a memory must not be. */
+/** Kinds of forbidden memories. */
 export type Unfit = "secret" | "instruction";
 
 const you = "(?:you|the (?:assistant|agent|bot|model|ai))";
@@ -28,7 +28,7 @@ const instructions: readonly RegExp[] = [
   /<\/?\s*(?:system|instructions?|assistant|tool|host-note|messages?|memor(?:y|ies))\b/i,
 ];
 
-/** The same in Chinese, simplified and traditional. */
+/** The same in simplified and traditional Chinese. */
 const hanYou = "(?:你|您|助手|助理|机器人|機器人|模型|智能[体體]|AI)";
 const hanMust =
   "(?:必[须須]|[务務]必|一律|永[远遠]|始[终終]|只能|不得|不[准許许]|不要|[应應][该該當当]|都要|都得|要[总總永]|[总總]是要)";
@@ -57,9 +57,8 @@ const hanInstructions: readonly RegExp[] = [
 ];
 
 /**
- * Why a text is not remembered as something that holds: it looks like a secret, or it tells the agent what to do
- * instead of saying how things are. By patterns: it errs on the side of refusing, and cannot find everything.
- * Undefined: it can be.
+ * Returns why a text must not become a fact: a secret, or an instruction to the agent instead of a statement. By
+ * patterns: refuses in doubt, and cannot find everything. Undefined when allowed.
  */
 export function unfit(text: string): Unfit | undefined {
   if (isSecret(text)) return "secret";

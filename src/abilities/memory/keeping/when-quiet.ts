@@ -4,18 +4,18 @@ import { PendingWork } from "../../../lib/pending-work.ts";
 import { Timers } from "../../../lib/time/timers.ts";
 
 export interface WhenQuietOptions {
-  /** Does what is due. Resolves to the milliseconds until it is called again; undefined: after the next `wait`. */
+  /** Does the due work. Resolves to the milliseconds until the next call; undefined: after the next `wait`. */
   readonly work: (group: Group, signal: AbortSignal) => Promise<number | undefined>;
   /** Nothing waits and nothing runs in the group. */
   readonly isIdle: (group: Group) => Promise<boolean>;
-  /** It is tried again in five minutes. */
+  /** Reports a failure, which is retried in five minutes. */
   readonly failed: (error: Error, group: Group) => void;
-  /** How long a group has to be quiet. */
+  /** Time that a group has to be quiet. */
   readonly quietMs?: number | undefined;
 }
 
 const usualQuietMs = 5_000;
-/** The clock may be set, or the machine sleep: nobody waits longer for a timer that was set before. */
+/** Maximum timer, as clocks may change and machines sleep. */
 const longestMs = 3_600_000;
 const retryMs = 5 * 60_000;
 
@@ -36,9 +36,7 @@ export class WhenQuiet implements AsyncDisposable {
     this.#options = options;
   }
 
-  /**
-   * From now on no sooner than in so many milliseconds, an hour at most, and no sooner than the group has been quiet.
-   */
+  /** Schedules work after a delay of at most an hour, and not before the group has been quiet. */
   wait(group: Group, ms = 0): void {
     this.cancel(group);
     const name = workFolder(group);

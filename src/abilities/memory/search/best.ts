@@ -4,7 +4,7 @@ export interface ScoredSlot {
   readonly score: number;
 }
 
-/** The best so many of what is offered; of equals the one that was offered first. */
+/** Keeps the best few of the offered items; among equals the first. */
 export class Best {
   readonly #limit: number;
   /** Best first. */
@@ -16,7 +16,7 @@ export class Best {
     if (limit === 0) this.#least = Infinity;
   }
 
-  /** What does not have more is not among them. Nothing is without a score. */
+  /** Score that an item has to exceed. Items always have a score. */
   get least(): number {
     return this.#least;
   }

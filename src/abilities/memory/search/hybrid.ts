@@ -2,42 +2,39 @@ import type { Filter } from "../item.ts";
 import type { HotIndex } from "../index/hot-index.ts";
 import { Best, type ScoredSlot } from "./best.ts";
 
-/** What each of the scores counts. */
+/** Weights of the scores. */
 export interface Weights {
   readonly vector: number;
   readonly text: number;
-  /** Of the better one of what was said just before and just after. */
+  /** Weight of the better neighbor, said just before or after. */
   readonly neighbour: number;
 }
 
 /** A query as it is compared. */
 export interface Query {
   readonly terms: readonly string[];
-  /** Where they are known by now: what `wordScores` says of the index as it is. */
+  /** Known word scores of the current index, from `wordScores`. */
   readonly words?: Float64Array | undefined;
   readonly isHan: boolean;
-  /** Of the model of the index, and the products of the index's vectors with it; none: by words only. */
+  /** Query vector and its products with the index's vectors; none: by words only. */
   readonly meaning?: { readonly vector: Float32Array; readonly products: Float32Array } | undefined;
   /** The model was made for English: it says little about Chinese. */
   readonly isEnglishModel: boolean;
 }
 
-/** What the vector counts at most where the query or the memory is Chinese and the model is not. */
+/** Maximum weight of the vector when query or memory is Chinese and the model is not. */
 const mostAcrossLanguages = 0.2;
 /**
  * Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour
  * for this much.
  */
 const furtherShare = 0.6;
-/**
- * What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn
- * further.
- */
+/** Weight of a conversation's best message relative to a neighbor, and its decay per message. */
 const conversationShare = 2;
 const fade = 0.96;
 /**
- * So many of the best by rounded vectors are compared by exact ones: with 1,000 of them the figures of docs/memory.md
- * are the same.
+ * Number of top candidates by rounded vectors that are compared exactly; docs/memory.md has the same figures with
+ * 1,000.
  */
 const mostExact = 256;
 
@@ -104,7 +101,7 @@ function larger(one: number, other: number): number {
   return one > other ? one : other;
 }
 
-/** What is superseded has nothing to say for its neighbours either. */
+/** Scores in order; superseded memories do not support their neighbors. */
 function inOrder(own: Float64Array, slots: Int32Array, { isSuperseded }: HotIndex): Float64Array {
   const ordered = new Float64Array(own.length);
   for (let rank = 0; rank < own.length; rank += 1) {
@@ -137,7 +134,7 @@ export function isInFilter(
   return isHidden?.({ id, time }) !== true;
 }
 
-/** What the words of a query say of every slot, 0 … 1. */
+/** Word score of every slot, 0 … 1. */
 export function wordScores({ postings }: Pick<HotIndex, "postings">, terms: readonly string[]): Float64Array {
   const words = postings.scores(terms);
   scale(words);
@@ -161,11 +158,11 @@ function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Arra
   return scores;
 }
 
-/** What scores are put together from. */
+/** Components of a score. */
 interface Judge {
-  /** What the vector counts, by whether a memory is mostly Chinese. */
+  /** Weight of the vector, for memories that are not mostly Chinese and that are. */
   readonly shareOf: readonly [number, number];
-  /** What vector and words count together. */
+  /** Weight of vector and words together. */
   readonly whole: number;
   readonly words: Float64Array;
   readonly index: HotIndex;
@@ -204,14 +201,14 @@ function makeExact(
   }
 }
 
-/** What the vector counts of a memory that is not mostly Chinese, and of one that is. */
+/** Weight of the vector for memories that are not mostly Chinese, and that are. */
 function sharesOf(query: Query, { vector }: Weights): readonly [number, number] {
   const across = Math.min(vector, mostAcrossLanguages);
   if (!query.isEnglishModel) return [vector, vector];
   return query.isHan ? [across, across] : [vector, across];
 }
 
-/** What fits well counts more than twice as much as what fits half as well. */
+/** Emphasizes high scores: twice the fit counts more than double. */
 function raise(score: number): number {
   return score * Math.sqrt(score);
 }

@@ -4,7 +4,7 @@ import type { LoadedIndex } from "../index/load-index.ts";
 import type { Filter } from "../item.ts";
 import { isInFilter, type Query, scoreAlone, type Weights } from "./hybrid.ts";
 
-/** How many are looked at for a word, and for how many words: those that the group says least. */
+/** Maximum matches per word, and number of words: the group's rarest. */
 const mostMatches = 100;
 const mostWords = 8;
 

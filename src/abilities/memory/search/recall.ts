@@ -2,7 +2,7 @@ import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import type { Found, Memory } from "../item.ts";
 import { indexedText } from "../text/indexed-text.ts";
 
-/** However small the budget, so many are given: each is cut, not the list. */
+/** Minimum number of results: a small budget cuts each, not the list. */
 const leastItems = 5;
 
 /** The best ones whose texts fit into the budget. */

@@ -1,6 +1,6 @@
 import type { NewMemory } from "../item.ts";
 
-/** As dates name them. */
+/** Names of months, as dates use them. */
 export const months = "January February March April May June July August September October November December".split(
   " ",
 );
@@ -11,7 +11,7 @@ function formatDate(time: number): string {
   return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
 }
 
-/** What of a memory is searched. */
+/** Searched fields of a memory. */
 export type Spoken = Pick<NewMemory, "time" | "sender" | "text" | "photo">;
 
 /**

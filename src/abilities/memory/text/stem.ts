@@ -2,7 +2,7 @@ const consonant = "[^aeiou]";
 const vowel = "[aeiouy]";
 const consonants = `${consonant}[^aeiouy]*`;
 const vowels = `${vowel}[aeiou]*`;
-/** The stem has at least one, exactly one, more than one pair of vowels and consonants. */
+/** A stem with at least one, exactly one, or more than one pair of vowels and consonants. */
 const atLeastOne = new RegExp(`^(${consonants})?${vowels}${consonants}`);
 const exactlyOne = new RegExp(`^(${consonants})?${vowels}${consonants}(${vowels})?$`);
 const moreThanOne = new RegExp(`^(${consonants})?${vowels}${consonants}${vowels}${consonants}`);

@@ -3,7 +3,7 @@ import { toSimplified } from "./simplified.ts";
 import { stem } from "./stem.ts";
 import { stopWords } from "./stop-words.ts";
 
-/** What is looked at of a text. What comes behind is kept, and not found by its words. */
+/** Indexed characters of a text. The rest is kept, but not found by words. */
 const indexedChars = 20_000;
 const mostTerms = 4_000;
 const mostQueryTerms = 64;
@@ -19,8 +19,8 @@ const hanCharacter = /\p{Script=Han}/gu;
 const anyLetter = /\p{L}/gu;
 
 /**
- * How often each term occurs in a text: stems of words, and for Chinese, Japanese, Korean, Thai and the like each
- * character and each two that stand side by side.
+ * Number of occurrences of each term: word stems, and for Chinese, Japanese, Korean, Thai and the like each character
+ * and pair of characters.
  */
 export function termsOf(text: string): Map<string, number> {
   const counts = new Map<string, number>();
@@ -61,7 +61,7 @@ export function queryTermsOf(query: string): readonly string[] {
   return [...terms].slice(0, mostQueryTerms);
 }
 
-/** Is at least half of what is written in it Chinese? */
+/** True when at least half of the text is Chinese. */
 export function isMostlyHan(text: string): boolean {
   const looked = text.slice(0, indexedChars);
   const han = looked.match(hanCharacter)?.length ?? 0;

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 
 import type * as z from "zod";
 
-import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
+import type { EmbedderSource } from "../../../domain/settings/embedder-source.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { appFailures } from "../../../processes/failures.ts";
 import { OwnThread } from "../../../processes/own-thread.ts";
@@ -12,9 +12,9 @@ import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import type { Weights } from "../search/hybrid.ts";
 
 export interface MemoryDeskOptions {
-  readonly place: EmbedderPlace;
+  readonly place: EmbedderSource;
   readonly weights: Weights;
-  /** Told once when vectors are compared more slowly than they could be. */
+  /** Called once when vectors are compared more slowly than possible. */
   readonly onSlow?: ((slow: SlowVectors) => void) | undefined;
 }
 
@@ -31,8 +31,8 @@ export type MemoryAt = {
 const mostOpen = 1_000;
 
 /**
- * Lets a thread work on the memories of groups, so that nothing of it holds the host up. The thread begins with the first call, and
- * again after it has failed.
+ * Lets a thread work on the memories of groups, so that nothing of it holds the host up. The thread begins with the
+ * first call, and again after it has failed.
  */
 export class MemoryDesk implements AsyncDisposable {
   readonly #threads: Restarted<OwnThread<typeof memoryThread>>;

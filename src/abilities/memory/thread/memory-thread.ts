@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
-import type { EmbedderPlace } from "../../../domain/settings/embedder-place.ts";
+import type { EmbedderSource } from "../../../domain/settings/embedder-source.ts";
 import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
@@ -16,10 +16,10 @@ import { OpenMemories } from "./open-memories.ts";
  * It gets orders about one group's file each, answers them in any order, and ends when it is told to.
  */
 
-const { place, weights } = threadData as { readonly place: EmbedderPlace; readonly weights: Weights };
+const { place, weights } = threadData as { readonly place: EmbedderSource; readonly weights: Weights };
 let embedder = await openEmbedder(place);
 let memories = new OpenMemories({ weights, embedder, onSlow });
-/** How long a model that is not installed is not looked for again. */
+/** Time until a missing model is looked for again. */
 const lookMs = 5_000;
 let looked = performance.now();
 let looking: Promise<void> | undefined;
@@ -46,7 +46,7 @@ async function takeFoundModel(): Promise<void> {
   await before[Symbol.asyncDispose]();
 }
 
-/** It is the same for all groups: once is enough. */
+/** Reports slow vectors once, as all groups share the reason. */
 function onSlow(slow: SlowVectors): void {
   if (told === slow.strategy) return;
   told = slow.strategy;

@@ -3,28 +3,28 @@ import type * as z from "zod";
 import type { memoryThread } from "../../../processes/protocol.ts";
 import { checkIndex, cleanSome, endCleaning, noteAnnounced, planCleaning } from "../file/cleaning.ts";
 import type { Advance, Progress } from "../file/file-orders.ts";
-import { Lull } from "../../../lib/time/lull.ts";
+import { IdleGate } from "../../../lib/time/idle-gate.ts";
 import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
 import { type Memory, ownIds } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
 
-/** What is left out of a recall, because the model sees it anyway. */
-export interface InSight {
-  /** What the host took in from this time on, milliseconds since 1970. */
+/** Memories to leave out of a recall, as the model sees them anyway. */
+export interface AlreadyShown {
+  /** Time from which all messages are visible, in milliseconds since 1970. */
   readonly since: number;
   /** And these. */
   readonly ids: readonly string[];
 }
 
-/** How a turn is going to ask. */
+/** Announced query of a turn. */
 export interface Ahead {
   readonly how: RecallHow;
-  readonly since: InSight["since"];
+  readonly since: AlreadyShown["since"];
 }
 
 type RecallHow = SearchOptions & { readonly tokens: number };
 
-/** How far readers have come, and how many messages of members were not looked at for facts yet. */
+/** Progress of readers, and the number of messages not yet examined for facts. */
 export interface Standing extends Progress {
   readonly unextracted: number;
 }
@@ -48,11 +48,11 @@ const ownPrefixes = Object.values(ownIds);
 const mostOpen = 64;
 const mostRows = 262_144;
 const leastOpen = 4;
-/** Of more messages than these it is not looked up first whether they are kept yet. */
+/** Number of messages above which stored ones are not looked up first. */
 const mostLookedFor = 16;
 /** A query is answered by words when its vector takes longer. */
 const queryMs = 100;
-/** And by words from the file when the index of a large memory is not there by then. */
+/** Time after which a search falls back to the file by words, without the index. */
 const indexMs = 250;
 /**
  * A turn and the model for memories would share the processors: what was said gets its vectors when no turn has asked
@@ -67,7 +67,7 @@ export class OpenMemories implements AsyncDisposable {
   readonly #open = new Map<string, Opened>();
 
   constructor(options: Omit<GroupMemoryOptions, "path" | "queryMs" | "indexMs" | "lull">) {
-    this.#options = { ...options, queryMs, indexMs, lull: new Lull(lullOptions) };
+    this.#options = { ...options, queryMs, indexMs, lull: new IdleGate(lullOptions) };
   }
 
   async use<T>(path: string, work: (memory: MemoryCalls) => T): Promise<Awaited<T>> {
@@ -116,7 +116,7 @@ function callsFor(memory: GroupMemory): MemoryCalls {
     saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
     search: (query, options) => memory.search(query, options),
     recall: (query, options, { since, ids }) => {
-      // What is not there need not be left out; what a turn answers rarely is.
+      // What is missing need not be left out; what a turn answers rarely is.
       const isAny = ids.length > mostLookedFor || ids.some((id) => memory.get(id) !== undefined);
       return memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
     },
@@ -136,7 +136,7 @@ function callsFor(memory: GroupMemory): MemoryCalls {
 }
 
 /** Two that are named alike find the same. */
-function toRecall(how: RecallHow, inSight: InSight): RecallOptions {
+function toRecall(how: RecallHow, inSight: AlreadyShown): RecallOptions {
   return { ...how, name: JSON.stringify([how, inSight]), textOf, isInSight: inSightBy(inSight) };
 }
 
@@ -144,12 +144,12 @@ function standingOf(memory: GroupMemory): Standing {
   return { ...memory.progress(), unextracted: memory.countUnextracted(ownIds.said) };
 }
 
-/** What a memory takes in a prompt, whatever the group's time zone. */
+/** Text of a memory in a prompt, independent of the time zone. */
 function textOf(memory: Memory): string {
   return showMemory(memory, (time) => new Date(time).toISOString().slice(0, 16));
 }
 
-function inSightBy({ since, ids }: InSight): (memory: Pick<Memory, "id" | "time">) => boolean {
+function inSightBy({ since, ids }: AlreadyShown): (memory: Pick<Memory, "id" | "time">) => boolean {
   const shown = new Set(ids);
   return ({ id, time }) => shown.has(id) || (time >= since && ownPrefixes.some((prefix) => id.startsWith(prefix)));
 }

@@ -10,7 +10,7 @@ export type SkillCheck =
 
 const line = z.string().trim();
 
-/** As text, whatever its author wrote. */
+/** Coerces the author's value to text. */
 const asText = z.unknown().transform((value) => (typeof value === "string" ? value : JSON.stringify(value)));
 
 const frontMatterKeys = {
@@ -30,21 +30,17 @@ const frontMatterKeys = {
     .optional(),
 };
 
-/**
- * https://agentskills.io/specification. Other programs know more keys than these: they mean nothing here, and people
- * are told of them.
- */
+/** Front matter by https://agentskills.io/specification. Unknown keys of other programs are ignored and reported. */
 const frontMatter = z.looseObject(frontMatterKeys);
 
-/** `Bash(git add *), Read` are two. */
+/** `Bash(git add *), Read` are two tools. */
 const allowedTool = /[^\s,(]+(?:\([^)]*\))?/g;
 
 const opening = /^\u{FEFF}?---[ \t]*\r?\n/u;
 const closing = /^---[ \t]*\r?$/m;
 
 /**
- * Reads SKILL.md of the folder with this name (undefined: of one that is going to be called as the skill): front matter
- * between two lines of `---`, then what the agent is to read.
+ * Parses SKILL.md of a folder (undefined: any name): front matter between two lines of `---`, then the text for agents.
  */
 export function parseSkill(folder: string | undefined, text: string): SkillCheck {
   const [start] = opening.exec(text) ?? [];
@@ -79,7 +75,7 @@ function factsOf(data: z.output<typeof frontMatter>): SkillFacts {
 
 type ReadYaml = { readonly value: unknown } | { readonly fault: SkillFault };
 
-/** Anything but what begins a quoted text, a block, a list, a map, an alias and the like. */
+/** A plain value: nothing that begins a quoted text, block, list, map, alias or the like. */
 const plainLine = /^([A-Za-z][\w-]*):[ \t]+(?=[^\s"'|>[{&*!%@`#])/;
 
 /** Puts into quotes what stands on the line of its key. */

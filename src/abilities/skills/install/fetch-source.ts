@@ -10,13 +10,13 @@ import { unpack } from "./unpack.ts";
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** What of it lies on this machine now. */
+/** A fetched source on this machine. */
 export interface FetchedSource extends Source {
   readonly folder: string;
 }
 
 const limits = { timeoutMs: 120_000, outputBytes: 4 * mebibyte, fileBytes: 32 * mebibyte } as const;
-/** Of all files of a repository. */
+/** Maximum bytes of all files of a repository. */
 const repositoryBytes = 10 * skillLimits.bytes;
 
 export interface FetchOptions {
@@ -24,7 +24,7 @@ export interface FetchOptions {
   readonly scratch: string;
   /** Environment of the programs that fetch: proxies, where npm's settings are. */
   readonly variables: EnvironmentVariables;
-  /** Ends what fetches. */
+  /** Aborts the fetch. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,10 +42,7 @@ export async function fetchSource(source: Source, { scratch, ...rest }: FetchOpt
   return { kind, from, folder };
 }
 
-/**
- * What a repository could make git run is switched off, and no file is written before it is known how large all of them
- * are.
- */
+/** Clones with everything disabled that could make git run code, and writes no file before the total size is known. */
 async function clone(address: string, place: Run): Promise<void> {
   const settings = {
     "core.hooksPath": "/dev/null",
@@ -81,7 +78,7 @@ async function pack(name: string, folder: string, place: Run): Promise<void> {
   await unpack(join(scratch, archive), folder);
 }
 
-/** Runs a program that fetches, and gives what it has printed. Throws what it said of its failure. */
+/** Runs a fetching program and returns its output. Throws its error message. */
 export async function runToFetch(program: string, args: readonly string[], run: Run): Promise<string> {
   try {
     return await runFetcher(program, args, { ...run, limits });

@@ -8,7 +8,7 @@ import { AppError, toError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { removeLeftBehind } from "../../../lib/files/guarded-change.ts";
 import { readSkillLock, type SkillLock, withSkillLock, writeSkillLock } from "../lock-file.ts";
-import { findBundled, findInstalled, incomingFolder, type SkillPlaces } from "../places.ts";
+import { findBundled, findInstalled, incomingFolder, type SkillFolders } from "../places.ts";
 import { readTree } from "../tree/read-tree.ts";
 import { writeTree } from "../tree/skill-copies.ts";
 import { hashOfTree, type SkillTree } from "../tree/skill-tree.ts";
@@ -29,7 +29,7 @@ export interface PlannedSkill {
   readonly subfolder: string | undefined;
   readonly wants: Wants;
   readonly findings: readonly Finding[];
-  /** What is installed under its name already: the same, or another one. */
+  /** Comparison with the installed skill of this name. */
   readonly replaces: "nothing" | "same" | "other";
   /** There is one of this name that comes with crabpot, which it would take the place of. */
   readonly hidesBundled: boolean;
@@ -64,12 +64,12 @@ const fetchedPrefix = ".fetched-";
  * it.
  */
 export class SkillInstaller {
-  readonly #places: SkillPlaces;
+  readonly #places: SkillFolders;
   readonly #now: () => number;
   readonly #variables: FetchOptions["variables"];
 
   constructor(options: {
-    readonly places: SkillPlaces;
+    readonly places: SkillFolders;
     readonly now: () => number;
     /** Environment of the programs that fetch. */
     readonly variables: FetchOptions["variables"];
@@ -79,9 +79,7 @@ export class SkillInstaller {
     this.#variables = options.variables;
   }
 
-  /**
-   * What installing this would do. Throws why it cannot be installed. `only`: of several skills the one with this name.
-   */
+  /** Plans an installation. Throws why it is impossible. `only`: a single skill of several, by name. */
   async plan(wanted: string, only?: string): Promise<InstallPlan> {
     const contents = await this.#fetch(sourceOf(wanted), { names: only === undefined ? undefined : [only] });
     const { from, found, unusable } = contents;
@@ -90,10 +88,7 @@ export class SkillInstaller {
     return { from, skills: await this.#describe(chosen), unusable: only === undefined ? unusable : [] };
   }
 
-  /**
-   * What the sources of installed skills have by now; each source is asked once. Ends early with what it has found when
-   * the signal aborts.
-   */
+  /** Current content of installed skills' sources; each source is asked once. On abort, returns what it has. */
   async compare(installed: readonly InstalledFrom[], signal?: AbortSignal): Promise<readonly ComparedSkill[]> {
     const compared: ComparedSkill[] = [];
     for (const from of new Set(installed.map((one) => one.from))) {
@@ -169,8 +164,8 @@ export class SkillInstaller {
   }
 
   /**
-   * Does what was planned: killed at any point, each skill is the old or the new one. `subscribed`: does the host look
-   * for other versions? Left out: as before.
+   * Installs as planned: killed at any point, each skill is the old or the new one. `subscribed`: the host checks for
+   * new versions; unchanged by default.
    */
   async install({ from, skills }: Pick<InstallPlan, "from" | "skills">, subscribed?: boolean): Promise<void> {
     await this.#changing(async (before) => {

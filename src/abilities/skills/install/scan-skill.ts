@@ -2,7 +2,7 @@ import { hiddenInProse } from "../../../lib/text/hidden-characters.ts";
 import { shorten, visible } from "../../../lib/text/visible.ts";
 import { type SkillTree, textOf } from "../tree/skill-tree.ts";
 
-/** Something in a skill that whoever installs it should look at. */
+/** A warning about a skill, for the person who installs it. */
 export interface Finding {
   readonly kind: "hidden characters" | "encoded text" | "runs what it fetches" | "orders to the agent" | "program";
   /** Path in the skill, and the line. */
@@ -10,7 +10,7 @@ export interface Finding {
   readonly shows: string;
 }
 
-/** What a skill wants to use, as far as its files say so. Nothing of it is given by installing it. */
+/** Things that a skill uses, by its files. Installing grants none of them. */
 export interface Wants {
   readonly tools: readonly string[];
   /** Hosts that are named in addresses. */
@@ -69,7 +69,7 @@ const installers =
 
 const address = /\b(?:https?|wss?|ftp):\/\/([A-Za-z0-9.-]+\.[A-Za-z]{2,})/g;
 
-/** What it asks for. */
+/** Requested tools and network access. */
 export function wantsOf(allowedTools: readonly string[], { files }: SkillTree): Wants {
   const texts = files.map(({ path, bytes }) => ({ path, text: textOf(bytes) ?? "" }));
   const hosts = texts.flatMap(({ text }) => [...text.matchAll(address)].map(([, host = ""]) => host.toLowerCase()));

@@ -34,7 +34,7 @@ export interface SourceContents {
   readonly unusable: readonly UnusableSkill[];
 }
 
-/** What lies at the top of a repository or a package and is not part of a skill. */
+/** Entries at the top of a repository or package that are not part of a skill. */
 const leaveOut: ReadonlySet<string> = new Set([".git", ".github", ".gitignore", ".gitattributes", "node_modules"]);
 /** Folders in folders, such as `plugins/tea/skills/boil`. */
 const deepest = 5;

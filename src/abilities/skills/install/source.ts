@@ -8,7 +8,7 @@ export type SourceKind = "folder" | "archive" | "git" | "npm";
 
 export interface Source {
   readonly kind: SourceKind;
-  /** As `skills.lock` keeps it: of a folder or an archive its absolute path. */
+  /** Source as in `skills.lock`: an absolute path for a folder or archive. */
   readonly from: string;
 }
 
@@ -16,10 +16,7 @@ const npmName = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(?:@[\w.^~
 const gitAddress = /^(?:git\+)?(?:https?|ssh|git|file):\/\/\S+$|^[\w.-]+@[\w.-]+:\S+$/;
 const npmPrefix = "npm:";
 
-/**
- * What is meant by this word. Throws `skill_refused` for one that means nothing, `not_found` for a path where nothing
- * is.
- */
+/** Parses a source. Throws `skill_refused` for nonsense, `not_found` for a missing path. */
 export function sourceOf(wanted: string): Source {
   if (wanted.startsWith(npmPrefix)) return npmSource(wanted.slice(npmPrefix.length), wanted);
   if (gitAddress.test(wanted)) return { kind: "git", from: wanted };
@@ -40,7 +37,7 @@ export function packageOf({ from }: Source): string {
   return from.slice(npmPrefix.length);
 }
 
-/** Does what was installed from here change where others publish it, rather than on this machine? */
+/** True for a source that others publish, rather than a path on this machine. */
 export function isPublished(from: string): boolean {
   return from.startsWith(npmPrefix) || gitAddress.test(from);
 }

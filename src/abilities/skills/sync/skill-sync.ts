@@ -4,7 +4,7 @@ import type { Publish } from "../../../domain/events/event.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { jittered } from "../../../lib/time/backoff.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
-import { Lookout } from "../../../lib/time/lookout.ts";
+import { DueTimer } from "../../../lib/time/due-timer.ts";
 import { shorten, visible } from "../../../lib/text/visible.ts";
 import type { ComparedSkill, InstalledFrom } from "../install/installer.ts";
 import { isPublished } from "../install/source.ts";
@@ -13,24 +13,24 @@ import { readSyncState, type SyncState, writeSyncState } from "./sync-state.ts";
 
 export interface SkillSyncOptions {
   readonly lock: string;
-  /** Where it is kept when the sources are asked next, and what they had. */
+  /** File with the next check's time and the last results. */
   readonly stateFile: string;
-  /** Are sources to be asked at all, and does a group have skills? */
+  /** True when sources may be checked and some group has skills. */
   readonly isOn: () => boolean;
   readonly compare: (installed: readonly InstalledFrom[], signal: AbortSignal) => Promise<readonly ComparedSkill[]>;
-  /** Is this sync on record as an event? */
+  /** True when this sync is recorded as an event. */
   readonly isOnRecord: (run: string) => Promise<boolean>;
   readonly publish: Publish<"skills.synced">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  /** 0..1 */
+  /** Random number in 0..1. */
   readonly random?: (() => number) | undefined;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
-/** So that not all hosts ask at once. */
+/** Jitter, so that hosts do not all ask at the same time. */
 const jitter = { least: 0.9, most: 1.1 };
 /** For all sources together. */
 const longestMs = 10 * 60_000;
@@ -43,13 +43,13 @@ const reasonChars = 300;
  */
 export class SkillSync implements AsyncDisposable {
   readonly #options: SkillSyncOptions;
-  readonly #lookout: Lookout;
+  readonly #lookout: DueTimer;
   readonly #stop = new AbortController();
   #next: number | undefined;
 
   constructor(options: SkillSyncOptions) {
     this.#options = options;
-    this.#lookout = new Lookout({
+    this.#lookout = new DueTimer({
       look: () => this.#look(),
       onError: (error) => options.logger.warn({ err: toError(error) }, "sources of skills could not be asked"),
     });
@@ -91,8 +91,7 @@ export class SkillSync implements AsyncDisposable {
   }
 
   /**
-   * What people have installed from where others publish, or told it to look at. None while the lock file cannot be
-   * read, which others tell.
+   * Skills from published sources, or subscribed. None while the lock file is unreadable, which is reported elsewhere.
    */
   async #subscribed(): Promise<readonly InstalledFrom[]> {
     const lock = await readSkillLock(this.#options.lock).catch((error: unknown) => {

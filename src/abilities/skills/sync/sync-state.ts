@@ -11,7 +11,7 @@ const state = z.strictObject({
   version: z.literal(1),
   /** When the sources are to be asked next. */
   next: z.iso.datetime(),
-  /** What was found the last time. */
+  /** Results of the last check. */
   last: z
     .strictObject({
       /** When, which names it. */
@@ -19,7 +19,7 @@ const state = z.strictObject({
       /** Skills whose sources were asked. */
       asked: z.number(),
       outdated: versions,
-      /** Those of them that people have not been told of before. */
+      /** Results that people have not been told yet. */
       news: z.array(z.string()),
       failed: z.array(z.strictObject({ name: z.string(), reason: z.string() })),
     })
@@ -30,7 +30,7 @@ const state = z.strictObject({
 /** When the sources of skills are asked, and what they had. */
 export type SyncState = z.output<typeof state>;
 
-/** Undefined: there is none that can be used, so nothing was asked yet. */
+/** Reads the state; undefined without a usable one: nothing was checked yet. */
 export async function readSyncState(file: string): Promise<SyncState | undefined> {
   const text = await readFile(file, "utf8").catch(nothingIfMissing);
   if (text === undefined) return undefined;
@@ -41,7 +41,7 @@ export async function readSyncState(file: string): Promise<SyncState | undefined
   }
 }
 
-/** As a whole, or not at all. */
+/** Writes atomically. */
 export async function writeSyncState(file: string, content: SyncState): Promise<void> {
   await writeWhole(file, `${JSON.stringify(content)}\n`);
 }

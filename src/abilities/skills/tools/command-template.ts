@@ -14,7 +14,7 @@ export type TemplateReading =
 
 /** `{{name}}` */
 export const placePattern = /\{\{([^{}]*)\}\}/;
-/** Commands to which a word is more than text: they make code, names or numbers of it. */
+/** Commands that interpret words as code, names or numbers. */
 const readsWords = /^(?:alias|declare|eval|export|let|local|read|readonly|source|test|trap|typeset|unset|\.|\[)$/;
 
 /**
@@ -74,7 +74,7 @@ function noteArguments(node: SyntaxNode, mark: string, found: Map<number, boolea
   }
 }
 
-/** What stands in a word outside of quotes and of everything that bash fills in. */
+/** Literal texts of a word outside of quotes and expansions. */
 function plainTexts(word: Extract<Command["args"][number], { type: "Word" }>): string[] {
   const parts = word.parts && word.parts.length > 0 ? word.parts : [{ type: "Literal", text: word.text } as const];
   // A backslash would take the quote that stands before a value.

@@ -48,7 +48,7 @@ const tool = z.strictObject({
 type Written = z.output<typeof tool>;
 
 const manifest = z.strictObject({
-  /** What other programs want to know of the skill; here SKILL.md says it. */
+  /** Facts for other programs; here SKILL.md has them. */
   skill: z
     .strictObject({
       name: line.optional(),
@@ -161,7 +161,7 @@ function scriptLine(skill: string, command: string, { files }: SkillTree): strin
   return `${program === undefined ? "" : `${program} `}${whole}${command.slice(path.length)}`;
 }
 
-/** Values go into the path or the query, so that nobody but the author says which host is asked. */
+/** Template of an address. Values go into path or query, so only the author chooses the host. */
 function addressTemplate(command: string): CommandTemplate | string {
   const pieces = command.split(placePattern);
   const beginning = /^https?:\/\/[\w.-]+(?::\d+)?[/?]/.exec(pieces[0] ?? "");

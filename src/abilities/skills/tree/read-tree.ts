@@ -4,11 +4,9 @@ import { HostileFolder, type HostileRefusal } from "../../../lib/files/open-host
 import { refusedTree, type SkillTreeFile, TreeLimits, treePathFault, type TreeReading } from "./skill-tree.ts";
 
 export interface ReadTreeOptions {
-  /**
-   * Users whose files and folders count; undefined = any. Of those, what others could write to does not count either.
-   */
+  /** Users whose files count; undefined = any. Files that others could write to do not count either. */
   readonly owners?: readonly number[] | undefined;
-  /** Entries at its top that are not part of it. */
+  /** Entries at its top to ignore. */
   readonly leaveOut?: ReadonlySet<string> | undefined;
 }
 

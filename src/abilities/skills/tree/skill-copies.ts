@@ -11,8 +11,8 @@ const draftEnd = ".new";
 const restMs = 60_000;
 
 /**
- * The host's own copies of skills, each in a folder that is called as its hash: what is mounted from here can be
- * exchanged by nobody, and another content is another folder.
+ * The host's copies of skills, in folders named by hash: nobody can exchange a mounted one, and other content is
+ * another folder.
  */
 export class SkillCopies {
   readonly #folder: string;
@@ -42,9 +42,7 @@ export class SkillCopies {
     return place;
   }
 
-  /**
-   * Removes what no group has any more, and what was not finished; but nothing that was made or asked for a moment ago.
-   */
+  /** Removes copies that no group uses, and unfinished ones, except very recent ones. */
   async retain(used: ReadonlySet<string>): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     const until = Date.now() - restMs;

@@ -31,7 +31,7 @@ export function hashOfTree({ files }: SkillTree): string {
   return hash.digest("hex");
 }
 
-/** Why a file of a skill cannot have this path; undefined when it can. Paths come from archives, too. */
+/** Returns why a path is invalid for a skill's file; undefined when valid. Paths come from archives, too. */
 export function treePathFault(path: string): string | undefined {
   if (path.startsWith("/")) return "is an absolute path";
   const names = path.split("/");
@@ -49,7 +49,7 @@ export class TreeLimits {
   #entries = 0;
   #bytes = 0;
 
-  /** Why one more entry of so many bytes is too much; undefined when it is not. */
+  /** Counts an entry; returns why it is too much, or undefined. */
   add(bytes: number): string | undefined {
     this.#entries += 1;
     this.#bytes += bytes;

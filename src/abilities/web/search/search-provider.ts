@@ -7,7 +7,7 @@ export interface SearchResult {
   readonly snippet: string;
 }
 
-/** What somebody is asked with. */
+/** Search request. */
 export interface SearchRequest {
   readonly url: URL;
   readonly method: "GET" | "POST";
@@ -15,21 +15,21 @@ export interface SearchRequest {
   readonly body?: string | undefined;
 }
 
-/** Somebody who can be asked to search the web. */
+/** A provider of web search. */
 export interface SearchProvider {
-  /** Where its vendor has it; undefined: wherever the operator has put it. */
+  /** The vendor's address; undefined: configured by the operator. */
   readonly baseUrl: string | undefined;
   /** Results that it gives at once, at most. */
   readonly most: number;
   readonly request: (query: string, count: number, place: SearchPlace) => SearchRequest;
-  /** What it answered, as JSON; undefined: it answers with a page, which the agent reads. */
+  /** Parses a JSON answer; undefined when the answer is a page for the agent's reader. */
   readonly results?: (answer: unknown) => readonly SearchResult[];
 }
 
-/** Where it is asked, and with what key. */
+/** Address and key of a provider. */
 export type SearchPlace = Pick<SearchSettings, "apiKey"> & { readonly baseUrl: string };
 
-/** An address below the base, which may have a path of its own. */
+/** Address below the base, which may have a path. */
 export function below(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(baseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}${path}`;

@@ -14,21 +14,21 @@ const titleChars = 200;
 const snippetChars = 600;
 const shownAddressChars = 1_000;
 
-/** What came of a search: words for the model or a page for the agent, and the answer as it came. */
+/** Search result: words for the model or a page for the agent, with the response. */
 export interface Searched {
   readonly found: string | FetchedPage;
   readonly results: number | undefined;
   readonly answer: Answer;
 }
 
-/** Where this one is asked. */
+/** Address of the provider. */
 export function searchPlace({ provider, baseUrl }: SearchSettings): URL {
   return new URL(baseUrl ?? searchCatalog[provider].baseUrl ?? "");
 }
 
 /**
- * Asks the operator's search provider, and nobody else: it may be on a private network, and leads nowhere else. Throws
- * ToolError with why there is no answer; what a provider says of its own goes to nobody, for it may hold the key.
+ * Asks the operator's search provider, which may be on a private network and cannot redirect elsewhere. Throws
+ * ToolError on failure; the provider's own message is dropped, as it may hold the key.
  */
 export async function searchWeb(
   { query, count }: { readonly query: string; readonly count: number },
@@ -99,7 +99,7 @@ function isAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.href.length <= shownAddressChars;
 }
 
-/** Titles and snippets are other people's words, each in a line of its own that it cannot leave. */
+/** Formats results: titles and snippets are foreign text, each confined to its line. */
 function describe(query: string, results: readonly SearchResult[]): string {
   if (results.length === 0) return `Nothing was found for ${JSON.stringify(query)}.`;
   return results

@@ -189,7 +189,7 @@ export class WhatsAppConnection implements Connection {
     this.#state.refusedVersions = 0;
     this.#intake.open();
     this.#opened.resolve();
-    // Whoever writes first waits for it, and is told of what fails.
+    // Whoever writes first waits for it, and is told about what fails.
     this.#numbers.settle().catch(() => undefined);
   }
 

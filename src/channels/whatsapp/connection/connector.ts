@@ -18,7 +18,7 @@ import type { StartOrder, TrustedRoot } from "../../../processes/nouns.ts";
 /** WhatsApp, by way of a worker process for each connection. */
 export class WhatsAppConnector implements Connector {
   readonly name = "whatsapp";
-  /** Messages carry ids of our own. */
+  /** Messages carry our own ids. */
   readonly idempotent = true;
   readonly #options: WhatsAppConnectionOptions;
   #state: Promise<AccountState> | undefined;

@@ -73,7 +73,7 @@ const editableMs = 14 * 60_000;
 const captionChars = 1_000;
 
 /**
- * Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own.
+ * Sends messages of the host: as many of the platform's as they need, at a person's pace, each under our own id.
  */
 export class WhatsAppOutlet {
   readonly #options: OutletOptions;

@@ -33,8 +33,8 @@ export interface WorkerOptions {
 }
 
 /**
- * The process in which the WhatsApp library runs: its arithmetic holds a process up, it prints keys, and a connection of it can hang.
- * What it prints is dropped, but for words that say why it died.
+ * The process in which the WhatsApp library runs: its arithmetic holds a process up, it prints keys, and a connection
+ * of it can hang. What it prints is dropped, but for words that say why it died.
  */
 export class WorkerProcess extends OwnProcess<typeof whatsappWorker> {
   readonly #lastWords: LastWords;

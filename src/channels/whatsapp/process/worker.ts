@@ -3,8 +3,8 @@ import { whatsappWorker } from "../../../processes/protocol.ts";
 import { type WhatsAppHost, WhatsAppSession } from "../worker/session.ts";
 
 /*
- * The process that talks to WhatsApp. It has no files and no settings: everything comes from the host and goes back to it. What the
- * library prints goes nowhere; only calls cross over.
+ * The process that talks to WhatsApp. It has no files and no settings: everything comes from the host and goes back to
+ * it. What the library prints goes nowhere; only calls cross over.
  */
 
 let session: Promise<WhatsAppSession | undefined> | undefined;

@@ -88,7 +88,7 @@ export interface ContainerEventData {
     readonly generation: number;
     readonly reason: string;
   };
-  /** One that nobody used any more. */
+  /** One that nobody used anymore. */
   "container.removed": { readonly name: string; readonly reason: string };
   /** A full log of a session was closed. */
   "container-output.closed": { readonly file: string; readonly bytes: number; readonly sha256: string };

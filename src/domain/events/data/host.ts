@@ -7,7 +7,7 @@ export interface HostEventData {
     readonly instance: string;
   };
   "host.stopped": Readonly<Record<string, never>>;
-  /** The home is a copy of another one, or was one, and gets an id of its own. Paths of folders. */
+  /** The home is a copy of another one, or was one, and gets its own id. Paths of folders. */
   "home.copied": {
     readonly from: string;
     readonly to: string;

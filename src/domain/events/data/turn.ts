@@ -66,7 +66,7 @@ export interface TurnEventData {
     readonly silent?: true | undefined;
   };
   /**
-   * A model is about to be asked for a summary of so many entries of a conversation. `why`: `idle`, `asked`, `full`.
+   * A model is about to be asked for a summary of this many entries of a conversation. `why`: `idle`, `asked`, `full`.
    */
   "context.compacting": { readonly why: string; readonly entries: number; readonly tokens: number };
   /** A discarded answer. `reason`: `empty`, `too-long`, `refused`, `loses-identifiers`. */
@@ -161,7 +161,7 @@ export interface TurnEventData {
     readonly grant: string | undefined;
     readonly by: string;
   };
-  /** The operator says that this does not count any more in a group's folder. */
+  /** The operator says that this does not count anymore in a group's folder. */
   "origins.cleared": { readonly origins: readonly Origin[] };
   /** A task is going to be made. */
   "schedule.made": {

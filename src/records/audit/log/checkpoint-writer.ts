@@ -24,7 +24,7 @@ interface CheckpointOptions {
   readonly onDue: () => void;
 }
 
-/** Signs the head of the log after so many records, or so long after the first unsigned one. */
+/** Signs the log's head after a number of records, or a time after the first unsigned one. */
 export class CheckpointWriter implements AsyncDisposable {
   readonly #options: CheckpointOptions;
   #covered: number;
@@ -42,12 +42,12 @@ export class CheckpointWriter implements AsyncDisposable {
     this.#previous = last.noteHash;
   }
 
-  /** Are there records that no note covers? */
+  /** True when records are unsigned. */
   get unsigned(): boolean {
     return this.#head !== undefined && this.#head.seq > this.#covered;
   }
 
-  /** Is it time to sign? */
+  /** True when it is time to sign. */
   get due(): boolean {
     const full = (this.#head?.seq ?? 0) - this.#covered >= recordsPerNote;
     return this.unsigned && (this.#late || (full && !this.#failed));

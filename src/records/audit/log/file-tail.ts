@@ -9,7 +9,7 @@ import { nothingIfMissing } from "../../../lib/app-error.ts";
 const tailBytes = 2 * 1024 * 1024;
 const lineFeed = 0x0a;
 
-/** What was cut off, for the record: from which file, how much, and where it lies now. */
+/** Cut data, for the record: file, size, and the new place. */
 export interface CutTail extends Readonly<Record<string, unknown>> {
   readonly file: string;
   readonly bytes: number;
@@ -17,8 +17,8 @@ export interface CutTail extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Moves what stands after the last line feed into a file of its own (`<name>.torn-<offset>`), so that the file ends
- * with a whole line again. Undefined when there was nothing to move.
+ * Moves an incomplete last line to a separate file (`<name>.torn-<offset>`). Undefined when the file ends with a whole
+ * line.
  */
 export function cutTail(path: string): Promise<CutTail | undefined> {
   return cutAfter(path, (bytes) => bytes.lastIndexOf(lineFeed) + 1);

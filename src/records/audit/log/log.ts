@@ -25,9 +25,9 @@ export interface AuditLogOptions {
   /** The id of this home. */
   readonly instance: string;
   readonly logger: Logger;
-  /** Takes secrets out of a text; nothing is taken out without it. */
+  /** Removes secrets from a text; none by default. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** How long a record may stand unsigned. */
+  /** Maximum age of an unsigned record. */
   readonly checkpointAfterMs?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Sealed {
 
 /** Bounds of one write; records are at most 16 KiB, so it stays far below what recovery looks at. */
 const maxBatch = 64;
-/** Until the store is told of a record. */
+/** Delay until the store is told about a record. */
 const tellAfterMs = 200;
 
 /**
@@ -86,8 +86,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * Goes on where the log ended, and declares in it what a crash or somebody else did to it in between. Throws AppError
-   * `audit_broken` when folder or keys cannot be used, `bad_input` for an instance that cannot name a log.
+   * Continues the log, declaring in it any damage since its last end. Throws AppError `audit_broken` for unusable
+   * folder or keys, `bad_input` for an invalid instance.
    */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     const { folder, keyFolder, index, instance, logger, clock } = options;
@@ -136,7 +136,7 @@ export class AuditLog implements AsyncDisposable {
     return promise;
   }
 
-  /** What stands in the log for a text that people or models wrote. */
+  /** Fingerprint of a text by people or models, for the log. */
   fingerprint(text: string): Fingerprint {
     return fingerprint(this.#salt, text);
   }
@@ -202,7 +202,7 @@ export class AuditLog implements AsyncDisposable {
     this.#telling ??= this.#tellIndex();
   }
 
-  /** Waiting records of the same day: each day has a file of its own. */
+  /** Pending records of one day, as each day has a separate file. */
   #nextBatch(): Pending[] {
     const next = this.#queue.slice(0, maxBatch);
     const day = dayOfTime(next[0]?.at ?? 0);
@@ -272,7 +272,9 @@ export class AuditLog implements AsyncDisposable {
     return (this.#indexing = this.#indexing.then(telling, telling));
   }
 
-  /** What is signed and not remembered would be a store that was put back: `isStoreOlder`. */
+  /**
+   * Tells the store before signing: a signed record unknown to the store would mean a restored store (`isStoreOlder`).
+   */
   async #tellBeforeSigning(seq: number): Promise<void> {
     await this.#index();
     await this.#options.index.willSign(seq);

@@ -11,7 +11,7 @@ import type { VerificationKey } from "../signed-note.ts";
 import { isStoreOlder } from "../store-age.ts";
 import type { AuditEntry } from "../event-records.ts";
 
-/** Where the log goes on. */
+/** Position at which the log continues. */
 export interface LogHead {
   readonly seq: number;
   readonly hash: string;
@@ -24,7 +24,7 @@ export interface Recovered {
   /** The last signed note: how far it covers the log, and its hash. */
   readonly covered: number;
   readonly noteHash: string;
-  /** What the log has to say about itself before anything else. */
+  /** Declarations about the log itself, written first. */
   readonly declarations: readonly AuditEntry[];
 }
 

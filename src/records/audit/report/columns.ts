@@ -62,7 +62,7 @@ function digestOf({ digest, sha256, input }: Data): string {
   return textOf(digest ?? sha256 ?? ofInput);
 }
 
-/** Of a message what was decided about it, of a command what it said. */
+/** Decision about a message, or the argument of a command. */
 function decisionOf({ rule, state, held, command, argument }: Data): string {
   if (command !== undefined) return `/${textOf(command)} ${textOf(argument)}`.trim();
   const decided = `${textOf(rule)}: ${textOf(state)}`;

@@ -13,16 +13,16 @@ export interface ReportEntry {
   readonly session: string | null;
   readonly turn: string | null;
   readonly actor: string;
-  /** What a member calls itself, in quotation marks; absent where it is not known, or nobody's. */
+  /** Quoted name of a member; absent when unknown or not a member. */
   readonly name?: string | undefined;
   readonly data: AuditRecord["data"];
-  /** Of a message, where texts are asked for; null: it is not kept any more. */
+  /** Text of a message, if requested; null when no longer stored. */
   readonly text?: string | null | undefined;
 }
 
 const memberPrefix = "member:";
 
-/** The id of the member who did it; undefined: no member did. */
+/** Id of the acting member; undefined for others. */
 export function memberOf(actor: string): string | undefined {
   return actor.startsWith(memberPrefix) ? actor.slice(memberPrefix.length) : undefined;
 }

@@ -2,7 +2,7 @@ import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import type { AuditRecord } from "../record.ts";
 import { placeOf, type SectionName } from "./sections.ts";
 
-/** What calls of models have used, as their records say. */
+/** Usage of model calls, by their records. */
 export interface CallFigures {
   readonly calls: number;
   readonly inputTokens: number;
@@ -12,7 +12,7 @@ export interface CallFigures {
   readonly unpricedCalls: number;
 }
 
-/** What happened on one day of the operator's zone. */
+/** Figures of a day in the operator's zone. */
 export interface DayFigures extends CallFigures {
   readonly day: string;
   readonly messages: number;
@@ -43,7 +43,7 @@ type Mutable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 
 const noCalls: CallFigures = { calls: 0, inputTokens: 0, outputTokens: 0, usd: 0, unpricedCalls: 0 };
 
-/** More types than the host has: a log that somebody made must not fill the memory. */
+/** Maximum event types, so that a forged log cannot fill the memory. */
 const mostTypes = 500;
 const mostNames = 10_000;
 

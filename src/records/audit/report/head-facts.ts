@@ -1,6 +1,6 @@
 import type { ReportHead } from "./report-format.ts";
 
-/** What a report for people says of itself, as pairs of a name and a fact. */
+/** Facts about the report, as pairs of name and value. */
 export function headFacts(head: ReportHead): readonly (readonly [string, string])[] {
   const { verdict } = head;
   return [

@@ -7,7 +7,7 @@ import type { ReportHead } from "./report-format.ts";
 /** A small table before the sections of a report for people. Cells are as hostile as what they are made of. */
 export interface HeadTable {
   readonly title: string;
-  /** What is to be known of the figures. */
+  /** Remark on the figures. */
   readonly remark: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];

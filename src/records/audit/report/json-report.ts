@@ -1,7 +1,7 @@
 import { escapeJson } from "../../../lib/text/visible.ts";
 import type { ReportFormat, ReportHead } from "./report-format.ts";
 
-/** Of the shape; a change that outside programs could notice gets another one. */
+/** Version of the shape; changed when outside programs could notice. */
 const version = 1;
 
 /** One JSON object on one line, as docs/audit.md describes it. */

@@ -48,7 +48,7 @@ function rowOf(cells: readonly string[]): string {
   return `| ${cells.map(escapeMarkdown).join(" | ")} |\n`;
 }
 
-/** On one line, and nothing in it is markup: no link, picture, HTML, code or column of its own. */
+/** Escapes Markdown: one line, without links, pictures, HTML, code or columns. */
 export function escapeMarkdown(text: string): string {
   return visible(text)
     .replaceAll(/[\\`*_[\]<>|~&!#$]/g, String.raw`\$&`)

@@ -10,9 +10,8 @@ export interface ReportRange {
 const dayMs = 86_400_000;
 
 /**
- * What `--from` and `--to` mean. A date is a whole day of the zone, the one of `to` included; a time is in the zone
- * unless it says its own, and that of `to` is not included any more. Throws `bad_input` for what is neither, and for a
- * range with nothing in it.
+ * Parses `--from` and `--to`. A date is a whole day of the zone, that of `to` included; a time is in the zone unless it
+ * has an offset, that of `to` excluded. Throws `bad_input` for anything else, and for an empty range.
  */
 export function parseRange(from: string, to: string, clock: ZoneClock): ReportRange {
   const range = { from: momentOf("--from", from, clock).begins, to: momentOf("--to", to, clock).ends };
@@ -37,7 +36,7 @@ function momentOf(option: string, text: string, clock: ZoneClock): { begins: num
   return { begins: at, ends: at };
 }
 
-/** Does a record of this time belong to the range? */
+/** True when a record of this time is in the range. */
 export function isWithin({ from, to }: ReportRange, at: number): boolean {
   return at >= from && at < to;
 }

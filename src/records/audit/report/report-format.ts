@@ -4,10 +4,7 @@ import type { Figures } from "./figures.ts";
 import type { ReportVerdict } from "./report-verdict.ts";
 import type { SectionName } from "./sections.ts";
 
-/**
- * What the store's usage rows say: whole days (UTC), the same figures as `crabpot usage`; unlike records they are not
- * signed.
- */
+/** Usage rows of the store: whole UTC days, as in `crabpot usage`; unlike records, unsigned. */
 export interface UsageRows {
   /** The first and the last day. */
   readonly from: string;
@@ -17,7 +14,7 @@ export interface UsageRows {
   readonly models: readonly UsageSum[];
 }
 
-/** What a report begins with. */
+/** Head of a report. */
 export interface ReportHead {
   readonly createdAt: string;
   /** UTC; `from` is in the range, `to` is the first moment that is not. */
@@ -35,7 +32,7 @@ export interface ReportHead {
   readonly usageRows: UsageRows | null;
 }
 
-/** How a report is written. It is asked for each piece once, in order, but for entries, which come before all. */
+/** Writer of a report. Each piece is requested once, in order, except for entries, which come first. */
 export interface ReportFormat {
   /** `index` counts the entries of the section from 0. */
   entry(section: SectionName, entry: ReportEntry, index: number): string;

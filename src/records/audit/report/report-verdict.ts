@@ -1,18 +1,18 @@
 import type { VerifyResult } from "../verify/verify.ts";
 import type { Figures, RecordName } from "./figures.ts";
 
-/** What verification says of the log, and of the records that a report is made of. */
+/** Verification of the log and of the report's records. */
 export interface ReportVerdict {
   readonly ok: boolean;
   /** In one sentence or two. */
   readonly summary: string;
-  /** Whose key signs the log; null: no key was found. */
+  /** Signing key of the log; null: none found. */
   readonly signer: string | null;
   /** Records of the whole log that are good, from the first one on. */
   readonly goodRecords: number;
   /** The last record that a good checkpoint signs; 0: none. */
   readonly signedUpTo: number;
-  /** Of the range; null: it has no record. */
+  /** First record of the range; null: none. */
   readonly first: RecordName | null;
   readonly last: RecordName | null;
   /** The last good record of the log, for comparison with an anchor. */
@@ -62,7 +62,7 @@ function goodSummary(
   const told =
     first && last
       ? `This report tells of ${records}, from record ${first.record} to record ${last.record}.`
-      : "None of them is told of in this report.";
+      : "None of them is told about in this report.";
   return `${chain} ${told} ${describeSigned(signer, signedUpTo, last?.record)}`;
 }
 
@@ -74,10 +74,10 @@ function describeSigned(signer: string | undefined, signedUpTo: number, last: nu
 
 function badSummary({ firstBadSeq, records: good, file, line, reason }: VerifyResult, told: number): string {
   const place = file === undefined ? "" : ` (${file}${line === undefined ? "" : `, line ${line}`})`;
-  const fault = `at record ${firstBadSeq ?? "?"}${place}: ${reason ?? "it is not as it was written"}`;
+  const fault = `at record ${firstBadSeq ?? "?"}${place}: ${reason ?? "it does not match its hash"}`;
   if ((firstBadSeq ?? 0) <= good)
     return `BROKEN ${fault}. A log of a container is not what the audit log says of it; the records themselves are unbroken.`;
   const rest =
-    told === 0 ? "None of them is told of here" : `This report tells of ${told} of them, and of nothing after`;
+    told === 0 ? "None of them is told about here" : `This report tells of ${told} of them, and of nothing after`;
   return `BROKEN ${fault}. Only the ${good} records before it can be trusted. ${rest}.`;
 }

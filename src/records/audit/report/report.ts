@@ -13,20 +13,20 @@ import { reportVerdict } from "./report-verdict.ts";
 import { placeOf, sectionNames } from "./sections.ts";
 import { Spool } from "./spool.ts";
 
-/** What a report is made of. */
+/** Input of a report. */
 export interface ReportOptions {
-  /** Of the log. */
+  /** Folder of the log. */
   readonly folder: string;
-  /** What verification has found: records after its fault are not told of. */
+  /** Verification result: records after its fault are left out. */
   readonly verified: VerifyResult;
   readonly range: ReportRange;
-  /** Only this group's records, and the starts and ends of the host and what the log says of itself. */
+  /** Group of the records; starts and ends of the host and the log's declarations are always included. */
   readonly group: string | undefined;
   readonly zone: ZoneClock;
   readonly format: ReportFormat;
-  /** What a member of a group calls itself; undefined: it is not known. */
+  /** Name of a group's member; undefined when unknown. */
   readonly nameOf: (group: string, member: string) => string | undefined;
-  /** The messages of these store numbers; undefined: texts are not wanted. */
+  /** Messages by store number; undefined when texts are not requested. */
   readonly messages: ((seqs: readonly number[]) => Promise<readonly StoredMessage[]>) | undefined;
   readonly usageRows: UsageRows | undefined;
   /** Milliseconds since 1970. */

@@ -1,11 +1,11 @@
 import type { AuditRecord } from "../record.ts";
 
-/** What a report tells, in this order. */
+/** Sections of a report, in order. */
 export const sectionNames = ["asked", "approvals", "ran", "refused", "changes", "host", "alarms", "other"] as const;
 
 export type SectionName = (typeof sectionNames)[number];
 
-/** What stands above each, and what is said where there is nothing. */
+/** Title of each section, and its text when empty. */
 export const sectionTitles: Readonly<Record<SectionName, { readonly title: string; readonly none: string }>> = {
   asked: { title: "Who asked what", none: "Nobody has said anything." },
   approvals: { title: "Who approved what", none: "Nobody was asked to approve anything." },
@@ -84,7 +84,7 @@ const families: readonly (readonly [RegExp, SectionName])[] = [
   [/^(?:settings|person|people|group|instructions|config|pairing)[.-]/, "changes"],
 ];
 
-/** Where a record is told; `counted` for one that only figures tell of. */
+/** Section of a record; `counted` when only figures include it. */
 export function placeOf({ type, data }: Pick<AuditRecord, "type" | "data">): Place {
   if (type === "egress") return data["verdict"] === "allowed" || data["verdict"] === "closed" ? "ran" : "refused";
   if (type === "mount-verdict") return placeOfMounts(data);

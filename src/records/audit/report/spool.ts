@@ -15,9 +15,8 @@ interface Pile {
 }
 
 /**
- * What the sections of a report hold, each in a file of its own until all are complete: records come in the order of
- * time, and a report may be larger than the memory. The files lie in a folder of this process in `$TMPDIR`, which
- * nobody else can read; it is removed at the end.
+ * Collects each section in a separate file, as records come in time order and a report may exceed the memory. The files
+ * are in a private folder of `$TMPDIR`, removed at the end.
  */
 export class Spool implements AsyncDisposable {
   readonly #folder: string;
@@ -31,7 +30,7 @@ export class Spool implements AsyncDisposable {
     return new Spool(await mkdtemp(join(tmpdir(), "crabpot-report-")));
   }
 
-  /** How many entries the section has. */
+  /** Number of entries in the section. */
   count(section: SectionName): number {
     return this.#piles.get(section)?.count ?? 0;
   }

@@ -47,7 +47,7 @@ export class Chain {
     return this.#last && { seq: this.#last.seq, hash: this.#last.hash };
   }
 
-  /** How many records fit so far. */
+  /** Number of valid records so far. */
   get good(): number {
     return this.#good;
   }
@@ -57,7 +57,7 @@ export class Chain {
     return this.#declared;
   }
 
-  /** Is the record before this one, or this one, wrong? The next `accept` or `end` says which. */
+  /** True when this or the previous record is wrong; the next `accept` or `end` tells which. */
   get isSuspicious(): boolean {
     return this.#suspect !== undefined;
   }
@@ -86,7 +86,7 @@ export class Chain {
     return { seq, place, reason: `in place of record ${seq} stands something that is not a record` };
   }
 
-  /** Does the checkpoint sign the record that was accepted last? */
+  /** Compares a checkpoint with the last accepted record. */
   compare({ size, head }: Checkpoint): Fault | undefined {
     const last = this.#last;
     if (!last || last.seq !== size || last.hash === head) return undefined;

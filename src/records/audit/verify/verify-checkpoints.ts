@@ -48,7 +48,7 @@ export async function* readCheckpoints(path: string, key: VerificationKey | unde
   if (lines.length > 0 || rest.length > 0) yield endWithoutEnd(lines, rest, start);
 }
 
-/** What stands after the last whole note: the beginning of one, or something else. */
+/** Judges the rest after the last whole note: an incomplete note, or a fault. */
 function endWithoutEnd(lines: readonly string[], rest: Buffer, line: number): CheckedNote {
   if (rest.length > longestNote || !isBeginningOfNote(lines, rest.toString("utf8"))) {
     return { kind: "fault", line, reason: notANote };

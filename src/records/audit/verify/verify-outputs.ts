@@ -17,7 +17,7 @@ interface Output {
 /** A clock may be set back a little while the log is read. */
 const overlapMs = 60_000;
 
-/** Closed logs of containers that the audit log knows of and that were not removed since: are they what they were? */
+/** Verifies closed container logs that the audit log knows and nobody removed. */
 export class KeptOutputs {
   readonly #since = Date.now();
   readonly #kept = new Map<string, Output>();

@@ -1,4 +1,4 @@
-/** What a verification used, and how far it came. */
+/** Basis and progress of a verification. */
 export interface Grounds {
   readonly ok: boolean;
   readonly records: number;

@@ -14,15 +14,15 @@ import { statements } from "./verify-statements.ts";
 
 export interface VerifyOptions {
   readonly folder: string;
-  /** Where the home's public key lies. */
+  /** Folder of the home's public key. */
   readonly keyFolder?: string | undefined;
-  /** The text of a public key that was kept elsewhere; goes before that of `keyFolder`. */
+  /** Text of a public key stored elsewhere; preferred to that of `keyFolder`. */
   readonly publicKey?: string | undefined;
-  /** What the store remembers of the log. */
+  /** The store's knowledge of the log. */
   readonly index?: Pick<AuditIndex, "head" | "signed"> | undefined;
-  /** Holds the sessions' folders: closed logs of containers are compared with what the audit log says of them. */
+  /** Sessions' folders with closed container logs to verify. */
   readonly sessionsFolder?: string | undefined;
-  /** A record that was noted outside of this machine, with at least the first 8 digits of its hash. */
+  /** A record noted outside of this machine, with at least 8 digits of its hash. */
   readonly anchor?: { readonly seq: number; readonly hash: string } | undefined;
 }
 
@@ -44,13 +44,13 @@ export interface VerifyResult {
   readonly records: number;
   /** The last record that was read and fits. Kept elsewhere, it is an anchor for later. */
   readonly head: { readonly seq: number; readonly hash: string } | undefined;
-  /** Whose key has signed the checkpoints: the name in its public key. */
+  /** Key that signed the checkpoints: the name in its public key. */
   readonly signer: string | undefined;
   /** Checkpoints that were found good. */
   readonly checkpoints: number;
   /** Closed logs of containers that are as they were. */
   readonly outputs: number;
-  /** Where the log is first seen to be wrong; nothing from there on can be trusted. */
+  /** First wrong record; nothing from there on can be trusted. */
   readonly firstBadSeq?: number;
   readonly file?: string;
   readonly line?: number;
@@ -96,10 +96,12 @@ function requireHash(hash: string): string {
 
 const declarations: ReadonlySet<string> = new Set(["audit-gap", "audit-recovered", "audit-broken", "store-older"]);
 
-/** A log that somebody made must not make the result endless. */
+/** Maximum gaps, so that a forged log cannot make the result endless. */
 const maxGaps = 100;
 
-/** A host signs every 256 records at the latest. So many without a checkpoint are not a tail, they have lost theirs. */
+/**
+ * A host signs every 256 records at the latest. This many without a checkpoint are not a tail, they have lost theirs.
+ */
 const maxUnsigned = 1_024;
 
 class Verification {

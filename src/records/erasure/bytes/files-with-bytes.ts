@@ -3,12 +3,12 @@ import { join, relative } from "node:path";
 
 import type { BytesSearch } from "./search-bytes.ts";
 
-/** What is looked through at most; the rest is not known of. */
+/** Limits of the search; the rest is not examined. */
 const limits = { files: 20_000, fileBytes: 64 * 1024 * 1024, named: 200 };
 
 /**
- * Files below `root`, but for those in `except`, that hold one of `texts` as bytes. For the process of its own that
- * `searchBytes` starts.
+ * Files below `root`, except those in `except`, that hold one of `texts` as bytes. For the separate process of
+ * `searchBytes`.
  */
 export async function filesWithBytes({ root, except, texts }: BytesSearch): Promise<string[]> {
   const needles = [...new Set(texts.flatMap(formsOf))].map((text) => Buffer.from(text));

@@ -4,7 +4,7 @@ import { extname } from "node:path";
 
 import { AppError } from "../../../lib/app-error.ts";
 
-/** What is looked for, and where. */
+/** Search: texts and place. */
 export interface BytesSearch {
   readonly root: string;
   /** Paths that are left out. */
@@ -12,7 +12,7 @@ export interface BytesSearch {
   readonly texts: readonly string[];
 }
 
-/** What the process answers. */
+/** Answer of the process. */
 export interface BytesAnswer {
   readonly files: readonly string[];
 }
@@ -20,9 +20,8 @@ export interface BytesAnswer {
 const longestMs = 600_000;
 
 /**
- * Files below `root` that hold one of these texts as bytes. A process of its own opens them: databases of this one are
- * among them, and a process that closes a file loses all its locks on it, by which SQLite would take the databases for
- * unused, and remove their logs.
+ * Files below `root` that hold one of these texts as bytes. A separate process opens them: closing a database file here
+ * would lose all this process's locks on it, so that SQLite would take the databases for unused and remove their logs.
  */
 export async function searchBytes(search: BytesSearch): Promise<readonly string[]> {
   if (search.texts.length === 0) return [];

@@ -4,7 +4,7 @@ import type { Delta, DeltaPlace } from "../../../domain/chats/delta.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { DeltaQueue } from "./delta-queue.ts";
 
-/** Somebody who watches turns while they work. */
+/** A watcher of running turns. */
 export interface DeltaWatcher {
   /** Asked before anything is worked out. Must be quick, and not throw. */
   wants(place: DeltaPlace): boolean;
@@ -24,7 +24,7 @@ export class DeltaBus {
     this.#logger = logger;
   }
 
-  /** How many watch. */
+  /** Number of watchers. */
   get watchers(): number {
     return this.#watchers.size;
   }
@@ -41,7 +41,7 @@ export class DeltaBus {
         if (watcher.wants(delta)) watcher.take(delta);
       } catch (error) {
         this.#watchers.delete(watcher);
-        this.#logger.error({ err: toError(error) }, "somebody who watched turns failed, and does not watch any more");
+        this.#logger.error({ err: toError(error) }, "somebody who watched turns failed, and does not watch anymore");
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Delta, MissedDeltas } from "../../../domain/chats/delta.ts";
 
-/** Of the deltas that wait for one reader: how many, and characters of their texts together. */
+/** Limits of waiting deltas for one reader: their number, and their characters. */
 const bounds = { count: 256, chars: 64 * 1024 };
 
 /**

@@ -4,7 +4,7 @@ import type { ReplyTarget } from "../../../domain/work/work.ts";
 import { RateLimiter } from "../../../lib/time/rate-limiter.ts";
 import type { DeltaBus } from "./delta-bus.ts";
 
-/** A text that is shown while it comes, without what nobody is to see of it. */
+/** A text shown while it comes, without its hidden parts. */
 interface Pieces {
   add(text: string): string;
   end(): string;
@@ -12,7 +12,7 @@ interface Pieces {
 
 export interface TurnDeltasOptions {
   readonly bus: Pick<DeltaBus, "isWatched" | "offer">;
-  /** What a group's agent says, and what its tools print, as it may be shown. */
+  /** Cleaned answers and tool output of a group. */
   readonly piecesOf: (group: string) => { readonly answer: () => Pieces; readonly output: () => Pieces };
   readonly clock: { monotonic(): number };
 }
@@ -24,11 +24,11 @@ export interface DeltaScope {
   readonly session: { readonly id: string };
 }
 
-/** Told of one answer of a model while it comes. */
+/** Told about one answer of a model while it comes. */
 export interface AnswerWatch {
-  /** A try begins; what it returns is told of its text. */
+  /** Called when a try begins; returns the receiver of its text. */
   readonly onTry: () => (text: string) => void;
-  /** It is whole. */
+  /** Ends the answer. */
   readonly end: () => void;
 }
 
@@ -49,7 +49,7 @@ interface RunningTool {
   hasGap: boolean;
 }
 
-/** What of a turn is watched. */
+/** Watched part of a turn. */
 interface Watched {
   readonly place: DeltaPlace;
   /** Tools that run, by call. */
@@ -59,8 +59,8 @@ interface Watched {
 }
 
 /**
- * Tells whoever watches what turns do. It begins with the next answer, or the next calls, after somebody has come: of
- * what is in the middle nobody can say any more what of it may be shown.
+ * Shows turns to watchers. Starts with the next answer or calls after a watcher came, as what may be shown of a running
+ * one is unknown.
  */
 export class TurnDeltas {
   readonly #options: TurnDeltasOptions;
@@ -71,7 +71,7 @@ export class TurnDeltas {
     this.#options = options;
   }
 
-  /** Undefined: nobody watches. */
+  /** Watches an answer; undefined without watchers. */
   answer(scope: DeltaScope): AnswerWatch | undefined {
     const watched = this.#watched(scope);
     if (!watched) return undefined;
@@ -109,7 +109,7 @@ export class TurnDeltas {
     if (watched) this.#options.bus.offer({ ...watched.place, type: "doing", text: words() });
   }
 
-  /** Of a call that does not run, or faster than an agent sends them: nothing. */
+  /** Shows output of a running call; ignores unknown calls and floods. */
   output({ turn }: Pick<DeltaScope, "turn">, { callId, text }: OutputPiece): void {
     const watched = this.#turns.get(turn.id);
     const running = watched?.tools.get(callId);

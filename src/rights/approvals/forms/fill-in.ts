@@ -38,7 +38,7 @@ function split(fields: readonly FormField[], said: string): Given {
   const values = new Map<string, string>();
   for (const [index, mark] of marks.entries()) {
     const [whole, name = ""] = mark;
-    if (values.has(name)) return { fault: `${name} is there twice` };
+    if (values.has(name)) return { fault: `${name} is given twice` };
     const value = said.slice(mark.index + whole.length, marks[index + 1]?.index);
     values.set(name, value.trim().replace(/[;,]$/, "").trim());
   }

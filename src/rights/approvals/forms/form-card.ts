@@ -19,14 +19,14 @@ export function formCard(approval: NewApproval, form: KeptForm, minutes: number)
     "```",
     ...("fields" in form ? form.fields.map(describeField) : [`It wants you to open: ${form.url}`, "I do not open it."]),
     "This is what the server says, not me, and it gets what you answer. Give it no passwords, keys or card numbers.",
-    `${howToAnswer(code, form)} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+    `${howToAnswer(code, form)} No answer within ${inMinutes(minutes)} counts as a no.`,
   ].join("\n");
 }
 
 function howToAnswer(code: string, form: FormWanted): string {
   const said =
     "fields" in form && form.fields.length > 0 ? form.fields.map(({ name }) => `${name}=…`).join(" ") : "yes";
-  return `Who asked me, or an admin, can answer: reply to this, or write /answer ${code} ${said}, or /answer ${code} decline (or cancel).`;
+  return `The person who asked me, or an admin, can answer: reply to this, or write /answer ${code} ${said}, or /answer ${code} decline (or cancel).`;
 }
 
 function describeField({ name, kind, label, required, options, default: usual, ...limits }: FormField): string {
@@ -46,8 +46,8 @@ function describeField({ name, kind, label, required, options, default: usual, .
     `${words[kind]}${choices ? ` ${choices.join(", ")}` : ""}`,
     ...(least === undefined ? [] : [`at least ${least}`]),
     ...(most === undefined ? [] : [`at most ${most}`]),
-    ...(usual === undefined ? [] : [`left out: ${plainSentence(String(usual))}`]),
-    ...(required || usual !== undefined ? [] : ["may be left out"]),
+    ...(usual === undefined ? [] : [`default: ${plainSentence(String(usual))}`]),
+    ...(required || usual !== undefined ? [] : ["optional"]),
   ];
   return `- ${name}${label === "" ? "" : ` (“${label}”)`}: ${facts.join("; ")}`;
 }

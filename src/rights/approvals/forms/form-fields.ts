@@ -76,7 +76,7 @@ export function readForm(schema: unknown, message: string): { readonly fields: r
   if (entries.length > mostFields) return `a form may have ${mostFields} fields`;
   const fields = entries.map(([name, one]) => toField(name, one, required.includes(name)));
   const asksSecret = fields.some(({ name, label }) => secret.test(name) || secret.test(label)) || secret.test(message);
-  return asksSecret ? "nobody is asked for passwords, keys, cards or other secrets here" : { fields };
+  return asksSecret ? "passwords, keys, cards and other secrets are never asked for here" : { fields };
 }
 
 function toField(name: string, one: Field, required: boolean): FormField {

@@ -50,7 +50,7 @@ export function walkText(text: string, findings: Findings): void {
   const folders = new Set([startFolder]);
   try {
     new Walk(findings, folders).text(text, { scripts: 0, texts: 0, input: undefined });
-    // A loop may come back to an earlier command after a `cd` that stands behind it.
+    // A loop may come back to an earlier command after a `cd` that is behind it.
     if (folders.size > 1) new Walk(findings, folders).text(text, { scripts: 0, texts: 0, input: undefined });
   } catch (error) {
     if (error instanceof Refused) findings.refuse(error.message);

@@ -29,7 +29,7 @@ export function selectApprovals(kysely: Kysely<Tables>) {
   return kysely.selectFrom("approvals").selectAll().select(votes);
 }
 
-/** What of a row is the question itself. */
+/** Columns of the question. */
 function columnsOf(approval: NewApproval) {
   return {
     code: approval.code,
@@ -54,7 +54,7 @@ function columnsOf(approval: NewApproval) {
   };
 }
 
-/** As `ApprovalStore.ask`, inside the caller's transaction. */
+/** Like `ApprovalStore.ask`, within the caller's transaction. */
 export async function insertStanding(
   transaction: Transaction<Tables>,
   { group, approval, card, limit }: StandingAsk,
@@ -89,7 +89,7 @@ export async function insertStanding(
   return "asked";
 }
 
-/** As `ApprovalStore.cancel`, inside the caller's transaction. */
+/** Like `ApprovalStore.cancel`, within the caller's transaction. */
 export async function cancelApproval(transaction: Transaction<Tables>, code: string, at: number): Promise<boolean> {
   const cancelled = await transaction
     .updateTable("approvals")
@@ -131,7 +131,7 @@ export async function insertApprovals(
   }
 }
 
-/** What a turn that ends has asked is not answered any more. */
+/** Cancels open approvals of an ending turn. */
 export async function cancelApprovals(transaction: Transaction<Tables>, turn: string, at: number): Promise<void> {
   await transaction
     .updateTable("approvals")
@@ -141,7 +141,7 @@ export async function cancelApprovals(transaction: Transaction<Tables>, turn: st
     .execute();
 }
 
-/** Has the turn asked people and not gone on since? */
+/** True when the turn asked people and has not continued since. */
 export async function hasUnreleased(transaction: Transaction<Tables>, turn: string): Promise<boolean> {
   const row = await transaction
     .selectFrom("approvals")
@@ -153,7 +153,7 @@ export async function hasUnreleased(transaction: Transaction<Tables>, turn: stri
   return row !== undefined;
 }
 
-/** As `ApprovalStore.decide`, inside the caller's transaction. */
+/** Like `ApprovalStore.decide`, within the caller's transaction. */
 export async function answerApproval(transaction: Transaction<Tables>, answer: ApprovalAnswer): Promise<Answered> {
   const found = await approvalOf(transaction, answer.code);
   if (answer.reaction !== undefined) await noteReaction(transaction, answer, answer.reaction);
@@ -203,7 +203,7 @@ async function noteReaction(
     .execute();
 }
 
-/** As `ApprovalStore.refuseReaction`, inside the caller's transaction: is there something to say? */
+/** Like `ApprovalStore.refuseReaction`, within the caller's transaction; returns whether to reply. */
 export async function insertRefusedReaction(
   transaction: Transaction<Tables>,
   { code, person, id }: Omit<CardReaction, "refused">,

@@ -90,7 +90,7 @@ export class SqliteInterventions implements InterventionStore {
   }
 }
 
-/** What was found becomes context, with the words that tell of it. */
+/** Turns the found messages into context, with the texts about it. */
 async function setAside(
   transaction: Transaction<Tables>,
   found: SetAside,
@@ -133,7 +133,7 @@ async function workBefore(
 async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat, before: number): Promise<SetAside> {
   const turns = [];
   for (const running of await runningTurns(transaction, group)) {
-    // It has waited for people, who have a time of their own.
+    // It has waited for people, who have their own time.
     if (await hasUnreleased(transaction, running.turn.id)) continue;
     // So have sub-agents.
     if (running.turn.cause === "agent" || (await hasAwaited(transaction, running.turn.id))) continue;

@@ -142,7 +142,7 @@ const selectOfTurn = statement((kysely, { turn }: { readonly turn: string }) =>
   kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq"),
 );
 
-/** What comes with a message lies in the group's folder. */
+/** Leaves a message's files, which are in the group's folder. */
 async function leaveFiles(
   transaction: Transaction<Tables>,
   { group, attachments = [], at }: Pick<Parameters<MessageStore["insert"]>[1], "group" | "attachments" | "at">,

@@ -9,7 +9,7 @@ import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement } from "../statement.ts";
 
-/** What a conversation counts as having read before origins were kept. */
+/** Assumed origins of conversations from before origins were kept. */
 const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];
 
 export class SqliteOrigins implements OriginStore {
@@ -111,7 +111,7 @@ const selectLastOrigins = statement(
       .limit(1),
 );
 
-/** What a turn has read that begins with these words: it takes over what the last one of its conversation had read. */
+/** Initial origins of a turn: those of its conversation's last turn. */
 export async function originsAtFirst(
   transaction: Transaction<Tables>,
   { session, conversation }: { readonly session: string; readonly conversation: number },
@@ -190,7 +190,7 @@ async function addToTurn(
   return all;
 }
 
-/** What a stored list of origins says; of before they were kept, all that may have been. */
+/** Parses stored origins; all possible ones for rows from before they were kept. */
 export function knownOrigins(origins: string | null): readonly Origin[] {
   return origins === null ? unknownPast : parseOrigins(origins);
 }

@@ -218,9 +218,7 @@ export class SqliteOutbox implements OutboxStore {
   }
 }
 
-/**
- * The host's messages in a chat that somebody means by this: by their number, or by the turn in which they were said.
- */
+/** The host's messages in a chat with this number or turn. */
 function rowsCalled(
   kysely: Kysely<Tables>,
   { channel, chat, reference }: { readonly channel: string; readonly chat: string; readonly reference: string },

@@ -3,8 +3,7 @@ import { sql, type Transaction } from "kysely";
 import type { Tables } from "../schema/tables.ts";
 
 /**
- * What a session leaves beside its row. What people were asked in it, its jobs and its steps go by themselves: until
- * then it stays.
+ * Tables with a session's data. Its approvals, jobs and steps are pruned separately, and until then the session stays.
  */
 const tablesOfSession = ["conversation_prompts", "offered_tools", "work", "turns"] as const;
 

@@ -129,7 +129,7 @@ async function giveTask(
   );
 }
 
-/** Work counts as asked for by whoever its maker worked for; where nobody is known, it has the maker's role. */
+/** Attributes work to the asker of its maker; where unknown, it has the maker's role. */
 export function madeBy({ requester, role }: Pick<NewSubAgent, "requester" | "role">) {
   return requester === undefined ? { origin: role } : { origin: "agent" as const, requester };
 }
@@ -175,7 +175,7 @@ export async function endSubAgentTurn(
   await setEnded(transaction, row.number, { ...end, text, origins: turn.origins });
 }
 
-/** Where both are too much, the last answer counts. */
+/** Joins answers; when both are too long, the last one counts. */
 function withEarlier(earlier: string | null, text = ""): string {
   const both = earlier === null || earlier === "" ? text : `${earlier}\n\n${text}`;
   return both.length > answerChars ? text : both;
@@ -204,7 +204,7 @@ export async function setEnded(
     .execute();
 }
 
-/** Does the turn wait for a sub-agent? */
+/** True when the turn waits for a sub-agent. */
 export async function hasAwaited(kysely: Kysely<Tables>, turn: string): Promise<boolean> {
   const row = await kysely
     .selectFrom("sub_agents")

@@ -240,7 +240,7 @@ function running(transaction: Transaction<Tables>, id: string): Promise<Row<"sub
     .executeTakeFirst();
 }
 
-/** The parent gets the result as work, unless it cannot be about it any more, or somebody did not want it to go on. */
+/** Gives the result to the parent as work, unless it is obsolete or was cancelled. */
 async function tellParent(
   transaction: Transaction<Tables>,
   row: Row<"sub_agents">,
@@ -277,7 +277,7 @@ async function tellParent(
   );
 }
 
-/** What the turn is tried in from now on counts anew. */
+/** Restarts the count of attempts for a resumed turn. */
 async function letGoOn(transaction: Transaction<Tables>, turn: string): Promise<void> {
   await transaction
     .updateTable("turns")

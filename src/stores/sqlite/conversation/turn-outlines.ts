@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 
 const emptyOutline = { sender: undefined, text: undefined, usage: [] } as const;
 
-/** What these turns began with and what their models used. Nothing of what is no longer kept. */
+/** Beginnings of these turns and their models' usage, as far as kept. */
 export async function outlineTurns(database: Database, turns: readonly string[]): Promise<Map<string, TurnOutline>> {
   const isOneOf = sql<boolean>`turn in (select value from json_each(${JSON.stringify(turns)}))`;
   const messages = await database.read((kysely) =>

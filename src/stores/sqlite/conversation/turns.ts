@@ -105,12 +105,10 @@ const moveCursor = statement((kysely, { session, cursor }: { readonly session: s
 );
 
 /**
- * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. Nor is
- * anything taken that somebody has dropped meanwhile: who says "/stop" has the last word.
- *
- * On the disk before anything follows from them: tool calls, which must never be run again silently, and ends, after
- * which the reply can be seen. What else a loss of power takes back is done anew: its messages wait again, the model is
- * asked again, a result that was lost is one that is not known.
+ * Turns in SQLite. An ended turn never changes (AppError `conflict`), and dropped work is not taken: "/stop" has the
+ * last word. Writes are synced before anything follows from them: tool calls, which must never be silently repeated,
+ * and ends, after which the reply is visible. Anything else that a power loss takes back is repeated: messages wait
+ * again, the model is asked again, and a lost result counts as unknown.
  */
 export class SqliteTurns implements TurnStore {
   readonly #database: Database;
@@ -283,7 +281,7 @@ export async function finishTurn(
   return handOn(transaction, turn, end);
 }
 
-/** What the end of a turn tells others: sessions by work, chats by messages. */
+/** Passes on the end of a turn: to sessions as work, to chats as messages. */
 async function handOn(
   transaction: Transaction<Tables>,
   { origins }: Row<"turns">,
@@ -334,7 +332,7 @@ async function take(
   const listed = JSON.stringify([...seqs]);
   const taken = await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs: listed });
   if (taken.length < seqs.size)
-    throw new AppError("gone", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait any more.`);
+    throw new AppError("gone", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait anymore.`);
   await moveCursor(transaction, { session: turn.session, cursor: takes.cursor });
 }
 

@@ -246,7 +246,7 @@ export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turn
     .where(isDue)
     .returning("seq")
     .executeTakeFirst();
-  if (!row) throw new AppError("gone", `Work ${seq} is not due in session ${turn.session} any more.`);
+  if (!row) throw new AppError("gone", `Work ${seq} is not due in session ${turn.session} anymore.`);
 }
 
 export async function settleWork(transaction: Transaction<Tables>, turn: string): Promise<void> {
@@ -258,7 +258,7 @@ export async function settleWork(transaction: Transaction<Tables>, turn: string)
     .execute();
 }
 
-/** False when it is not due any more. */
+/** Drops work; false when it is no longer due. */
 export async function dropWork(transaction: Transaction<Tables>, id: string, reason: string): Promise<boolean> {
   const row = await transaction
     .updateTable("work")

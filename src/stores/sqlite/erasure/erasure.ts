@@ -13,7 +13,7 @@ import { isBy, keysOf, listed, rowsAtOnce } from "./rows.ts";
 /** Rows that a look at what was said takes at once. */
 const saidAtOnce = 500;
 
-/** Takes somebody's words out of the two files of a store. */
+/** Erases a person's words from both files of a store. */
 export class SqliteErasure implements ErasureStore {
   readonly #database: Database;
   readonly #events: Pick<SqliteEvents, "compact">;
@@ -163,8 +163,8 @@ export class SqliteErasure implements ErasureStore {
   }
 
   /**
-   * They stay as rows, so that one that comes again is a duplicate. One that waits is not answered any more. One for
-   * several agents counts once.
+   * Erases messages but keeps their rows to recognize duplicates. A waiting one is no longer answered; one for several
+   * agents counts once.
    */
   #messages(people: readonly MemberId[]): Promise<{ readonly rows: number; readonly messages: number }> {
     return this.#database.write(async (transaction) => {
@@ -181,7 +181,7 @@ export class SqliteErasure implements ErasureStore {
     });
   }
 
-  /** What they are called, where people and platforms have said so. */
+  /** Erases their names, as given by people and platforms. */
   #names(people: readonly MemberId[]): Promise<number> {
     return this.#database.write(async (transaction) => {
       let count = 0;

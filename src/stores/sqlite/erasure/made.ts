@@ -8,18 +8,18 @@ import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-col
 import type { Tables } from "../schema/tables.ts";
 import { changeRows, isBy, keysOf, listed, type LookedAt, rewriteJson, type RowChange } from "./rows.ts";
 
-/** What has been found out of a group before its rows are looked at. */
+/** Facts about a group found before its rows are examined. */
 interface Known extends GroupErasing {
   readonly keys: ReadonlySet<unknown>;
   readonly messageIds: ReadonlySet<string>;
-  /** Turns that nobody else has begun. */
+  /** Turns begun by nobody else. */
   readonly turns: ReadonlySet<unknown>;
   readonly text: (row: LookedAt, column: string) => string;
   /** Theirs by who it was for, or by what stands in it. */
   readonly isGone: (text: string, isTheirs: boolean) => boolean;
 }
 
-/** Everything that agents and the host have made of somebody's words in a group. */
+/** Erases everything that agents and the host derived from a person's words in a group. */
 export async function eraseMade(database: Database, erasing: GroupErasing): Promise<Erased> {
   const known = await lookAround(database, erasing);
   const outgoing: string[] = [];
@@ -119,10 +119,7 @@ interface StepRow {
   readonly body: string;
 }
 
-/**
- * What a model made of this step: nobody can tell whose words are in it, so all of it goes, in the moment in which the
- * step does. That there was something stays.
- */
+/** Erases summaries of this step together with it, as nobody can tell whose words they hold. The entry itself stays. */
 async function forgetSummaries(
   transaction: Transaction<Tables>,
   group: string,
@@ -134,7 +131,7 @@ async function forgetSummaries(
     .where("kind", "=", "summary")
     .where("from_step", "<=", seq)
     .where("to_step", ">=", seq)
-    // Of a sub-agent that knows its parent's conversation, too: it has a session of its own.
+    // Of a sub-agent that knows its parent's conversation, too: it has its own session.
     .where((either) =>
       either.or([
         either.and([either("session", "=", session), either("conversation", "=", conversation)]),
@@ -147,7 +144,7 @@ async function forgetSummaries(
   return Number(numUpdatedRows);
 }
 
-/** Summaries in which words of theirs stand although no step of that conversation has them any more. */
+/** Erases summaries with their words that no step of the conversation holds anymore. */
 async function summaries(database: Database, known: Known): Promise<number> {
   return database.write(async (transaction) => {
     const rows = await transaction
@@ -185,7 +182,7 @@ function replies(database: Database, known: Known, outgoing: string[]): Promise<
   });
 }
 
-/** What others have quoted of them. */
+/** Erases quotes of them by others. */
 function quotes(database: Database, known: Known): Promise<number> {
   return changeRows(database, {
     table: "messages",
@@ -293,12 +290,10 @@ function subAgents(database: Database, known: Known): Promise<number> {
   });
 }
 
-/**
- * What conversations begin with names members, and holds what the agent has noted: it is made anew at the next turn.
- */
+/** Erases beginnings of conversations, which name members and hold the agent's notes; rebuilt at the next turn. */
 async function prompts(database: Database, known: Known): Promise<number> {
   const { numAffectedRows = 0n } = await database.write(async (transaction) => {
-    // Nobody knows any more whose picture it was, and words that are missing are made again.
+    // Nobody knows anymore whose picture it was, and words that are missing are made again.
     await sql`delete from picture_captions`.execute(transaction);
     return sql`delete from conversation_prompts
       where session in (select id from sessions where group_name = ${known.group})`.execute(transaction);
@@ -306,7 +301,7 @@ async function prompts(database: Database, known: Known): Promise<number> {
   return Number(numAffectedRows);
 }
 
-/** Why turns ended may name who has ended them. */
+/** Erases names in the reasons of ended turns. */
 function reasons(database: Database, known: Known): Promise<number> {
   const change = (row: LookedAt): RowChange => {
     const reason = known.text(row, "reason");
@@ -320,7 +315,7 @@ function wholeName(name: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "gu");
 }
 
-/** What a channel keeps of what it sent, to send it again; it counts as the reply that it is. */
+/** Erases a channel's copies of sent messages; they count as the reply. */
 async function sentCopies(database: Database, { holds }: Known): Promise<number> {
   return database.write(async (transaction) => {
     const { rows } = await sql<{ space: string; key: string; value: Uint8Array }>`

@@ -4,7 +4,7 @@ import type { MemberId } from "../../../domain/people/person.ts";
 import type { Database } from "../database.ts";
 import type { Tables } from "../schema/tables.ts";
 
-/** Rows of one transaction: nobody waits long for the store. */
+/** Rows per transaction, so that nobody waits long for the store. */
 export const rowsAtOnce = 200;
 
 type Cell = string | number | null;
@@ -12,12 +12,12 @@ type Cell = string | number | null;
 /** A row as it is looked at; `key` names it. */
 export type LookedAt = Readonly<Record<string, Cell>> & { readonly key: Cell };
 
-/** What of a row is different from now on; nothing: it stays. */
+/** Changed columns of a row; undefined: unchanged. */
 export type RowChange = Readonly<Record<string, Cell>> | "delete" | undefined;
 
 export interface Rows {
   readonly table: string;
-  /** What orders the rows and names each. */
+  /** Column that orders and identifies the rows. */
   readonly key: string;
   readonly columns: readonly string[];
   readonly group: string;
@@ -62,7 +62,7 @@ async function apply(
   await sql`update ${sql.table(table)} set ${sql.join(changes)} ${place}`.execute(transaction);
 }
 
-/** Is the row by one of them, where its columns say who it was? */
+/** True when the row's columns name one of them. */
 export function isBy(people: readonly MemberId[], row: LookedAt): boolean {
   return people.some(({ channel, id }) => row["channel"] === channel && row["sender_id"] === id);
 }
@@ -78,7 +78,7 @@ export function listed(people: readonly MemberId[]) {
   return sql`(select value ->> 0, value ->> 1 from json_each(${pairs}))`;
 }
 
-/** Every text in a value of JSON that is to go is replaced. Undefined: none is. */
+/** Replaces matching texts in a JSON value. Undefined when none match. */
 export function rewriteJson(json: string, isGone: (text: string) => boolean, instead: string): string | undefined {
   const rewritten = rewrite(JSON.parse(json), isGone, instead);
   const after = JSON.stringify(rewritten);

@@ -4,7 +4,7 @@ import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../
 import type { Database } from "../database.ts";
 import type { Tables } from "../schema/tables.ts";
 
-/** What people were told of, as bits of one number. */
+/** Notices already sent, as bits. */
 const toldBit = { messages: 1, files: 2 } as const;
 const nothing = { messages: 0, bytes: 0, attachment_bytes: 0 } as const;
 

@@ -6,13 +6,13 @@ import SQLite from "better-sqlite3";
 
 import { AppError, type ErrorCode } from "../../../lib/app-error.ts";
 
-/** What the thread tells at its end. `sqlite`: as SQLite says it. */
+/** Result of the thread. `sqlite`: SQLite's error code. */
 export type Rewritten =
   | { readonly done: true }
   | { readonly sqlite: { readonly code: string; readonly message: string } }
   | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly fix: string | undefined } };
 
-/** The same as `rewriteFile`, in a thread with a connection of its own: a large file takes seconds. */
+/** Like `rewriteFile`, in a thread with a separate connection: a large file takes seconds. */
 export async function rewriteInThread(path: string): Promise<void> {
   const file = new URL(`rewrite-thread${extname(import.meta.filename)}`, import.meta.url);
   const worker = new Worker(file, { workerData: path, env: {}, name: "rewrite" });

@@ -147,7 +147,7 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   tools: z.array(z.string()).optional(),
 });
 
-/** What may stand there is the configuration's business. */
+/** Settings of a group; the configuration validates them. */
 const groupSettings = z.record(z.string(), z.unknown());
 
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);

@@ -26,7 +26,7 @@ export async function migrate(kysely: Kysely<Tables>, path: string): Promise<voi
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: () => Promise.resolve(toMigrations()) },
-    // Each store's tables have migrations of their own.
+    // Each store's tables have their own migrations.
     allowUnorderedMigrations: true,
   });
   const { error } = await migrator.migrateToLatest();

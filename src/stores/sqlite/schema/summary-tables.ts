@@ -18,7 +18,7 @@ interface SummaryTable {
   readonly made_at: number;
 }
 
-/** Conversations that somebody wants compacted. */
+/** Requests for compaction. */
 interface CompactionRequestTable {
   readonly session: string;
   readonly conversation: number;

@@ -61,7 +61,7 @@ interface TaskTable {
   readonly reason: string | null;
   readonly failures: number;
   readonly next_due: number | null;
-  /** Of the run that was claimed last. */
+  /** Due time of the last claimed run. */
   readonly last_due: number | null;
   readonly created_at: number;
   readonly agent: string | null;

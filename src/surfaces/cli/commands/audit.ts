@@ -21,11 +21,11 @@ interface Anchor {
 }
 
 export function addAuditCommand(program: Command, context: CommandContext): void {
-  const audit = program.command("audit").description("verify, read or report the audit log");
+  const audit = program.command("audit").description("verify, show or report the audit log");
   addVerifyCommand(audit, context);
   addReportCommand(audit, context);
 
-  addLeaf(audit, "tail", "the newest records")
+  addLeaf(audit, "tail", "show the newest records")
     .option("--group <name>", "only this group")
     .option("--lines <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; lines: number }, command: Command) => {
@@ -46,9 +46,9 @@ export function addAuditCommand(program: Command, context: CommandContext): void
       );
     });
 
-  addLeaf(audit, "export", "records as JSON lines, oldest first")
+  addLeaf(audit, "export", "export records as JSON lines, oldest first")
     .option("--group <name>", "only this group")
-    .option("--since <time>", "only since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseMoment)
+    .option("--since <time>", "records since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseMoment)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);
       for await (const record of readAudit({ folder: context.paths.audit, ...options })) output.object(record);
@@ -56,8 +56,8 @@ export function addAuditCommand(program: Command, context: CommandContext): void
 }
 
 function addVerifyCommand(audit: Command, context: CommandContext): void {
-  addLeaf(audit, "verify", "check that the log was not changed; exit 1 if it was")
-    .option("--public-key <file>", "a copy of keys/audit-ed25519.pub that was kept elsewhere")
+  addLeaf(audit, "verify", "verify that the log was not changed; exit 1 if it was")
+    .option("--public-key <file>", "a copy of keys/audit-ed25519.pub that was stored elsewhere")
     .option(
       "--anchor <seq:hash>",
       "a record's number and hash (8 digits or more) that were noted elsewhere",
@@ -76,34 +76,34 @@ function addVerifyCommand(audit: Command, context: CommandContext): void {
 function showResult(output: Output, result: VerifyResult): void {
   output.line(describeVerdict(result), result.ok ? "good" : "bad");
   if (result.head !== undefined)
-    output.line(`Last good record, to be noted elsewhere: ${result.head.seq}:${result.head.hash}`);
+    output.line(`Last valid record (note it elsewhere): ${result.head.seq}:${result.head.hash}`);
   for (const gap of result.gaps)
     output.line(`Declared by the log itself: ${gap.type} at record ${gap.seq} (${gap.ts}).`);
   for (const sentence of result.proves) output.line(`Proved: ${sentence}`);
   for (const sentence of result.doesNotProve) output.line(`Not proved: ${sentence}`, "dim");
 }
 
-/** What is to be known before all else, on one line. */
+/** The verdict on one line. */
 function describeVerdict(result: VerifyResult): string {
   const { ok, records, outputs, unanchoredTail, signer } = result;
   if (!ok) {
     const isChain = (result.firstBadSeq ?? 0) > records;
-    const what = isChain ? "the audit log was changed" : "a log of a container is not what the audit log says";
+    const what = isChain ? "the audit log was changed" : "a container log does not match the audit log";
     return `BROKEN: ${what}. ${describeAuditFault(result)}`;
   }
-  if (records === 0) return "good: 0 records, the audit log is empty";
+  if (records === 0) return "valid: 0 records, the audit log is empty";
   const last = records - unanchoredTail;
   const upTo = last === records ? "" : ` up to record ${last}`;
   const signed = signer === undefined || last === 0 ? "not signed yet" : `signed by ${signer}${upTo}`;
-  const logs = outputs === 0 ? "" : `; ${outputs} closed logs of containers unchanged`;
-  return `good: ${records} records unbroken, ${signed}${logs}`;
+  const logs = outputs === 0 ? "" : `; ${outputs} closed container logs unchanged`;
+  return `valid: ${records} records unbroken, ${signed}${logs}`;
 }
 
 async function readKey(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new AppError("bad_input", `The public key ${file} cannot be read.`, { cause });
+    throw new AppError("bad_input", `Cannot read the public key ${file}.`, { cause });
   }
 }
 

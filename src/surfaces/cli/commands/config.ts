@@ -22,15 +22,15 @@ const appliesWhen: Readonly<Record<Difference["applies"], string>> = {
 export function addConfigCommand(program: Command, context: CommandContext): void {
   const config = program.command("config").description("check, change and apply the configuration");
 
-  addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
-    (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
+  addLeaf(config, "check", "validate config.yaml").action((_options: object, command: Command) =>
+    tellConfigCheck(context, context.outputOf(command)),
   );
 
   addConfigInit(config, context);
   addConfigShow(config, context);
   addSettingCommands(config, context);
 
-  addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
+  addLeaf(config, "diff", "compare config.yaml with the running configuration").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const { faults, differences } = await context.call(diffConfig, {});
@@ -44,18 +44,20 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
         { title: "config.yaml", of: ({ to }: Difference) => showValue(to) },
         { title: "applies", of: ({ applies }: Difference) => appliesWhen[applies] },
       ];
-      output.items(differences, columns, "The host works with what config.yaml says.");
+      output.items(differences, columns, "The configuration is already in effect.");
     },
   );
 
   addApplyCommand(config, "apply", context);
   addConfigHistory(config, context);
 
-  addLeaf(config, "schema", "the JSON Schema of config.yaml").action(async (_options: object, command: Command) => {
-    const schema = configJsonSchema(await context.adapters());
-    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
-    context.streams.stdout.write(`${text}\n`);
-  });
+  addLeaf(config, "schema", "print the JSON Schema of config.yaml").action(
+    async (_options: object, command: Command) => {
+      const schema = configJsonSchema(await context.adapters());
+      const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
+      context.streams.stdout.write(`${text}\n`);
+    },
+  );
 }
 
 /** `crabpot reload` is `crabpot config apply`. */
@@ -64,7 +66,7 @@ export function addReloadCommand(program: Command, context: CommandContext): voi
 }
 
 function addApplyCommand(parent: Command, name: string, context: CommandContext): void {
-  addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
+  addLeaf(parent, name, "reload config.yaml and mounts.json now, as SIGHUP does").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       tellReport(context, output, await context.call(applyConfig, {}));

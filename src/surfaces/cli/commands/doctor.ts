@@ -11,7 +11,7 @@ const labelWidth = "warning  ".length;
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "doctor", "check the installation; exit 1 if something is wrong")
-    .option("--deep", "also attack a throwaway host with the quick part of the red-team suite")
+    .option("--deep", "also run the quick red-team attacks on a throwaway host")
     .action(async (options: { deep?: boolean }, command: Command) => {
       const output = context.outputOf(command);
       const counts = { ok: 0, warning: 0, failure: 0 };

@@ -24,16 +24,16 @@ interface Options {
 }
 
 export function addEventsCommand(program: Command, context: CommandContext): void {
-  const events = program.command("events").description("everything that happens, as it happens");
+  const events = program.command("events").description("show events as they happen");
   addLeaf(events, "tail", `the newest ${newestShown} events`)
-    .option("--after <number>", "all that are kept after this one instead; 0: from the first one on", parseNumber)
+    .option("--after <number>", "all events after this number; 0: from the first one on", parseNumber)
     .option("--type <type>", "only this type, such as turn.ended or turn.*")
     .option("--group <name>", "only this group")
     .option("--follow", "wait for more")
-    .option("--deltas", "with --follow: also what turns do meanwhile, while they do it")
+    .option("--deltas", "with --follow: also live output of turns")
     .action(async ({ follow = false, deltas = false, ...query }: Options, command: Command) => {
       const output = context.outputOf(command);
-      if (deltas && !follow) throw new AppError("usage", "--deltas goes with --follow: what has passed is not kept.");
+      if (deltas && !follow) throw new AppError("usage", "--deltas needs --follow: live output is not stored.");
       for await (const told of tail(context, { ...query, last: newestShown }, { follow, deltas })) {
         if ("delta" in told) showDelta(output, told.delta);
         else show(output, told);

@@ -12,14 +12,14 @@ import { addGroup } from "../../../operations/groups/operations.ts";
 
 /** Adds groups by their chat or its request, and changes their settings also without a host. */
 export function addGroupCommands(groups: Command, context: CommandContext): void {
-  addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
-    .option("--channel <channel>", "the channel that the chat is on")
-    .option("--chat <chat>", `the chat's id, as \`${ownCommand("chats")}\` shows it`)
-    .option("--code <code>", "the code of the chat's request, in place of --channel and --chat")
-    .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
-    .option("--main", "your own group: needs no mention")
-    .option("--model <route>", "the model route that answers")
-    .option("--adopt", "take the folder of this name although it is another chat's")
+  addLeaf(groups, "add <name>", "register a chat as a group, with a folder of this name")
+    .option("--channel <channel>", "channel of the chat")
+    .option("--chat <chat>", `id of the chat, see \`${ownCommand("chats")}\``)
+    .option("--code <code>", "code of the chat's request, instead of --channel and --chat")
+    .addOption(new Option("--trigger <when>", "messages that the agent answers").choices(["mention", "always"]))
+    .option("--main", "a main group: your own, where no mention is needed")
+    .option("--model <route>", "model route")
+    .option("--adopt", "take over the folder of this name from another chat")
     .action(
       async (
         name: string,
@@ -51,7 +51,7 @@ async function findChat(
 ): Promise<{ readonly channel: string; readonly chat: string }> {
   if (code === undefined && channel !== undefined && chat !== undefined) return { channel, chat };
   if (code === undefined || channel !== undefined || chat !== undefined)
-    throw new AppError("usage", "Say which chat: --channel and --chat, or --code alone.", {
+    throw new AppError("usage", "Name the chat: --channel and --chat, or only --code.", {
       fix: `See \`${ownCommand("chats")}\`.`,
     });
   const found = (await context.call(listChats, {})).find(({ request }) => request?.code === code.toUpperCase());

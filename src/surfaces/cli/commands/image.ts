@@ -20,14 +20,14 @@ import type { Column } from "../../../operations/cli-leaf.ts";
 
 /** With a host through it, so that it is on record and takes effect; without one on the engine itself. */
 export function addImageCommand(program: Command, context: CommandContext): void {
-  const image = program.command("image").description("images with the packages that groups ask for");
+  const image = program.command("image").description("build, list and prune images with packages");
   addBuild(image, context);
   addList(image, context);
   addPrune(image, context);
 }
 
 function addBuild(image: Command, context: CommandContext): void {
-  addLeaf(image, "build", "build what groups ask for and is not there; exit 1 if it cannot be")
+  addLeaf(image, "build", "build missing images of groups; exit 1 if one fails")
     .option("--group <group>", "only for this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
       const output = context.outputOf(command);
@@ -39,7 +39,7 @@ function addBuild(image: Command, context: CommandContext): void {
         output.line(`${one.group}: ${one.image} ${one.state}${why}`, one.state === "ready" ? "good" : "bad");
       }
       if (built.length === 0)
-        output.line(group === undefined ? "No group asks for packages." : `The group ${group} asks for no packages.`);
+        output.line(group === undefined ? "No group has packages." : `The group ${group} has no packages.`);
     });
 }
 
@@ -53,7 +53,7 @@ const columns: readonly Column<ImageView>[] = [
 ];
 
 function addList(image: Command, context: CommandContext): void {
-  addLeaf(image, "list", "what groups ask for, and what the engine has").action(
+  addLeaf(image, "list", "list images with packages, wanted and present").action(
     async (_options: object, command: Command) => {
       const images = await runImageOperation(context, listImages, {});
       context.outputOf(command).items(images, columns, "There are no images with packages.");
@@ -62,7 +62,7 @@ function addList(image: Command, context: CommandContext): void {
 }
 
 function addPrune(image: Command, context: CommandContext): void {
-  addLeaf(image, "prune", "remove images with packages that no group asks for").action(
+  addLeaf(image, "prune", "remove images with packages that no group uses").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const removed = await runImageOperation(context, pruneImages, {});
@@ -70,7 +70,7 @@ function addPrune(image: Command, context: CommandContext): void {
         if (output.json) output.object({ image: name, state: "removed" });
         output.line(`removed ${name}`);
       }
-      if (removed.length === 0) output.line("There is nothing to remove.");
+      if (removed.length === 0) output.line("Nothing to remove.");
     },
   );
 }

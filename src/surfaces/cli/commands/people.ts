@@ -10,7 +10,7 @@ import { addLeaf } from "../context.ts";
 import type { Output } from "../output.ts";
 import { erasePerson, lookAtPerson } from "../../../operations/people/operations.ts";
 
-/** What something must be set up, or said, for first. */
+/** Exit code when a confirmation is missing. */
 const notSaidExit = 3;
 
 /** Shows what would be erased before it asks, and needs no running host. */
@@ -18,9 +18,9 @@ export function addForgetCommand(people: Command, context: CommandContext): void
   addLeaf(
     people,
     "forget <id>",
-    "erase what somebody (`channel:id`) said, and what was made of it, everywhere in the home",
+    "erase what a person (`channel:id`) said, and everything derived from it, in the whole home",
   )
-    .option("--yes", "without being asked")
+    .option("--yes", "do not ask for confirmation")
     .action(async (id: string, { yes = false }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
       const openHere = async (): Promise<ErasureNeeds & AsyncDisposable> =>
@@ -36,7 +36,7 @@ export function addForgetCommand(people: Command, context: CommandContext): void
     });
 }
 
-/** Only somebody at a terminal can be asked. */
+/** Asks for confirmation; only possible at a terminal. */
 async function isConfirmed({ streams }: CommandContext, output: Output): Promise<boolean> {
   if (output.json || streams.stdin.isTTY !== true || streams.stdout.isTTY !== true) {
     streams.stderr.write("crabpot: nothing was erased; add --yes to erase this. It cannot be undone.\n");
@@ -63,8 +63,8 @@ function show(
   const counts = erasedKinds.flatMap((kind) => (erased[kind] === undefined ? [] : [`${kind} ${erased[kind]}`]));
   output.line(`  ${state}: ${counts.length === 0 ? "nothing" : counts.join(", ")}`);
   if (files.length > 0)
-    output.line("These files belong to agents and hold words or the name of the person; look at them yourself:");
+    output.line("These files belong to agents and hold words or the name of the person; check them yourself:");
   for (const file of files) output.line(`  ${visible(file)}`);
-  if (left.length > 0) output.line("These hold some of the words still:");
+  if (left.length > 0) output.line("Traces remain in:");
   for (const file of left) output.line(`  ${visible(file)}`);
 }

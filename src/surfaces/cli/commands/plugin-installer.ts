@@ -2,7 +2,7 @@ import type { EnvironmentVariables } from "../../../config/environment.ts";
 import type { HomePaths } from "../../../config/home/home.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { PluginInstaller, type PluginInstallerOptions } from "../../../plugins/install/installer.ts";
-import { pluginPlaces } from "../../../plugins/places.ts";
+import { pluginFolders } from "../../../plugins/places.ts";
 import { fetchSource, runToFetch } from "../../../abilities/skills/install/fetch-source.ts";
 import { sourceOf } from "../../../abilities/skills/install/source.ts";
 import { scanSkill, wantsOf } from "../../../abilities/skills/install/scan-skill.ts";
@@ -17,7 +17,7 @@ export function createPluginInstaller(
   logger: PluginInstallerOptions["logger"],
 ): PluginInstaller {
   return new PluginInstaller({
-    places: pluginPlaces(paths),
+    places: pluginFolders(paths),
     now: Date.now,
     variables,
     logger,

@@ -15,9 +15,7 @@ import { isConfirmed } from "../confirm.ts";
 
 /** Plugins are files, so none of it needs a running host; one that runs takes changes over when it is started again. */
 export function addPluginsCommand(program: Command, context: CommandContext): void {
-  const plugins = program
-    .command("plugins")
-    .description("tools, channels and providers of others: list, add, check or remove them");
+  const plugins = program.command("plugins").description("list, add, check or remove plugins");
   addList(plugins, context);
   addAdd(plugins, context);
   addCheck(plugins, context);
@@ -51,7 +49,7 @@ function view({ name, entry, state, reason }: ListedPlugin) {
 }
 
 function addList(plugins: Command, context: CommandContext): void {
-  addLeaf(plugins, "list", "what is installed, and whether it is still what was installed").action(
+  addLeaf(plugins, "list", "list plugins and whether they are unchanged").action(
     async (_options: object, command: Command) => {
       const found = await context.plugins();
       const check = await context.checkConfig();
@@ -72,7 +70,7 @@ async function installerOf({ paths, environment, streams }: CommandContext): Pro
 }
 
 function addAdd(plugins: Command, context: CommandContext): void {
-  addLeaf(plugins, "add <source>", "from a folder, a .tar.gz, or an npm package (NAME or NAME@VERSION)")
+  addLeaf(plugins, "add <source>", "folder, .tar.gz, or npm package (NAME or NAME@VERSION)")
     .option("--yes", "without asking")
     .action(async (source: string, { yes }: { yes?: boolean }, command: Command) => {
       const installer = await installerOf(context);
@@ -84,12 +82,12 @@ function addAdd(plugins: Command, context: CommandContext): void {
       const { name } = plan.manifest;
       if (output.json) showPlan(output, plan, "installed", provides);
       for (const line of describeAll(name, provides)) output.line(line);
-      output.line(`Installed: ${name}. A host that runs takes it when it is started again.`, "good");
+      output.line(`Installed: ${name}. Restart a running host to use it.`, "good");
     });
 }
 
 function addCheck(plugins: Command, context: CommandContext): void {
-  addLeaf(plugins, "check <source>", "what adding it would do and what it provides, without installing it").action(
+  addLeaf(plugins, "check <source>", "show what adding a plugin would do, without installing it").action(
     async (source: string, _options: object, command: Command) => {
       const installer = await installerOf(context);
       const plan = await installer.plan(source);
@@ -103,7 +101,7 @@ function addCheck(plugins: Command, context: CommandContext): void {
 }
 
 function addRemove(plugins: Command, context: CommandContext): void {
-  addLeaf(plugins, "remove <name>", "a plugin with its files")
+  addLeaf(plugins, "remove <name>", "remove a plugin with its files")
     .option("--yes", "without asking")
     .action(async (name: string, { yes }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
@@ -112,9 +110,9 @@ function addRemove(plugins: Command, context: CommandContext): void {
       if (!(await isConfirmed(context, output, yes === true))) return;
       const removed = await installer.remove(name);
       if (output.json) output.object({ name: removed, state: "removed" });
-      output.line(`Removed: ${removed}. A host that runs has it until it is started again.`);
-      const what = "what config.yaml says of it, in `plugins`, `channels` or `models`, has to go, too";
-      output.line(`If it was used, ${what}: crabpot config check tells.`);
+      output.line(`Removed: ${removed}. A running host keeps it until it is restarted.`);
+      const what = "remove its settings in config.yaml, too (`plugins`, `channels` or `models`)";
+      output.line(`If it was used, ${what}: run crabpot config check.`);
     });
 }
 
@@ -132,17 +130,15 @@ function showPlan(
     const facts = { name, package: packageName, version, description, kinds, dependencies, files, findings, replaces };
     return output.object({ ...facts, hosts: [...new Set([...named, ...hosts])], provides: told, state, from });
   }
-  const takesOver = replaces === undefined ? "is new" : `takes the place of version ${replaces}`;
+  const takesOver = replaces === undefined ? "is new" : `replaces version ${replaces}`;
   output.line(`${name} ${version} (${kinds.join(", ")}) ${takesOver} (files: ${files.length})`);
   if (description !== "") output.line(`  ${description}`);
   const packages = Object.entries(dependencies).map(([each, wanted]) => visible(`${each}@${wanted}`));
   if (packages.length > 0) output.line(`  needs the packages: ${packages.join(", ")} (their scripts do not run)`);
-  if (named.length > 0) output.line(`  says that it talks to: ${named.join(", ")}`);
+  if (named.length > 0) output.line(`  claims to talk to: ${named.join(", ")}`);
   if (hosts.length > 0) output.line(`  names hosts: ${hosts.join(", ")}`);
   for (const { kind, where, shows } of findings) output.line(`  ! ${kind} in ${where}: ${shows}`);
-  output.line(
-    "  It runs in a process of its own: it reads its own files alone, writes none, and can reach the network.",
-  );
+  output.line("  Runs in a separate process that reads only its own files, writes none, and can reach the network.");
 }
 
 function viewOf(each: Described): object {
@@ -160,6 +156,6 @@ function describeAll(plugin: string, provides: readonly Described[]): string[] {
     if (each.kind === "provider") return `  provider ${each.name}: name it as kind in models.providers${wants}`;
     const sends = each.sends ? ", writes to the chat" : "";
     const where = settings.length === 0 ? "" : ` (plugins.${plugin}.settings)`;
-    return `  tool ${each.name}: risk ${each.risk} by its own word${sends}${wants}${where}`;
+    return `  tool ${each.name}: risk ${each.risk} by its own claim${sends}${wants}${where}`;
   });
 }

@@ -25,16 +25,12 @@ type ExplainArguments = [
 ];
 
 export function addPolicyCommand(program: Command, context: CommandContext): void {
-  const policy = program.command("policy").description("which tool calls are allowed, and why");
+  const policy = program.command("policy").description("show and explain the policy on tool calls");
 
-  addLeaf(
-    policy,
-    "explain <group> <tool> [input]",
-    "what would become of a tool call, and by which rule; needs no host",
-  )
-    .addOption(new Option("--role <role>", "of who asks").choices(roles).default("member"))
+  addLeaf(policy, "explain <group> <tool> [input]", "show how the policy would judge a tool call; needs no host")
+    .addOption(new Option("--role <role>", "role of the asker").choices(roles).default("member"))
     .addOption(
-      new Option("--origin <origin>", "what the turn has read, besides the words of who asks; may be repeated")
+      new Option("--origin <origin>", "origin that the turn has read, besides the asker's words (repeatable)")
         .argParser(collectOrigin)
         .default([], "nothing else"),
     )
@@ -49,7 +45,7 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
       tellExplanation(context.outputOf(command), explained);
     });
 
-  addLeaf(policy, "show <group>", "the rules for a group, in the order in which they count; needs no host").action(
+  addLeaf(policy, "show <group>", "list the rules for a group in order; needs no host").action(
     async (name: string, _options: object, command: Command) => {
       const { config, adapters } = await context.loadConfig();
       const { group } = await findAudience(context, { config, adapters }, name);
@@ -62,7 +58,7 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
           { title: "only for", of: describeConditions, fills: true },
           { title: "then", of: describeAction },
         ],
-        "There are no rules: every call is denied.",
+        "No rules: every call is denied.",
       );
     },
   );
@@ -71,7 +67,7 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
 }
 
 function addOriginsCommands(policy: Command, context: CommandContext): void {
-  addLeaf(policy, "origins <group>", "what a group's folder carries of what its agents have read").action(
+  addLeaf(policy, "origins <group>", "show the origins that a group's folder carries").action(
     async (group: string, _options: object, command: Command) => {
       context.outputOf(command).items(
         await context.read(listFolderOrigins, { name: group }),
@@ -80,21 +76,21 @@ function addOriginsCommands(policy: Command, context: CommandContext): void {
           { title: "since (UTC)", of: ({ since }) => formatTime(since) },
           { title: "turn", of: ({ turn }) => turn, shownChars: 8 },
         ],
-        "Its folder carries nothing.",
+        "Its folder carries no origins.",
       );
     },
   );
 
-  addLeaf(policy, "clear <group>", "let a group's folder carry an origin no more: you have looked at what is in it")
-    .addOption(new Option("--origin <origin>", "only this one").choices(origins))
+  addLeaf(policy, "clear <group>", "clear origins of a group's folder, after you have checked its files")
+    .addOption(new Option("--origin <origin>", "only this origin").choices(origins))
     .action(async (group: string, { origin }: { origin?: Origin }, command: Command) => {
       const answer = await context.call(clearFolderOrigins, { name: group, origin });
       const output = context.outputOf(command);
       if (output.json) output.object(answer);
       output.line(
         answer.cleared.length === 0
-          ? `The folder of group ${group} carried nothing of the kind.`
-          : `The folder of group ${group} no longer carries ${answer.cleared.join(", ")}. Conversations keep what they have read until /new.`,
+          ? `The folder of group ${group} carried no such origin.`
+          : `The folder of group ${group} no longer carries ${answer.cleared.join(", ")}. Conversations keep their origins until /new.`,
       );
     });
 }

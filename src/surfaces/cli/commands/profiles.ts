@@ -15,7 +15,7 @@ import { addLeaf } from "../context.ts";
 export function addProfilesCommand(program: Command, context: CommandContext): void {
   const profiles = program.command("profiles").description("list, show and check profiles of agents");
 
-  addLeaf(profiles, "list", "all profiles of this home").action(async (_options: object, command: Command) => {
+  addLeaf(profiles, "list", "list all profiles").action(async (_options: object, command: Command) => {
     context.outputOf(command).items(
       (await checkProfiles(context.paths.agents, await namesNow(context))).map(view),
       [
@@ -28,7 +28,7 @@ export function addProfilesCommand(program: Command, context: CommandContext): v
     );
   });
 
-  addLeaf(profiles, "show <name>", "what a profile says").action(
+  addLeaf(profiles, "show <name>", "show a profile").action(
     async (name: string, _options: object, command: Command) => {
       const profile = await profileOf(context.paths.agents, name, await namesNow(context));
       const output = context.outputOf(command);
@@ -43,7 +43,7 @@ export function addProfilesCommand(program: Command, context: CommandContext): v
     },
   );
 
-  addLeaf(profiles, "check [name]", "all profiles, or one; exit 1 if one cannot be used").action(
+  addLeaf(profiles, "check [name]", "check all profiles or one; exit 1 if one is invalid").action(
     async (name: string | undefined, _options: object, command: Command) => {
       const { agents } = context.paths;
       const names = await namesNow(context);

@@ -10,7 +10,7 @@ export function addPromptsCommand(program: Command, context: CommandContext): vo
   const sections = (): Promise<readonly CheckedSection[]> =>
     checkPrompts(context.environment.checkout, context.paths.prompts);
 
-  addLeaf(prompts, "list", "all sections, in their order").action(async (_options: object, command: Command) => {
+  addLeaf(prompts, "list", "list all sections in order").action(async (_options: object, command: Command) => {
     context.outputOf(command).items(
       (await sections()).map(view),
       [
@@ -24,7 +24,7 @@ export function addPromptsCommand(program: Command, context: CommandContext): vo
     );
   });
 
-  addLeaf(prompts, "show <name>", "the text of a section, as it is used").action(
+  addLeaf(prompts, "show <name>", "show the text of a section").action(
     async (name: string, _options: object, command: Command) => {
       const section = await checkPrompt(context.environment.checkout, context.paths.prompts, name);
       const output = context.outputOf(command);
@@ -33,7 +33,7 @@ export function addPromptsCommand(program: Command, context: CommandContext): vo
     },
   );
 
-  addLeaf(prompts, "check", "all sections; exit 1 if one cannot be used").action(
+  addLeaf(prompts, "check", "check all sections; exit 1 if one is invalid").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       for (const section of await sections()) {

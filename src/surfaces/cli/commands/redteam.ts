@@ -11,10 +11,10 @@ import type { Output } from "../output.ts";
 const cellChars = 60;
 
 export function addRedteamCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "redteam", "attack a throwaway host with every known attack; exit 1 if one succeeds")
+  addLeaf(program, "redteam", "run every known attack on a throwaway host; exit 1 if one succeeds")
     .option("--only <ids>", "families and attacks, such as A,B3")
-    .option("--quick", "only the part that `doctor --deep` runs")
-    .option("--list", "list the attacks and run none")
+    .option("--quick", "only the attacks of `doctor --deep`")
+    .option("--list", "list the attacks without running them")
     .action(async (options: RedteamOptions, command: Command) => {
       const output = context.outputOf(command);
       const all = await loadAttacks();

@@ -23,9 +23,7 @@ import { describeSkillTool, showPlan, viewSkillTool } from "./skills/show-plan.t
 
 /** Skills are files, so none of it needs a running host; one that runs takes changes over between turns. */
 export function addSkillsCommand(program: Command, context: CommandContext): void {
-  const skills = program
-    .command("skills")
-    .description("what agents can read up on: list, install, check or write skills");
+  const skills = program.command("skills").description("list, install, check or write skills");
   addList(skills, context);
   addShow(skills, context);
   addInstall(skills, context);
@@ -44,8 +42,8 @@ const columns: readonly Column<ListedSkill>[] = [
 ];
 
 function addList(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "list", "all skills, or those that a group could have")
-    .option("--group <group>", "what this group has of them")
+  addLeaf(skills, "list", "list skills")
+    .option("--group <group>", "skills of this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
       const options = listOptions(context);
       const found =
@@ -61,8 +59,8 @@ async function configNow(context: CommandContext) {
 }
 
 function addShow(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "show <name>", "what a skill says and holds")
-    .option("--group <group>", "of the skills that this group could have")
+  addLeaf(skills, "show <name>", "show a skill and its files")
+    .option("--group <group>", "among the skills of this group")
     .action(async (name: string, { group }: { group?: string }, command: Command) => {
       const found = await findOne(context, name, group);
       const { source, state, sha256, facts, tools, tree, folder, locked } = found;
@@ -110,10 +108,10 @@ interface InstallFlags {
 }
 
 function addInstall(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "install <source>", "from a folder, a .tar.gz, an npm package (npm:NAME) or a git address")
-    .option("--skill <name>", "only this one of several")
-    .option("--subscribe", "the host looks for other versions; so it does for git and npm")
-    .option("--no-subscribe", "it does not")
+  addLeaf(skills, "install <source>", "folder, .tar.gz, npm package (npm:NAME) or git address")
+    .option("--skill <name>", "install only this skill of several")
+    .option("--subscribe", "check the source for new versions (default for git and npm)")
+    .option("--no-subscribe", "do not check for new versions")
     .option("--yes", "without asking")
     .action(async (source: string, { skill, yes, subscribe }: InstallFlags, command: Command) => {
       const installer = installerOf(context);
@@ -123,7 +121,9 @@ function addInstall(skills: Command, context: CommandContext): void {
       if (!(await isConfirmed(context, output, yes === true))) return;
       await installer.install(plan, subscribe);
       if (output.json) showPlan(output, plan, "installed");
-      output.line(`Installed: ${namesOf(plan)}. Groups get it that name it in \`skills\`, or have \`skills: all\`.`);
+      output.line(
+        `Installed: ${namesOf(plan)}. Groups with \`skills: all\` have it; others need its name in \`skills\`.`,
+      );
     });
 }
 
@@ -132,15 +132,15 @@ function namesOf({ skills }: InstallPlan): string {
 }
 
 function addRemove(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "remove <name>", "an installed skill, or one that a group's agent has written")
-    .option("--group <group>", "of this group's own")
+  addLeaf(skills, "remove <name>", "remove an installed skill, or one that a group's agent wrote")
+    .option("--group <group>", "a skill of this group")
     .option("--yes", "without asking")
     .action(async (name: string, { group, yes }: { group?: string; yes?: boolean }, command: Command) => {
       const found = await findOne(context, name, group);
       const output = context.outputOf(command);
       if (found.source === "bundled" || (found.source === "group" && !found.byAgent))
-        throw new AppError("bad_input", `The skill "${name}" was not installed: it lies in ${found.folder}.`, {
-          fix: found.source === "bundled" ? "Leave it out of `skills` in config.yaml." : `Remove ${found.folder}.`,
+        throw new AppError("bad_input", `The skill "${name}" was not installed: it is in ${found.folder}.`, {
+          fix: found.source === "bundled" ? "Remove it from `skills` in config.yaml." : `Remove ${found.folder}.`,
         });
       output.line(`The skill ${name} (${found.source}) will be removed with its files.`);
       if (!(await isConfirmed(context, output, yes === true))) return;
@@ -152,25 +152,23 @@ function addRemove(skills: Command, context: CommandContext): void {
 }
 
 function addCheck(skills: Command, context: CommandContext): void {
-  addLeaf(
-    skills,
-    "check [path]",
-    "every skill, or a folder that is to become one; exit 1 if one cannot be used",
-  ).action(async (path: string | undefined, _options: object, command: Command) => {
-    const output = context.outputOf(command);
-    if (path !== undefined) {
-      const plan = await installerOf(context).plan(resolve(path));
-      return showPlan(output, plan, "planned");
-    }
-    const found = await listAll(listOptions(context), groupsWithFolder(context));
-    for (const one of found) {
-      const isGood = one.state === "ok" || one.state === "hidden";
-      if (!isGood) context.exitCode = 1;
-      if (output.json) output.object(one);
-      output.line(`${one.name} (${one.source}): ${one.state}${one.reason === undefined ? "" : `: ${one.reason}`}`);
-    }
-    if (found.length === 0) output.line("There are no skills.");
-  });
+  addLeaf(skills, "check [path]", "check all skills, or a folder; exit 1 if one is invalid").action(
+    async (path: string | undefined, _options: object, command: Command) => {
+      const output = context.outputOf(command);
+      if (path !== undefined) {
+        const plan = await installerOf(context).plan(resolve(path));
+        return showPlan(output, plan, "planned");
+      }
+      const found = await listAll(listOptions(context), groupsWithFolder(context));
+      for (const one of found) {
+        const isGood = one.state === "ok" || one.state === "hidden";
+        if (!isGood) context.exitCode = 1;
+        if (output.json) output.object(one);
+        output.line(`${one.name} (${one.source}): ${one.state}${one.reason === undefined ? "" : `: ${one.reason}`}`);
+      }
+      if (found.length === 0) output.line("There are no skills.");
+    },
+  );
 }
 
 /** Installed skills beside what their sources have now. */
@@ -187,19 +185,19 @@ async function compareWithSources(
 }
 
 function addUpdate(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "update [name]", "installs again what its source has by now, all or one")
+  addLeaf(skills, "update [name]", "reinstall skills from their sources, all or one")
     .option("--yes", "without asking")
     .action(async (name: string | undefined, { yes }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
       const plans = (await compareWithSources(context, name)).flatMap(planOf);
       for (const plan of plans) showPlan(output, plan, yes === true ? "installed" : "planned");
-      if (plans.length === 0) return output.line("Everything is as its source has it.");
+      if (plans.length === 0) return output.line("All skills are up to date.");
       if (!(await isConfirmed(context, output, yes === true))) return;
       for (const plan of plans) await installerOf(context).install(plan);
     });
 }
 
-/** What there is to install; throws why that is not known. */
+/** Plans to install; throws when unknown. */
 function planOf(compared: ComparedSkill): InstallPlan[] {
   if (compared.state === "failed") throw compared.error;
   const { from, now } = compared;
@@ -207,7 +205,7 @@ function planOf(compared: ComparedSkill): InstallPlan[] {
 }
 
 function addSync(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "sync", "looks whether sources have something new, and changes nothing").action(
+  addLeaf(skills, "sync", "check sources for new versions without installing").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       for (const compared of await compareWithSources(context, undefined)) {
@@ -224,19 +222,19 @@ function addSync(skills: Command, context: CommandContext): void {
 }
 
 function addNew(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "new <name>", "makes a folder with a SKILL.md to begin with")
-    .option("--in <folder>", "where the folder is made", ".")
+  addLeaf(skills, "new <name>", "create a folder with a SKILL.md template")
+    .option("--in <folder>", "parent folder", ".")
     .action(async (name: string, { in: place }: { in: string }, command: Command) => {
       const fault = skillNameFault(name);
-      if (fault !== undefined) throw new AppError("bad_input", `"${name}" cannot be the name of a skill: it ${fault}.`);
+      if (fault !== undefined) throw new AppError("bad_input", `"${name}" is not a valid skill name: it ${fault}.`);
       const folder = join(resolve(place), name);
       if (existsSync(folder))
-        throw new AppError("conflict", `${folder} is there already.`, { fix: "Choose another name." });
+        throw new AppError("conflict", `${folder} already exists.`, { fix: "Choose another name." });
       await mkdir(folder, { recursive: true });
       await writeFile(join(folder, skillFile), beginning(name), { flag: "wx" });
       const output = context.outputOf(command);
       if (output.json) output.object({ name, state: "made", folder });
-      output.line(`${folder}/${skillFile} is made. Edit it, then: crabpot skills install ${folder}`);
+      output.line(`Created ${folder}/${skillFile}. Edit it, then run: crabpot skills install ${folder}`);
     });
 }
 

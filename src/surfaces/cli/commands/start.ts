@@ -12,8 +12,8 @@ import { addLeaf, wantsJson } from "../context.ts";
 const heapFlag = "--heap-growing-percent=50";
 
 export function addStartCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "start", "run the host until it is told to stop")
-    .option("--terminal", "talk to it here as well; without a terminal, one message per line until the input ends")
+  addLeaf(program, "start", "run the host until it is stopped")
+    .option("--terminal", "chat in this terminal; without a terminal, answer one message per line until the input ends")
     .action(async (options: { terminal?: boolean }, command: Command) => {
       setFlagsFromString(heapFlag);
       const exitCode = await context.hostFunctions.run({

@@ -12,7 +12,7 @@ const lookAgainMs = 100;
 const limitMs = 60_000;
 
 export function addStopCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "stop", "stop the running host in good order, and wait until it has ended").action(
+  addLeaf(program, "stop", "stop the running host cleanly, and wait until it has ended").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const { pid, runningTurns } = await context.call(stop, {});

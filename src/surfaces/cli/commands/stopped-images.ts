@@ -23,7 +23,7 @@ import {
 import { nameOfPackages } from "../../../sandbox/images/package-recipe.ts";
 import { openStoreReader } from "../../../stores/catalog.ts";
 
-/** The same operations where no host runs: for its next start. They are told of on stderr, and are on no record. */
+/** The same operations without a running host, for its next start. Reported on stderr, not recorded. */
 export async function openStoppedImages(
   environment: Environment,
   adapters: Adapters,
@@ -77,7 +77,7 @@ async function build(
   }
 }
 
-/** Of the configuration, and of groups that were added at run time. */
+/** Wanted images of configured and added groups. */
 async function wantedNow({ crabpotHome, variables }: Environment, adapters: Adapters) {
   const paths = homePaths(crabpotHome);
   const loaded = await loadConfig(paths.config, variables, adapters);

@@ -28,10 +28,10 @@ import { addLeaf } from "../context.ts";
 import { anyTool, toolRowsOf } from "./mcp/tool-rows.ts";
 
 export function addToolsCommand(program: Command, context: CommandContext): void {
-  const tools = program.command("tools").description("which tools agents have");
+  const tools = program.command("tools").description("list the tools of agents");
 
-  addLeaf(tools, "list", "all tools, and whether they are offered by what config.yaml says")
-    .option("--group <group>", "to this group; otherwise by the settings for everybody")
+  addLeaf(tools, "list", "list all tools, and whether config.yaml offers them")
+    .option("--group <group>", "for this group; otherwise by the general settings")
     .action(async ({ group }: { group?: string }, command: Command) => {
       const adapters = await context.adapters();
       const { config } = await context.loadConfig();
@@ -57,11 +57,11 @@ interface ListedTool {
   readonly runs: Tool["runs"];
   /** `by input`: it depends on what the tool is called with. */
   readonly risk: string;
-  /** What becomes of a member's call that has read nothing else and fits no pattern, by its risk. */
+  /** Decisions on a plain member's call without further origins or patterns, by risk. */
   readonly policy: Readonly<Partial<Record<Risk, Action>>>;
   readonly timeoutSeconds: number;
   readonly offered: boolean;
-  /** Why not, or on which condition. */
+  /** Reason or condition. */
   readonly reason?: string | undefined;
 }
 
@@ -95,7 +95,7 @@ function abilitiesIn(config: Config, group: string | undefined): ReadonlySet<Gro
   return speaks ? new Set([...has, "speech"]) : has;
 }
 
-/** Tools of MCP servers as far as they were ever seen: without a turn in which they are asked, nobody knows more. */
+/** Tools of MCP servers as last seen, as they are only known from turns. */
 async function listServerTools(
   context: CommandContext,
   config: Config,
@@ -110,7 +110,7 @@ async function listServerTools(
       const name = tool === anyTool ? `${server.name}${serverToolSeparator}${anyTool}` : fullNameOf(server.name, tool);
       const call = { tool: name, input: {}, role: "member", origins: ["member"], risk } as const;
       const reason =
-        serverReasons[state] ?? `nobody has asked its server yet: ${ownCommand(`mcp test ${server.name}`)}`;
+        serverReasons[state] ?? `its server's tools are not known yet: run ${ownCommand(`mcp test ${server.name}`)}`;
       return {
         name,
         runs: "host" as const,
@@ -125,8 +125,8 @@ async function listServerTools(
 }
 
 const serverReasons: Readonly<Partial<Record<string, string>>> = {
-  changed: "it describes itself in another way than before, and nobody has allowed that",
-  refused: "tools of its server does not name it",
+  changed: "tool descriptions changed since first use, and nobody has allowed it",
+  refused: "not listed in tools of its server",
 };
 
 function policyByRisk(tool: Tool, policy: ToolPolicy): ListedTool["policy"] {
@@ -149,19 +149,19 @@ const reasons: Readonly<Record<Withheld, string>> = {
   channel: "the channel cannot do that",
   memory: "memory.enabled is not set",
   skills: "skills is none",
-  web: "web.fetch is off, or web.search names nobody",
+  web: "web.fetch is off, or web.search has no provider",
   browser: "the group has no image: browser",
   speech: "media.speech is none, or espeak and the group's image has no espeak-ng or no opus-tools",
   model: "no model of the route can call tools",
-  sessions: "sessions.visibility lets no other session be seen",
+  sessions: "sessions.visibility shows no other sessions",
   vision: "no model of the route can be shown images",
-  right: "sub-agents are switched off",
-  plugin: "its plugin cannot be used: crabpot plugins list",
+  right: "sub-agents are disabled",
+  plugin: "its plugin is not usable: crabpot plugins list",
 };
 
 function conditionOf(tool: Tool): string | undefined {
   const ability = abilityOf(tool);
-  return ability === undefined ? undefined : `where the channel has ${ability}`;
+  return ability === undefined ? undefined : `if the channel supports ${ability}`;
 }
 
 function find(config: Config, name: string): { readonly model: string | undefined } {
@@ -172,7 +172,6 @@ function find(config: Config, name: string): { readonly model: string | undefine
     name,
     groups.map((candidate) => candidate.name),
   );
-  const hint =
-    near === undefined ? "A group that was added at run time has the settings for everybody." : `Did you mean ${near}?`;
+  const hint = near === undefined ? "A group added at run time has the general settings." : `Did you mean ${near}?`;
   throw new AppError("not_found", `There is no group "${name}" in config.yaml. ${hint}`);
 }

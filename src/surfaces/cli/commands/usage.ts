@@ -9,12 +9,12 @@ import { parseFirstDay } from "../since.ts";
 import { usage } from "../../../operations/usage/operations.ts";
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "usage", "what model calls have used and cost")
-    .addOption(new Option("--by <what>", "added up by what").choices(usageKinds).default("group"))
+  addLeaf(program, "usage", "show usage and cost of model calls")
+    .addOption(new Option("--by <what>", "group by").choices(usageKinds).default("group"))
     .addOption(
       new Option(
         "--since <when>",
-        "the first day, in UTC: 1d is today, 7d the last seven days; or a date such as 2026-01-15",
+        "first day, in UTC: 1d is today, 7d the last seven days; or a date such as 2026-01-15",
       )
         .argParser(parseFirstDay)
         .default(parseFirstDay("7d"), "7d"),
@@ -37,7 +37,7 @@ export function addUsageCommand(program: Command, context: CommandContext): void
           { title: "cost", of: ({ usd }) => formatUsd(usd) },
           { title: "calls of unknown price", of: ({ unpricedCalls: calls }) => (calls > 0 ? calls : "") },
         ],
-        "No model has been asked since then.",
+        "No model calls since then.",
       );
     });
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 
 export function addVersionCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "version", "versions of crabpot, Node.js and the engine").action(
+  addLeaf(program, "version", "show the versions of crabpot, Node.js and the engine").action(
     async (_options: object, command: Command) => {
       const crabpot = await readVersion(context.environment.checkout);
       const engine = await engineVersion(context);

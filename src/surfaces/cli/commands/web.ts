@@ -11,9 +11,9 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 
 export function addWebCommand(program: Command, context: CommandContext): void {
-  const web = program.command("web").description("what agents have of the web");
+  const web = program.command("web").description("web access of agents");
 
-  addLeaf(web, "show", "which groups may fetch what, and who searches for them").action(
+  addLeaf(web, "show", "list the web access of groups, and the search provider").action(
     async (_options: object, command: Command) => {
       const config = await configNow(context);
       const groups = configuredGroups(config).map(({ name }) => shownWeb(config, name));
@@ -30,7 +30,7 @@ export function addWebCommand(program: Command, context: CommandContext): void {
     },
   );
 
-  addLeaf(web, "check <address>", "may a group fetch from there? Nothing is fetched")
+  addLeaf(web, "check <address>", "check whether a group may fetch an address, without fetching it")
     .requiredOption("--group <group>", "the group")
     .action(async (address: string, { group }: { group: string }, command: Command) => {
       const config = await configNow(context);

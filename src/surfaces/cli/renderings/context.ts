@@ -11,7 +11,7 @@ export function showContextWindow(output: Output, view: ContextView): void {
       ({ tokens, kind, ...range }) =>
         [kind === "summary" ? "summed up" : "left out", `${rangeOf(range)}, ${tokens} tokens`] as const,
     ),
-    ["shown as they are", rangeOf(view.raw)],
+    ["shown in full", rangeOf(view.raw)],
     ["tokens", window === null ? total : `${total} of ${window}`],
     ...contextSections.map((section) => [`  ${section}`, bySection[section] || undefined] as const),
   ]);

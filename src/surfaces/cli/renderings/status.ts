@@ -26,7 +26,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["up", `${formatDuration(status.uptimeSeconds * 1000)}, since ${formatTime(status.startedAt)} UTC`],
     ["intake", status.intake.open ? "open" : `stopped: ${status.intake.reason ?? ""}`],
     ["config", describeConfig(status.config)],
-    ["engine", `${status.engine.ok ? "" : "not reachable: "}${status.engine.detail}`],
+    ["engine", `${status.engine.ok ? "" : "unreachable: "}${status.engine.detail}`],
     ["models", status.models.join(", ")],
     ...status.channels.map((channel): [string, string] => [
       `channel ${channel.name}`,
@@ -41,7 +41,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ...status.idlePlugins.map(({ name, reason }): [string, string] => [`plugin ${name}`, `not used: ${reason}`]),
     [
       "requests",
-      status.requests > 0 ? `${status.requests} of chats that ask to be groups: ${ownCommand("chats")}` : undefined,
+      status.requests > 0 ? `${status.requests} from chats that ask to be groups: ${ownCommand("chats")}` : undefined,
     ],
     [
       "approvals",
@@ -58,7 +58,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     [
       "hooks",
       status.hooksWithoutGroup.length > 0
-        ? `no group is there for ${status.hooksWithoutGroup.join(", ")}: ${ownCommand("hooks list")}`
+        ? `the group of ${status.hooksWithoutGroup.join(", ")} is missing: ${ownCommand("hooks list")}`
         : undefined,
     ],
     ["skills", describeOutdated(status.outdatedSkills)],
@@ -85,7 +85,7 @@ function describeImage({ group, state, reason = "" }: HostStatus["images"][numbe
 }
 
 function describeOutdated(skills: readonly string[]): string | undefined {
-  return skills.length === 0 ? undefined : `another version of ${skills.join(", ")}: ${ownCommand("skills update")}`;
+  return skills.length === 0 ? undefined : `new version of ${skills.join(", ")}: ${ownCommand("skills update")}`;
 }
 
 function describeParked(parked: HostStatus["turns"]["parked"]): string {
@@ -97,7 +97,7 @@ function describeParked(parked: HostStatus["turns"]["parked"]): string {
 
 function describeConfig({ state, since, faults = [], restart = [] }: HostStatus["config"]): string {
   const at = `since ${formatTime(since)} UTC`;
-  if (state === "invalid") return `not usable ${at}: ${faults.join("; ")}`;
+  if (state === "invalid") return `not valid ${at}: ${faults.join("; ")}`;
   return state === "applied" ? `applied ${at}` : `needs a restart ${at}: ${restart.join(", ")}`;
 }
 

@@ -25,7 +25,7 @@ const columns: readonly Column<TurnLine>[] = [
 ];
 
 export function showTurnList(output: Output, listed: readonly TurnLine[]): void {
-  output.items(listed, columns, "There are no such turns.");
+  output.items(listed, columns, "No such turns.");
   for (const turn of new Map(listed.map((one) => [one.group, one])).values()) {
     if (turn.waiting) output.line(`waiting in group ${turn.group}: ${describeWaiting(turn)}`);
   }
@@ -80,7 +80,7 @@ export function showReport(output: Output, report: TurnReport): void {
     ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
     ["of which", describeTimes(times)],
     ["containers", turn.attempts],
-    ["silent", report.silent && "it had nothing to say in the chat"],
+    ["silent", report.silent && "silent: nothing to say in the chat"],
     ["has read", report.origins?.join(", ")],
     ["waiting", describeWaiting(turn)],
     ...(report.pruned === true ? [] : describeUsage(usage)),
@@ -129,7 +129,7 @@ function showStep(output: Output, step: StepView): void {
   }
 }
 
-/** What was decided about the call, behind it. */
+/** Describes the verdict on a call. */
 function describeVerdict({ action, risk, rule }: ToolCallView): string {
   return action === undefined ? "" : `  (risk ${risk}: ${action} by ${rule})`;
 }

@@ -2,19 +2,19 @@ import { PassThrough } from "node:stream";
 
 import type { LoopLane } from "./loop-lane.ts";
 
-/** How a subscriber is treated. */
+/** Limits of a subscriber. */
 export interface EventStreamLimits {
   /** Between two signs of life where nothing happens. */
   readonly heartbeatMs: number;
   /** A subscriber who takes nothing for so long is cut off. */
   readonly slowMs: number;
-  /** Where the last event is that it was cut off with, so long does the connection stay open. */
+  /** Time that the connection stays open after the last event. */
   readonly goodbyeMs: number;
 }
 
 export const eventStreamLimits: EventStreamLimits = { heartbeatMs: 15_000, slowMs: 30_000, goodbyeMs: 1_000 };
 
-/** Why it ended. */
+/** Reason of the end. */
 export type StreamEnd = "left" | "slow" | "stopping" | "failed";
 
 /** Browsers come back after so long. */
@@ -57,7 +57,7 @@ export class EventStream {
     if (this.#over.signal.aborted) return;
     const name = event.event === undefined ? "" : `event: ${event.event}\n`;
     const id = event.id === undefined ? "" : `id: ${event.id}\n`;
-    // JSON has no line breaks of its own.
+    // JSON has no line its own breaks.
     if (this.body.write(`${id}${name}data: ${JSON.stringify(event.data)}\n\n`)) return;
     await (this.#room ??= this.#untilTaken());
   }

@@ -20,7 +20,7 @@ export interface WatchHttpOptions {
   readonly publish: Publish<"watch.opened" | "watch.ended">;
   readonly onFault: (error: Error) => void;
   readonly limits?: EventStreamLimits | undefined;
-  /** How many there may be at once. */
+  /** Maximum number. */
   readonly most?: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export function addWatchRoutes(routes: FastifyInstance, given: WatchHttpOptions)
     const query = wanted.safeParse(withLastId(request));
     if (!query.success) throw new InputError(query.error);
     if (streams.size >= most)
-      throw new AppError("rate_limited", `There are ${most} subscribers already, which is the limit.`);
+      throw new AppError("rate_limited", `Too many subscribers: the limit of ${most} is reached.`);
     const stream = new EventStream(limits, lane);
     streams.add(stream);
     const events = await begin(request, { stream, query: query.data, options }).catch((error: unknown) => {
@@ -96,10 +96,7 @@ interface Watching {
   readonly options: WatchHttpOptions & { readonly lane: LoopLane };
 }
 
-/**
- * Puts on record that somebody watches. What happens after the answer has begun is among the events, wherever they
- * begin.
- */
+/** Records a new subscriber. Later events are in the stream, wherever they begin. */
 async function begin(request: FastifyRequest, { stream, query, options }: Watching): Promise<AsyncIterable<HostEvent>> {
   const { store, next, publish } = options;
   const read = (after: number): AsyncIterable<HostEvent> =>

@@ -6,7 +6,7 @@ import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { type SectionName, sectionNames } from "../prompt/sections.ts";
 import { estimatePromptTokens } from "../tokens.ts";
 
-/** Whose the sections of the system prompt are. */
+/** Sections of the system prompt, grouped for display. */
 const ownerOf: Readonly<Record<SectionName, ContextSection>> = {
   identity: "system",
   "sub-agent": "system",
@@ -20,18 +20,18 @@ const ownerOf: Readonly<Record<SectionName, ContextSection>> = {
   zone: "system",
 };
 
-/** What a prompt is made of. */
+/** Contents of a prompt. */
 export interface ContextContents {
   readonly system: readonly string[];
-  /** What each of its sections has, by name; undefined: nobody has counted. */
+  /** Tokens by section name; undefined when not counted. */
   readonly sections?: Readonly<Record<string, number>> | undefined;
   readonly tools: readonly ToolDefinition[];
-  /** What stands for the beginning of the conversation. */
+  /** Cover of the conversation's beginning. */
   readonly first: Step | undefined;
   readonly steps: readonly Step[];
 }
 
-/** Whose the tokens of a prompt are; together they are what the prompt is estimated to have. */
+/** Tokens of a prompt by section; their sum is the prompt's estimate. */
 export function tokensBySection({
   system,
   sections = {},

@@ -1,13 +1,12 @@
 import type { Step } from "../../../domain/turns/turn.ts";
 import { type ContextLimits, leastKeptSteps } from "./limits.ts";
 
-/** What is compacted has to be so much of the window at least: a summary of less would save nothing. */
+/** Minimum share of the window worth compacting: a summary of less would save nothing. */
 const leastShare = 0.02;
 
 /**
- * How many of these steps a summary takes the place of, from the oldest on; 0: none are worth it. At least the last
- * four stay, and as many as have the tokens that are to stay; no call is parted from its result. Where somebody speaks
- * is a better place than another one near it.
+ * Number of steps to summarize, oldest first; 0: not worthwhile. Keeps at least the last four steps and the tokens to
+ * keep, never separates a call from its result, and prefers to cut where somebody speaks.
  */
 export function planCut(
   steps: readonly Step[],
@@ -24,20 +23,14 @@ export function planCut(
   return replaced < windowTokens * leastShare ? 0 : cut;
 }
 
-/**
- * What the last four steps have is more than is to stay, such as one large result: as little as can be stays in front
- * of them.
- */
+/** Cut for large last four steps: keeps as little as possible in front of them. */
 function beforeLargeEnd(steps: readonly Step[], places: readonly number[], keptTokens: number): number | undefined {
   const last = places.at(-1);
   const spoken = places.findLast((place) => steps[place]?.body.kind === "user");
   return spoken !== undefined && tokensOf(steps.slice(spoken, last)) <= keptTokens ? spoken : last;
 }
 
-/**
- * How many of these steps have to go so that the others have at most so many tokens: whole turns, and never the newest
- * one.
- */
+/** Number of steps to evict to reach a target: whole turns, never the newest. */
 export function planEviction(steps: readonly Step[], targetTokens: number): number {
   const after = tokensFrom(steps);
   const beginnings = steps.flatMap((step, index) => (index > 0 && step.turn !== steps[index - 1]?.turn ? [index] : []));
@@ -45,12 +38,12 @@ export function planEviction(steps: readonly Step[], targetTokens: number): numb
   return beginnings.find((place) => (after[place] ?? 0) <= targetTokens) ?? beginnings.at(-1) ?? 0;
 }
 
-/** What these steps add to a prompt. */
+/** Tokens that these steps add to a prompt. */
 export function tokensOf(steps: readonly Pick<Step, "tokens">[]): number {
   return steps.reduce((sum, step) => sum + step.tokens, 0);
 }
 
-/** Places between steps, in order: results that come before the next answer stay behind their calls. */
+/** WorkSlots between steps, in order: results that come before the next answer stay behind their calls. */
 function cutPlaces(steps: readonly Step[]): number[] {
   const places: number[] = [];
   let hasResults = false;

@@ -40,16 +40,14 @@ export function identifiersIn(text: string): string[] {
   return [...new Set(ordered)];
 }
 
-/**
- * What a summary of these steps must not lose: identifiers that people and the agent said in the last turns of them.
- */
+/** Identifiers that a summary must keep: those said in the steps' last turns. */
 export function identifiersToKeep(steps: readonly Step[]): string[] {
   const turns = new Set([...new Set(steps.map(({ turn }) => turn))].slice(-checkedTurns));
   const said = steps.filter(({ turn }) => turns.has(turn)).flatMap(saidIn);
   return [...new Set(said.flatMap(identifiersIn))].slice(-mostIdentifiers);
 }
 
-/** Of what these are not in the text, whose markup may be escaped. */
+/** Identifiers missing in the text, whose markup may be escaped. */
 export function missingIn(text: string, identifiers: readonly string[]): string[] {
   const plain = unescapeText(text);
   return identifiers.filter((identifier) => !plain.includes(identifier));

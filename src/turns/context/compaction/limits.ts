@@ -3,14 +3,14 @@ const mostReserve = 16_000;
 /** Raw messages that stay, whatever their size. */
 export const leastKeptSteps = 4;
 
-/** How much of a conversation is shown, in tokens. All of it goes by the window of the models that answer it. */
+/** Limits of a shown conversation in tokens, derived from its models' windows. */
 export interface ContextLimits {
   readonly windowTokens: number;
-  /** What a prompt may have before something has to go. */
+  /** Maximum prompt tokens. */
   readonly roomTokens: number;
-  /** So much of its end stays raw when a conversation is compacted. */
+  /** Tokens kept raw at the end when compacting. */
   readonly keptTokens: number;
-  /** What a summary may have. Of what is kept free, the rest is for the request. */
+  /** Maximum tokens of a summary; the rest of the reserve is for the request. */
   readonly answerTokens: number;
 }
 
@@ -31,15 +31,15 @@ const idleShare = 0.5;
 const estimatedShare = 0.75;
 const leastMessages = 20;
 
-/** How large the last prompt of a conversation was. */
+/** Size of a conversation's last prompt. */
 export interface PromptSize {
-  /** As the vendor reported it. */
+  /** Tokens reported by the vendor. */
   readonly reportedTokens: number;
   readonly estimatedTokens: number;
   readonly messages: number;
 }
 
-/** Is a conversation to be compacted as soon as nobody waits for it? */
+/** True when a conversation should be compacted while idle. */
 export function isCompactionDue(
   { reportedTokens, estimatedTokens, messages }: PromptSize,
   { windowTokens, roomTokens }: Pick<ContextLimits, "windowTokens" | "roomTokens">,

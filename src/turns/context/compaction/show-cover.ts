@@ -4,14 +4,14 @@ import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { escapeText } from "../../../lib/text/markup.ts";
 import { estimateStepTokens } from "../tokens.ts";
 
-/** What the model can look further back with. */
+/** Tools for looking further back. */
 export interface LookBack {
   readonly session: string;
   /** Names of the tools that the conversation was offered. */
   readonly tools: readonly string[];
 }
 
-/** What stands for the beginning of a conversation, as a step in front of the raw ones; undefined: all of it is raw. */
+/** Cover of the conversation's beginning, as a step before the raw ones; undefined when everything is raw. */
 export function coverStep(cover: readonly Summary[], lookBack: LookBack): Step | undefined {
   const last = cover.at(-1);
   if (!last) return undefined;
@@ -22,7 +22,7 @@ export function coverStep(cover: readonly Summary[], lookBack: LookBack): Step |
 
 type Shown = Pick<Summary, "kind" | "text" | "fromEntry" | "toEntry">;
 
-/** What a summary adds to a prompt. */
+/** Tokens that a summary adds to a prompt. */
 export function summaryTokens(summary: Shown): number {
   return estimateTextTokens(showSummary(summary));
 }
@@ -31,7 +31,7 @@ export function summaryTokens(summary: Shown): number {
 function showSummary({ kind, text, fromEntry, toEntry }: Shown): string {
   const range = `from="${fromEntry}" to="${toEntry}"`;
   if (kind === "summary") return `<summary ${range}>\n${escapeText(text)}\n</summary>`;
-  return `<summary ${range} kind="eviction">${toEntry - fromEntry + 1} entries of this conversation are not shown any more, and there is no summary of them.</summary>`;
+  return `<summary ${range} kind="eviction">${toEntry - fromEntry + 1} entries of this conversation are not shown anymore, and there is no summary of them.</summary>`;
 }
 
 function explain(cover: readonly Summary[], { session, tools }: LookBack): string[] {

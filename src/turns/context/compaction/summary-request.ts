@@ -3,23 +3,23 @@ import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { escapeText } from "../../../lib/text/markup.ts";
 import { missingIn } from "./identifiers.ts";
 
-/** Of what is missing, so many are named. */
+/** Maximum missing identifiers named. */
 const mostNamed = 40;
-/** Words that a summary of so many tokens has, about. */
+/** Approximate words per token. */
 const wordsPerToken = 0.4;
 
-/** What the host asks a model for. */
+/** Request for a summary. */
 export interface SummaryRequest {
   /** Messages at the end that stay as they are. */
   readonly kept: number;
-  /** What the summary takes the place of. */
+  /** Tokens of the replaced steps. */
   readonly replacedTokens: number;
-  /** Why the answer before was refused; undefined: there was none. */
+  /** Reason why the previous answer was refused; undefined for the first request. */
   readonly refusal?: string | undefined;
 }
 
 /**
- * The message that asks for a summary: it stands behind the whole conversation, so that a vendor knows all in front of
+ * The message that asks for a summary: it is behind the whole conversation, so that a vendor knows all in front of
  * it.
  */
 export function summaryRequest({ kept, replacedTokens, refusal }: SummaryRequest): string {
@@ -46,7 +46,7 @@ function keptRule(kept: number): string {
   return ` The last ${kept} messages stay in view as they are; you need not repeat them.`;
 }
 
-/** Why an answer is no summary that can be used, for the model that gave it; undefined: it is one. */
+/** Returns why an answer is no usable summary, for the model; undefined when usable. */
 export function whyUnfit(
   { text, stop, toolCalls }: Pick<ModelAnswer, "text" | "stop" | "toolCalls">,
   wanted: { readonly replacedTokens: number; readonly identifiers: readonly string[] },

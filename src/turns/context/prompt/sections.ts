@@ -1,4 +1,4 @@
-/** What the section's text may show, and what it must. */
+/** Values for the section's text, and required ones. */
 interface SectionValues {
   readonly may: readonly string[];
   readonly must: readonly string[];
@@ -28,5 +28,5 @@ export const sectionNames = Object.keys(promptSections) as SectionName[];
 /** The text of each section's file. An empty one leaves the section out. */
 export type PromptTexts = Readonly<Record<SectionName, string>>;
 
-/** Of one file. */
+/** Maximum characters of a section's file. */
 export const sectionChars = 8_000;

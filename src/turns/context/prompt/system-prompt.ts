@@ -14,7 +14,7 @@ import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import { type PromptTexts, type SectionName, sectionNames } from "./sections.ts";
 import { fillTemplate, type TemplateValues } from "./template.ts";
 
-/** Of each file that is not AGENTS.md. */
+/** Maximum characters of each file other than AGENTS.md. */
 const maxPersonaChars = 8_000;
 const maxMemoryChars = 8_000;
 const shownMembers = 50;
@@ -36,17 +36,17 @@ export interface PromptFacts {
   readonly instructions: readonly InstructionText[];
   /** Names of the tools that this conversation is offered. */
   readonly tools: readonly string[];
-  /** Places that can be reached, as `host:port`; absent or empty: none. */
+  /** WorkSlots that can be reached, as `host:port`; absent or empty: none. */
   readonly network?: readonly string[];
-  /** What the container has besides what every agent has. */
+  /** Additional packages in the container. */
   readonly packages?: string | undefined;
-  /** What its platform says of the chat; hostile. */
+  /** The chat by its platform; hostile. */
   readonly chat?: { readonly title?: string | undefined; readonly members: readonly string[] } | undefined;
-  /** What the agent has noted itself; hostile. */
+  /** The agent's notes; hostile. */
   readonly notes?: AgentNotes | undefined;
-  /** What it can read up on. */
+  /** Its skills. */
   readonly skills?: readonly SkillSummary[] | undefined;
-  /** Of the section about skills, at most. */
+  /** Maximum characters of the skills section. */
   readonly skillChars?: number | undefined;
   readonly timeZone: ZoneClock;
   /** When the conversation began, milliseconds since 1970. */
@@ -156,7 +156,7 @@ function isOfAgent({ file }: InstructionText): boolean {
   return file === agentsSetting;
 }
 
-/** What each file says, shortened if it is long, in an element that it cannot leave. */
+/** Files in elements that they cannot close, shortened if long. */
 export function instructionElements(texts: readonly InstructionText[]): string {
   return texts.map(instructionElement).join("\n");
 }

@@ -3,7 +3,7 @@ import Mustache from "mustache";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { promptSections, sectionChars, type SectionName } from "./sections.ts";
 
-/** What a value is: a text, or whether something holds. */
+/** Values of a template: texts and conditions. */
 export type TemplateValues = Readonly<Record<string, string | boolean>>;
 
 /** A template as Mustache parses it: [kind, name or text, from, to, tokens inside …]. */
@@ -17,7 +17,7 @@ export function fillTemplate(text: string, values: TemplateValues): string {
   return Mustache.render(text, values, undefined, asItIs).trim();
 }
 
-/** Why a text cannot be that section; an empty one can. */
+/** Returns why a text is invalid for this section; an empty one is valid. */
 export function templateFaults(name: SectionName, text: string): string[] {
   if (text.length > sectionChars) return [`has ${text.length} characters, and at most ${sectionChars} are allowed`];
   if (text.trim() === "") return [];
@@ -40,7 +40,7 @@ function unknownValue(value: string, known: readonly string[]): string {
   return `has the value {{${value}}}, which this section does not know; ${hint}`;
 }
 
-/** What is no value and no section of its own, a partial say, counts as a name that nobody knows. */
+/** Names in a template; unsupported tags such as partials count as unknown names. */
 function namesIn(tokens: readonly Token[]): string[] {
   const names = tokens.flatMap(([kind, value, , , inside]) => {
     if (kind === "text" || kind === "!") return [];

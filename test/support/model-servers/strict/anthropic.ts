@@ -11,7 +11,7 @@ import {
 import type { Json, Refuse } from "./refused.ts";
 
 interface ClaudeRules {
-  /** How it can be asked to think. */
+  /** Supported kinds of thinking. */
   readonly thinking: "adaptive" | "budget" | "none";
   /** It takes no `temperature` at all. */
   readonly fixedTemperature?: boolean;
@@ -32,8 +32,8 @@ const topKeys = [
 ];
 
 /**
- * What the Messages API takes, after its documents: https://platform.claude.com/docs/en/api/messages and the pages on
- * tool use, on thinking and on prompt caching, November 2026.
+ * Rules of the Messages API by its documents: https://platform.claude.com/docs/en/api/messages and the pages on tool
+ * use, thinking and prompt caching, November 2026.
  */
 export function refuseMessages(rules: ClaudeRules): Refuse {
   return refuseBy((body) => {

@@ -10,13 +10,13 @@ import {
 } from "./refused.ts";
 import type { Json, Refuse } from "./refused.ts";
 
-/** Where the servers of Chat Completions differ in what they take. */
+/** Differences between Chat Completions servers. */
 export interface ChatRules {
   /** Fields of a request besides those that all of them know. */
   readonly fields: readonly string[];
   /** Fields of an answer that is given back, besides `content` and `tool_calls`. */
   readonly answerFields: readonly string[];
-  /** What a server says to other fields; left out: it overlooks them. */
+  /** Refusal of other fields; by default they are ignored. */
   readonly unknown?: (key: string) => string;
   readonly toolName: RegExp;
   readonly sees: boolean;
@@ -28,7 +28,7 @@ export interface ChatRules {
 
 const topKeys = ["model", "messages", "stream", "stream_options", "max_tokens", "temperature", "tools"];
 
-/** What a server of Chat Completions takes. */
+/** Rules of a Chat Completions server. */
 export function refuseChat(rules: ChatRules): Refuse {
   return refuseBy((body) => {
     const { unknown: sayUnknown } = rules;

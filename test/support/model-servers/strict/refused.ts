@@ -1,4 +1,4 @@
-/** What a server answers to a request that it does not take. */
+/** A server's refusal. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;

@@ -13,7 +13,7 @@ import type { Json, Refuse } from "./refused.ts";
 interface ResponsesRules {
   /** It thinks, and takes no `temperature`. */
   readonly isReasoning: boolean;
-  /** What it has encrypted. */
+  /** Encrypted items. */
   readonly encrypted: readonly string[];
 }
 
@@ -38,8 +38,8 @@ const itemKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What the Responses API takes, after https://developers.openai.com/api/reference/resources/responses/methods/create,
- * the guides on function calling and on reasoning, and the types of the SDK that is used here, November 2026.
+ * Rules of the Responses API by https://developers.openai.com/api/reference/resources/responses/methods/create, the
+ * guides on function calling and reasoning, and the SDK's types, November 2026.
  */
 export function refuseResponses(rules: ResponsesRules): Refuse {
   return refuseBy((body) => {

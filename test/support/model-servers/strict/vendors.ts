@@ -9,11 +9,11 @@ import { refuseResponses } from "./responses.ts";
 export interface StrictVendor {
   readonly path: string;
   readonly refuse: Refuse;
-  /** How it puts a refusal. */
+  /** Formats a refusal. */
   readonly error: (refusal: Refusal) => unknown;
 }
 
-/** What the models of the recordings sign and encrypt. */
+/** Seal of the recorded models' signatures and encryption. */
 export const ownSeal = "c2VhbGVkIGJ5IGl0cyBvd24gbW9kZWw=";
 const otherSeal = "skip_thought_signature_validator";
 

@@ -6,7 +6,7 @@ import { ZoneClock } from "../../../../src/lib/time/zone-clock.ts";
 
 const at = (text: string): number => Date.parse(text);
 
-/** So many beats after a moment, as the clocks of the zone show them. */
+/** The next beats after a moment, in local time. */
 function beats(settings: Parameters<typeof nextBeat>[0], zone: string, after: string, count: number): string[] {
   const clock = new ZoneClock(zone);
   const shown: string[] = [];
@@ -62,7 +62,7 @@ test("in the night when the clocks go forward nothing is doubled, and hours that
   ]);
 });
 
-test("in the night when the clocks go back the hour that comes twice has beats twice, each a moment of its own", () => {
+test("in the night when the clocks go back the hour that comes twice has beats twice, each its own moment", () => {
   const night = { everyMinutes: 60, from: "01:00", to: "03:00" };
 
   expect(beats(night, "Europe/Berlin", "2026-10-24T12:00:00Z", 5)).toEqual([

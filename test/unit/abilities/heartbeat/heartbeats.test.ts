@@ -137,7 +137,7 @@ test("at each beat the agent gets what the file says, once, in a new conversatio
   expect(rig.given()).toBe(2);
 });
 
-test("the hours of a group are those of its own clocks", async () => {
+test("the hours of a group are its own clocks", async () => {
   const family = { channel: "terminal", chat: "family", timezone: "Asia/Kolkata" };
   await using rig = await openRig({ heartbeat: daily, groups: { family } });
   await rig.write("- look at the mail");
@@ -153,7 +153,7 @@ test("the hours of a group are those of its own clocks", async () => {
   ]);
 });
 
-test("a file that is not there or asks for nothing starts nothing, and says nothing", async () => {
+test("a file that is missing or asks for nothing starts nothing, and says nothing", async () => {
   await using rig = await openRig();
   await rig.at("08:00");
   await rig.write("# Heartbeat\n\n<!-- nothing yet -->\n");
@@ -176,7 +176,7 @@ test("a link, or anything else that is no plain file, is not read", async () => 
   expect(await rig.skipped()).toEqual(["file", "file"]);
 });
 
-test("outside its hours, or when the host was not there, nothing is made up for", async () => {
+test("outside its hours, or when the host was missing, nothing is made up for", async () => {
   await using rig = await openRig();
   await rig.write("look");
 

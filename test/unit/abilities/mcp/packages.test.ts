@@ -12,7 +12,7 @@ import { hashOfPackage } from "../../../../src/abilities/mcp/packages/package-tr
 import {
   checkServer,
   installServer,
-  type PackagePlaces,
+  type ServerPackageFolders,
   removeServer,
   requireServer,
 } from "../../../../src/abilities/mcp/packages/server-packages.ts";
@@ -59,7 +59,7 @@ async function workshop() {
   const sources = join(folder.path, "sources");
   const [old, young] = [await tinyPackage(sources, "1.0.0"), await tinyPackage(sources, "2.0.0")];
   const registry = stack.use(await npmRegistry([old, young]));
-  const places: PackagePlaces = {
+  const places: ServerPackageFolders = {
     lock: join(folder.path, "mcp.lock"),
     folder: join(folder.path, "packages"),
     variables: { ...process.env, ...registry.variables },
@@ -157,7 +157,7 @@ test("another version in config.yaml is another package; a removed server leaves
   expect(await readdir(places.folder)).toEqual([]);
 });
 
-test("what is not there, or not for Node, is refused, and nothing of it stays", async () => {
+test("what is missing, or not for Node, is refused, and nothing of it stays", async () => {
   await using shop = await workshop();
   const { places } = shop;
 

@@ -37,7 +37,7 @@ test("doctor tells of groups whose servers have had more tools than a turn may h
     {
       level: "warning",
       detail:
-        "The MCP servers of family, work have had 14 tools; at most 10 are in a turn, so up to 3 of wiki, 1 of tea are left out.",
+        "The MCP servers of family, work had 14 tools; a turn has at most 10, so up to 3 of wiki, 1 of tea are left out.",
     },
   ]);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { TranscriberPlace } from "../../../../src/domain/settings/transcriber-place.ts";
+import type { TranscriberSource } from "../../../../src/domain/settings/transcriber-source.ts";
 import { Media } from "../../../../src/abilities/media/media.ts";
 import { createHearing } from "../../../../src/abilities/media/speech/hearing.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
@@ -13,7 +13,7 @@ import { startTranscriptionServer } from "../../../support/transcription-server.
 const sample = join(import.meta.dirname, "../../../../assets/hello.opus");
 const signal = new AbortController().signal;
 
-async function openRig(place: TranscriberPlace) {
+async function openRig(place: TranscriberSource) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const media = stack.use(new Media({ folder: join(folder.path, "media") }));
@@ -44,7 +44,7 @@ async function openRig(place: TranscriberPlace) {
   };
 }
 
-function placeAt({ url }: { readonly url: string }): TranscriberPlace {
+function placeAt({ url }: { readonly url: string }): TranscriberSource {
   return { provider: "gpt", baseUrl: url, apiKey: "sk-secret", model: "whisper-1" };
 }
 

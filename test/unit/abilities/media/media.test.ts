@@ -92,7 +92,7 @@ test("what it writes is bounded", async () => {
   expect(await rig.tell("large output: 20000000")).toBe("could not: EFBIG: file too large, write");
 });
 
-test("nobody waits for a file any more: the process is ended, and the next file is read", async () => {
+test("nobody waits for a file anymore: the process is ended, and the next file is read", async () => {
   await using rig = await openRig();
   const stop = new AbortController();
 

@@ -71,7 +71,7 @@ test("another picture in the place of what came is not shown", async () => {
   await using rig = await openRig("a cat");
   await writeFile(join(rig.inbox, "0.png"), pngOf("a forgery"));
 
-  expect(await rig.shown()).toEqual(["cannot be shown: it is not what came any more"]);
+  expect(await rig.shown()).toEqual(["cannot be shown: it is not what came anymore"]);
   expect(await rig.kept()).toEqual([]);
 });
 

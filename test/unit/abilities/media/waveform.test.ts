@@ -8,7 +8,7 @@ import { waveformOf } from "../../../../src/abilities/media/inside/waveform.ts";
 
 const sample = await readFile(join(import.meta.dirname, "../../../../assets/hello.opus"));
 
-/** Of the sample, decoded: the mean of its samples' amounts, in 16 parts of its length, the loudest 100. */
+/** Amounts of the decoded sample in 16 parts of its length, the loudest 100. */
 const decoded = [43, 74, 3, 56, 100, 43, 87, 48, 54, 74, 18, 54, 86, 72, 42, 0];
 
 /** An Ogg stream of one page for each packet, after those of its head and tags. */

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { AppError } from "../../../../src/lib/app-error.ts";
-import { Lull } from "../../../../src/lib/time/lull.ts";
+import { IdleGate } from "../../../../src/lib/time/idle-gate.ts";
 import { GroupMemory, type GroupMemoryOptions } from "../../../../src/abilities/memory/group-memory.ts";
 import type { NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { LetterEmbedder } from "../../../support/letter-embedder.ts";
@@ -123,7 +123,7 @@ test("a query whose vector does not come is answered by words", async () => {
 test("while queries come, no vectors of memories are made; what was added meanwhile has its vector after them", async () => {
   await using folder = await temporaryFolder();
   const embedder = new LetterEmbedder();
-  const lull = new Lull({ quietMs: 50, longestMs: 60_000 });
+  const lull = new IdleGate({ quietMs: 50, longestMs: 60_000 });
   await using memory = open(folder.path, { embedder, lull });
   memory.add([said("1", "the red bicycle")]);
   await memory.flush();

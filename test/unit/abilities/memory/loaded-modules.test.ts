@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const checkout = resolve(import.meta.dirname, "../../../..");
 
-/** Loads a module in a process of its own and prints which of ours were loaded with it. */
+/** Loads a module in its own process and prints which of ours were loaded with it. */
 async function loadedWith(module: string): Promise<string[]> {
   const program = `
     import { registerHooks } from "node:module";
@@ -30,6 +30,6 @@ test("a host whose groups remember leaves searching and files to the thread", as
     (url) => url.split("/src/abilities/memory/")[1] ?? "",
   );
 
-  expect(loaded).toContain("keeping/keeper.ts");
+  expect(loaded).toContain("keeping/memory-writer.ts");
   expect(loaded.filter((file) => /^(?:file|index|search|text)\//.test(file))).toEqual([]);
 });

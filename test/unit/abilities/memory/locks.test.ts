@@ -12,7 +12,7 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 
-/** What another process gives that opens the file, looks into it with `query` and closes it again. */
+/** Output of another process that opens the file, runs `query` and closes it. */
 async function lookFromOutside(path: string, query: string): Promise<string> {
   const program = `const SQLite = require("better-sqlite3");
     const file = new SQLite(process.argv[1], { timeout: 0 });

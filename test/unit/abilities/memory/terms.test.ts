@@ -68,7 +68,7 @@ const stubborn: readonly (readonly [string, string])[] = [
   ["different words", "0"],
 ];
 
-/** What is looked at of a text. */
+/** Indexed characters of a text. */
 const lookedAt = 20_000;
 
 test.each(stubborn)("of a megabyte of %s only the beginning is looked at, in short terms and few", (name, piece) => {

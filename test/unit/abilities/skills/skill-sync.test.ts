@@ -180,7 +180,7 @@ test("nothing is asked or written while it is off, and where no skill has a sour
   expect([after - clones, (await repository.clones()) - after]).toEqual([2, 0]);
 });
 
-test("a source that cannot be asked is told as such, and what was told of it before is no news afterwards", async () => {
+test("a source that cannot be asked is told as such, and what was told about it before is no news afterwards", async () => {
   await using rig = await makeRig();
   const { repository, told, time, open, at } = rig;
   await install(rig);

@@ -31,7 +31,7 @@ test("a source of several skills is asked once, for what is new and for what is 
     "tea installed",
   ]);
   expect([afterSync - before, (await repository.clones()) - afterSync]).toEqual([1, 1]);
-  expect((await crabpot(at, "skills", "update")).stdout).toContain("Everything is as its source has it.");
+  expect((await crabpot(at, "skills", "update")).stdout).toContain("All skills are up to date.");
 });
 
 test("a source that is gone fails for each of its skills, and the others are compared all the same", async () => {
@@ -76,8 +76,8 @@ test("of several skills those that cannot be used are told and left out, whereve
     { name: "mug", state: "refused", reason: expect.stringContaining('not "M"') },
     { name: "tea", state: "refused", reason: "plugins/cold/skills/old has the same name" },
   ]);
-  expect(shown.stdout).toContain("says what means nothing here: version");
-  expect(shown.stdout).toContain("mug is left out, because it cannot be used: SKILL.md: name:");
+  expect(shown.stdout).toContain("has keys without meaning here: version");
+  expect(shown.stdout).toContain("mug is skipped, because it is not usable: SKILL.md: name:");
   expect([named.code, named.stderr]).toEqual([1, expect.stringContaining("The skill mug of")]);
 });
 

@@ -113,7 +113,7 @@ async function openRig() {
   return rig;
 }
 
-test("a due time is claimed once, with the rights of its maker, and goes to a session of its own", async () => {
+test("a due time is claimed once, with the rights of its maker, and goes to its own session", async () => {
   await using rig = await openRig();
   const task = await rig.make({ every: "1m" });
 
@@ -266,7 +266,7 @@ test("a clock that is set back or forward while the host is down costs no due ti
   );
 });
 
-test("a task whose group is not there any more is paused, and the operator is told", async () => {
+test("a task whose group is missing any more is paused, and the operator is told", async () => {
   await using rig = await openRig();
   const task = await rig.make({ every: "1m" });
   rig.gone.add("family");
@@ -275,7 +275,7 @@ test("a task whose group is not there any more is paused, and the operator is to
 
   expect(await rig.store.tasks.get(task.id)).toMatchObject({
     state: "paused",
-    reason: "its group is not there any more",
+    reason: "its group is missing anymore",
   });
   expect(rig.told).toEqual([expect.stringContaining(`The task ${task.id} ("look") of family is paused`)]);
 });

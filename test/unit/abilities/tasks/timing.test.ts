@@ -53,7 +53,7 @@ test("every due time of a pattern comes later than the one before, on a minute, 
 });
 
 /**
- * Where clocks are changed in odd ways: by half an hour, by two hours, at midnight, in the south, by a whole day, in
+ * Time zones with unusual changes: by half an hour, by two hours, at midnight, in the south, by a whole day, in
  * Ramadan, or never.
  */
 const oddZones = [
@@ -82,7 +82,7 @@ const minuteMs = 60_000;
 const stepMs = 15 * minuteMs;
 const dayMs = 86_400_000;
 
-/** What the clocks show at this moment, as if it were UTC, by Intl. */
+/** Local time at this moment as if it were UTC, by Intl. */
 function createDial(zone: string): (at: number) => number {
   const fields = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
   const format = new Intl.DateTimeFormat("en-US", { ...fields, timeZone: zone, calendar: "gregory", hourCycle: "h23" });
@@ -96,8 +96,7 @@ function createDial(zone: string): (at: number) => number {
 }
 
 /**
- * What clocks show for the first time at a minute: one minute, none where they were set back, many where they were set
- * forward.
+ * Local minutes that appear for the first time at a minute: one, none when clocks go back, many when they go forward.
  */
 interface Shown {
   readonly at: number;
@@ -121,7 +120,7 @@ function watchClocks(zone: string, day: string): Shown[] {
   return seen;
 }
 
-/** Of these minutes those at which something is due that is wanted at this minute of these hours. */
+/** Minutes at which something is due, found by trying. */
 function dueByLooking(
   seen: readonly Shown[],
   wanted: { readonly minute: number; readonly hours: ReadonlySet<number> },

@@ -333,7 +333,7 @@ test("no cookie, key or query of one call is in another, in an event, or sent on
   });
 });
 
-test("a group has so many pages in a turn, in a day and at the same time, and the day begins anew", async () => {
+test("a group has this many pages in a turn, in a day and at the same time, and the day begins anew", async () => {
   let now = Date.parse("2026-03-01T23:00:00Z");
   const release = Promise.withResolvers<void>();
   await using site = await openWebSite({

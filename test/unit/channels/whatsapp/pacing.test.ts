@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Pacing } from "../../../../src/channels/whatsapp/outgoing/pacing.ts";
 import { VirtualTime } from "../../../support/virtual-time.ts";
 
-test("a chat gets one message a second, others do not wait for it, and a minute has room for so many", async () => {
+test("a chat gets one message a second, others do not wait for it, and a minute has room for this many", async () => {
   const time = new VirtualTime();
   const pacing = new Pacing({ perChatPerSecond: 1, perMinute: 4 }, time.clock, () => 0.5);
 

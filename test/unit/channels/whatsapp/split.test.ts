@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { splitText } from "../../../../src/channels/whatsapp/outgoing/split.ts";
 
-/** What people read, without blanks and without fences. */
+/** Visible text without blanks and fences. */
 function inkOf(text: string): string {
   return text.replaceAll("```", "").replaceAll(/\s/g, "");
 }

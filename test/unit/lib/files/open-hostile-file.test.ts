@@ -26,7 +26,7 @@ test("a file is read, up to the cap and not beyond", async () => {
   });
 });
 
-test("everything that is not a plain file of its own is refused with the reason", async () => {
+test("everything that is not its own plain file is refused with the reason", async () => {
   await using folder = await temporaryFolder();
   const at = (name: string): string => join(folder.path, name);
   await mkdir(at("folder"));

@@ -54,7 +54,7 @@ test("on a terminal, a chat can neither steer the terminal nor forge a line", ()
 
   logger.warn({ name: "\u001b]0;owned\u0007" }, "from \u001b[2Jann\n[12:00:00] ERROR: forged \u202e");
 
-  // What is left of escapes are the colours of our own.
+  // What is left of escapes are the our own colours.
   for (const rest of output.text.split("\u001b").slice(1)) expect(rest).toMatch(/^\[\d+m/);
   expect(output.text).not.toMatch(/\p{Cf}/u);
   expect(output.text.trimEnd().split("\n")).toHaveLength(1);

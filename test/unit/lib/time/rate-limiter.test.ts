@@ -56,7 +56,7 @@ test("whoever waits for as long as it is told gets through, and not much before"
   );
 });
 
-test("one that was overrun reopens only when it can let so many through at once", () => {
+test("one that was overrun reopens only when it can let this many through at once", () => {
   fc.assert(
     fc.property(limits, (limit) => {
       const limiter = new RateLimiter(limit);

@@ -56,7 +56,7 @@ test("a factor is to be kept only when it has moved, and what was kept is taken 
   expect(calibration.report("a/b", { estimated: 10_000, counted: 9_000 })).toBeCloseTo(0.855);
 });
 
-/** What was refused: of a model with a window of 100,000 as far as anybody knows. */
+/** A refusal by a model with an assumed window of 100,000. */
 const refused = { estimated: 18_000, answerTokens: 2_000, windowTokens: 100_000, saidTokens: undefined };
 
 test("a prompt that was refused as too long makes the next ones count for more, where our count had been put down", () => {

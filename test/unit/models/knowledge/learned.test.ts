@@ -21,7 +21,7 @@ test.each<[string, Parameters<typeof stillHolds>[1], boolean]>([
   ["nothing has changed", models, true],
   ["there is another key", at({ apiKey: "sk-2" }), true],
   ["another model is described", { ...models, capabilities: { "local/other": { contextTokens: 4_000 } } }, true],
-  ["another server stands behind the name", at({ baseUrl: "http://b/v1" }), false],
+  ["another server is behind the name", at({ baseUrl: "http://b/v1" }), false],
   [
     "the operator says how large it is",
     { ...models, capabilities: { "local/llama": { contextTokens: 16_000 } } },

@@ -19,7 +19,7 @@ const image: BlobPart = { kind: "image", blob: "ab".repeat(32), mimeType: "image
 
 type Step = Recording["steps"][number];
 
-/** What is said next: the results of the last calls, what another model did, and what people say. */
+/** Next messages: results, another model's calls, and people's words. */
 function messagesOf(step: Step, last: ModelAnswer | undefined): readonly ModelMessage[] {
   const results = step.results.map(({ output, isError, image: shows }, index) => {
     const callId = last?.toolCalls[index]?.id ?? "";

@@ -32,7 +32,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Of a store that is not there: it remembers nothing. */
+/** Index of a missing store, which knows nothing. */
 export const forgetfulIndex: AuditIndex = {
   head: async () => undefined,
   append: async () => undefined,
@@ -47,7 +47,7 @@ export interface AuditHome extends AsyncDisposable {
   readonly store: Store;
   readonly clock: HandClock;
   open(more?: Partial<AuditLogOptions>): Promise<AuditLog>;
-  /** Writes so many records in a life of the host of its own. */
+  /** Writes this many records in a life of the host of its own. */
   record(count: number): Promise<void>;
   /** With all that the home has: its key and its store; `less` takes something away or adds an anchor. */
   verify(less?: Partial<VerifyOptions>): Promise<VerifyResult>;

@@ -249,7 +249,7 @@ test("a log that was written anew with the home's own key is declared broken at 
   expect(result.reason).toContain("record 3 differs from what the store remembers");
 });
 
-test("a key that was replaced is declared, because old checkpoints cannot be checked any more", async () => {
+test("a key that was replaced is declared, because old checkpoints cannot be checked anymore", async () => {
   await using home = await auditHome();
   await home.record(3);
   for (const name of await readdir(home.keyFolder)) await unlink(join(home.keyFolder, name));

@@ -81,7 +81,7 @@ function hiddenIn(text: string): string[] {
   return text.replaceAll("\n", "").match(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u200b]/gu) ?? [];
 }
 
-/** How many columns each line of a report in Markdown has. */
+/** Number of columns in each line of a Markdown report. */
 function shape(text: string): number[] {
   return write(markdownReport(true), text)
     .split("\n")

@@ -22,13 +22,13 @@ const database = "writer.sqlite";
 
 interface Home extends AsyncDisposable {
   readonly path: string;
-  /** A life of a host that writes so many records and ends well, or by `kill -9` after that many were on disk. */
+  /** A life of a host that writes this many records and ends well, or by `kill -9` after that many were on disk. */
   live(count: number, end?: "killed"): Promise<void>;
   /** Puts a part of the home aside, or back. */
   copy(part: "store" | "log", name: string): Promise<void>;
   restore(part: "store" | "log", name: string): Promise<void>;
   verify(): Promise<VerifyResult>;
-  /** What the log of the host says at the next start. */
+  /** Log of the host after its next start. */
   start(): Promise<string>;
 }
 

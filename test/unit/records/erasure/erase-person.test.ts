@@ -122,7 +122,7 @@ test("a group's other agents, notes for all and damaged memories hold nothing of
       remembered("said-2", "Sunday has a picnic", ["bob"]),
       remembered("note-1", "Mind the alpacas", [], core),
       remembered("note-2", "The fair needs cake", ["bob"], core),
-      remembered("day-2026-01-15", "Bob told of the fair, somebody of livestock", ["bob", "ann"], {
+      remembered("day-2026-01-15", "Bob told about the fair, somebody of livestock", ["bob", "ann"], {
         category: "daily",
       }),
       remembered("fact-1", "NameANN likes the fair", ["bob", "ann"], { category: "core" }),
@@ -269,17 +269,17 @@ test("somebody who is not known, and a turn that has not ended, are said before 
 const speaker = fc.constantFrom("ann", "bob", "cy");
 const turn = fc.record({
   said: fc.array(fc.record({ who: speaker, count: fc.integer({ min: 1, max: 4 }) }), { minLength: 1, maxLength: 4 }),
-  /** Whose words the agent repeats, of what was said in the group so far. */
+  /** Positions of earlier messages that the agent repeats. */
   echoes: fc.array(fc.nat(50), { maxLength: 3 }),
   group: fc.constantFrom("family", "club"),
   /**
-   * For how many agents of the group the words are; the last one keeps them in a memory of its own, with what it made
+   * For how many agents of the group the words are; the last one keeps them in its own memory, with what it made
    * of them.
    */
   agents: fc.integer({ min: 1, max: 3 }),
 });
 
-/** What another agent of the group has heard and made of it, and what it has noted for all. */
+/** Stores memories of another agent and global notes. */
 function remember(
   folder: string,
   { group, number, echo, heard }: { group: string; number: number; echo: string; heard: readonly NewMemory[] },

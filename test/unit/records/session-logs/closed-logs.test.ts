@@ -18,7 +18,7 @@ import { openStoreAt } from "../../../support/open-store-at.ts";
 const kilobyte = 1_024;
 const logger = pino({ level: "silent" });
 
-/** What a host does with its logs, in a home. Logs of 8 KiB, 32 KiB for all of a group. */
+/** Logs of a host in a home: 8 KiB each, 32 KiB per group. */
 async function startLogs(home: string) {
   await using stack = new AsyncDisposableStack();
   const paths = homePaths(home);
@@ -84,7 +84,7 @@ test("full logs of a group take no more than they may, the oldest go first, and 
   expect(await readdir(join(paths.sessions, two))).toContain("log.jsonl.3");
   expect(verified).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^good: .*closed logs of containers unchanged/),
+    stdout: expect.stringMatching(/^valid: .*closed container logs unchanged/),
   });
 });
 
@@ -111,7 +111,7 @@ test.each([
   expect(jsonLines(after.stdout)).toMatchObject([
     { ok: false, outputs: 1, file: path, reason: expect.stringContaining(words) },
   ]);
-  expect(inWords.stdout).toContain("BROKEN: a log of a container is not what the audit log says.");
+  expect(inWords.stdout).toContain("BROKEN: a container log does not match the audit log.");
 });
 
 test("a log that was closed when the host was killed is on record after the next start, and is whole until then", async () => {

@@ -89,7 +89,7 @@ test("a flood is cut off, says so, and does not drown the other sources", async 
   ]);
 });
 
-test("a container that talks all day fills files of one mebibyte, each told of when it is closed", async () => {
+test("a container that talks all day fills files of one mebibyte, each told about when it is closed", async () => {
   await using folder = await temporaryFolder();
   const clock = new SteeredClock();
   const closed: unknown[] = [];

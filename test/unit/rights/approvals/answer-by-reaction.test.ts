@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { createAnswerByReaction } from "../../../../src/rights/approvals/answer-by-reaction.ts";
-import { ApprovalDesk } from "../../../../src/rights/approvals/approval-desk.ts";
+import { ApprovalService } from "../../../../src/rights/approvals/approval-service.ts";
 import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
 import type { IncomingReaction } from "../../../../src/domain/chats/message.ts";
 import type { Role } from "../../../../src/domain/people/role.ts";
@@ -27,7 +27,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
   const time = { wall: askedAt + 1 };
   const log: string[] = [];
   const clock = { now: () => time.wall, monotonic: () => 0 };
-  const desk = new ApprovalDesk({
+  const desk = new ApprovalService({
     store: store.approvals,
     wake: async ({ turn }) => void log.push(`wake ${turn}`),
     carryOut: async () => undefined,
@@ -81,7 +81,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
       const now = await store.approvals.get("AAAAAA");
       return `${now?.state} ${now?.votes}`;
     },
-    /** What the host has said since. */
+    /** Messages of the host since. */
     said: async () => (await store.outbox.unsent(50)).slice(2).map(({ text, kind }) => `${kind}: ${text}`),
     async [Symbol.asyncDispose]() {
       desk[Symbol.dispose]();
@@ -150,7 +150,7 @@ test("who may not is told once for the card, whatever they do; it is on record, 
   await rig.react("bоb", "👍");
 
   expect(await rig.state()).toBe("open 0");
-  const text = "notice: AAAAAA is for admins to answer, and you are a member here: /whoami says why.";
+  const text = "notice: AAAAAA is for admins to answer, and you are a member here. /whoami explains why.";
   expect(await rig.said()).toEqual([text, text, text]);
   expect(rig.log).toEqual(["ann", "BOB", "bоb"].map((id) => `refused member:${id} answering AAAAAA needs admin`));
 });
@@ -171,7 +171,7 @@ test("somebody who is not heard in the group, though an admin, answers nothing",
 
   expect(await rig.state()).toBe("open 0");
   expect(await rig.said()).toEqual([
-    "notice: AAAAAA is for owners to answer, and you are an admin here: /whoami says why.",
+    "notice: AAAAAA is for owners to answer, and you are an admin here. /whoami explains why.",
   ]);
 });
 

@@ -31,14 +31,14 @@ test("a card says who asks for what, exactly, why, for how long, and how to answ
       "```",
       "git push\n--force",
       "```",
-      "Risk: high, asked because of preset standard: high. Nobody's answer within 30 minutes is a no.",
+      "Risk: high, asked because of preset standard: high. No answer within 30 minutes counts as a no.",
       "Answer (admin or higher): /approve K7M3QX [once|session|day|always] or /deny K7M3QX [reason]",
     ].join("\n"),
   );
   expect(cardText(asking({ path: "a", content: "b\nc" }), here)).toContain(
     '{\n  "content": "b\\nc",\n  "path": "a"\n}',
   );
-  expect(cardText(asking({ command: "ls" }, { quorum: 2 }), here)).toContain("2 different people have to allow it.");
+  expect(cardText(asking({ command: "ls" }, { quorum: 2 }), here)).toContain("2 different people must allow it.");
 });
 
 test("whose name is that of somebody else is told by the id, which mentions nobody", () => {
@@ -52,7 +52,7 @@ test("whose name is that of somebody else is told by the id, which mentions nobo
 test("where nobody may answer it says who can", () => {
   const text = cardText(asking({ command: "ls" }, { approvers: "owner" }), { ...here, canAnswerHere: false });
 
-  expect(text).toContain("Nobody here may answer (it takes the role owner); the operator can: ");
+  expect(text).toContain("Nobody here can answer (it takes the role owner); the operator can: ");
   expect(text).not.toContain("/approve");
 });
 
@@ -110,7 +110,7 @@ test("a change of instructions is shown as what it changes, with the agent's rea
       "```",
       "It would change AGENTS.md, the instructions of this group.",
       "The agent says why: “the operator wants it. Risk: low at all”",
-      "Risk: high, asked because of preset standard: high. Nobody's answer within 30 minutes is a no.",
+      "Risk: high, asked because of preset standard: high. No answer within 30 minutes counts as a no.",
       "Answer (admin or higher): /approve K7M3QX or /deny K7M3QX [reason]",
     ].join("\n"),
   );

@@ -52,7 +52,7 @@ test.each([
   ["name=Ann size=XL", "size is one of s, l"],
   ["name=Ann extras=tea,cake,milk", "extras takes at most 2"],
   ["hello name=Ann", '"hello" belongs to no field'],
-  ["name=Ann name=Bob", "name is there twice"],
+  ["name=Ann name=Bob", "name is given twice"],
   ['{"name":"Ann","admin":true}', "there is no field admin"],
   ["{name}", "this is not valid JSON"],
 ])("%j does not fit: %s", (said, fault) => {

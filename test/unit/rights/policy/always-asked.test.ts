@@ -10,7 +10,7 @@ import { ToolRegistry } from "../../../../src/tools/registry.ts";
 
 const registry = new ToolRegistry(builtInAdapters.tools);
 
-/** What becomes of a proposal in a group of this policy, and whether its tool is offered there at all. */
+/** Outcome of a proposal under this policy, and whether its tool is offered. */
 async function proposing(
   policy: object,
   input: unknown = { content: "Be kind.\n" },

@@ -120,7 +120,7 @@ test("a tool is withheld only when every call of it would be denied", () => {
   expect(withheld).toBeGreaterThan(100);
 });
 
-/** What a star means, written down without any regard for time. */
+/** Reference implementation of `*`, ignoring time. */
 function isLike(text: string, pattern: string): boolean {
   if (pattern === "") return text === "";
   if (pattern.startsWith("*")) return isLike(text, pattern.slice(1)) || (text !== "" && isLike(text.slice(1), pattern));

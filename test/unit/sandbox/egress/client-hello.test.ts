@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { maxHelloBytes, readClientHello } from "../../../../src/sandbox/egress/client-hello.ts";
 
-/** What Node's own TLS sends first. */
+/** First bytes of Node's own TLS. */
 async function helloFor(servername: string): Promise<Buffer> {
   const [near, far] = duplexPair();
   const client = connect({ socket: near, servername });

@@ -42,7 +42,7 @@ async function connect({
   return socket.on("error", () => socket.destroy());
 }
 
-/** What is sent back for one request on a connection of its own. */
+/** Response to one request on a separate connection. */
 async function exchange(at: { rig: EgressRig; target: string }, request: string): Promise<string> {
   const socket = await connect(at);
   socket.write(request);
@@ -97,7 +97,7 @@ function chunksOf(answer: string): number[] {
 
 const inHex = Buffer.from(value).toString("hex");
 
-/** What a server may do with the token that it was sent. */
+/** Ways in which a server may reflect the token. */
 const reflections: readonly (readonly [string, (token: string, response: ServerResponse) => unknown])[] = [
   ["in upper case", (token, response) => response.end(token.toUpperCase())],
   ["in lower case", (token, response) => response.end(token.toLowerCase())],

@@ -22,7 +22,7 @@ async function pieces(
   return { out, found };
 }
 
-/** What has come out after the last piece has gone in, before the end is known: as at a pause of the server. */
+/** Output after the last piece and before the end, as when the server pauses. */
 async function beforeEnd(input: readonly Buffer[]): Promise<number> {
   const stream = new SecretMask(findInAnswers([secret]), () => undefined).stream();
   let size = 0;

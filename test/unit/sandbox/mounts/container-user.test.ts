@@ -46,7 +46,7 @@ test("with writable mounts the user is their owner, read-only ones do not matter
   expect(containerUser({ ...wish, grantedMounts })).toEqual({ user: { uid: 1234, gid: 1234 } });
 });
 
-test("an owner whose group is root's gets a group of its own", () => {
+test("an owner whose group is root's gets its own group", () => {
   const grantedMounts = [{ ...mount("/srv/app", 1234), gid: 0 }];
 
   expect(containerUser({ ...wish, grantedMounts })).toEqual({ user: { uid: 1234, gid: 1234 } });

@@ -14,7 +14,7 @@ function mount(source: string, access: Access, more: Partial<MountRequest> = {})
   return { source, target: "x", access, shared: false, protect: [], ...more };
 }
 
-/** What `family` gets of its mount while `work` asks for the other one. */
+/** Verdict on `family`'s mount while `work` asks for the other one. */
 async function judge(own: MountRequest, other: MountRequest, mountInfo?: string) {
   const groups = [
     { name: "family", mounts: [own] },
@@ -55,7 +55,7 @@ describe("two groups with the same folder", () => {
     ["one name begins like the other", mount("~/projects/config", "ro"), mount("~/projects/.configuration", "rw")],
     ["the other group would not get it", mount(app, "ro"), mount("~/projects2/app", "rw")],
     ["the other may only read by the allowlist", mount("~/docs", "ro"), mount("~/docs/handbook", "rw")],
-    ["the other asks for what is not there", mount(app, "ro"), mount("~/projects/missing", "rw")],
+    ["the other asks for what is missing", mount(app, "ro"), mount("~/projects/missing", "rw")],
   ])("get it when %s", async (_, own, other) => {
     expect(await judge(own, other)).toMatchObject({ verdict: "ro" });
   });

@@ -80,7 +80,7 @@ describe("the machine's mount table", () => {
     expect(verdict?.reason).toMatch(reason);
   });
 
-  test("a source that is itself a disk of its own is granted, blanks in its name included", async () => {
+  test("a source that is itself its own disk is granted, blanks in its name included", async () => {
     await using machine = await pretendMachine();
     const home = machine.context.homeFolder;
     const mountInfo = line("/") + line(`${home}/projects/with\\040blank`, { device: "8:17" });

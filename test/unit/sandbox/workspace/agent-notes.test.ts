@@ -31,7 +31,7 @@ test("what MEMORY.md says and what is in notes/ is read, the names in order", as
   });
 });
 
-/** What an agent may put in the place of its MEMORY.md, and why it is not read. */
+/** Replacements of MEMORY.md by an agent, and the reason for not reading each. */
 const traps: readonly (readonly [string, (path: string, secret: string) => Promise<unknown>])[] = [
   ["link", (path, secret) => symlink(secret, path)],
   ["hard-linked", (path, secret) => link(secret, path)],

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 
-/** What the program says that everybody knows. */
+/** Result of the standard program. */
 async function asDuSays(folder: string): Promise<{ bytes: number; entries: number }> {
   const [size, inodes] = await Promise.all([run("du", ["-skx", folder]), run("du", ["-sx", "--inodes", folder])]);
   return { bytes: Number.parseInt(size.stdout, 10) * 1024, entries: Number.parseInt(inodes.stdout, 10) };
@@ -61,7 +61,7 @@ describe("as du says, is measured", () => {
   }
 });
 
-test("a folder that is not there holds nothing", async () => {
+test("a folder that is missing holds nothing", async () => {
   await using folder = await temporaryFolder();
 
   const usage = await measureFolder(join(folder.path, "gone"), AbortSignal.timeout(120_000));

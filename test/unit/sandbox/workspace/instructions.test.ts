@@ -60,7 +60,7 @@ async function openRig() {
       }),
     sessionLog: () => readFile(join(path, "sessions", "s", "log.jsonl"), "utf8"),
     changedAt: async () => (await store.groups.folder("family"))?.instructions.get("AGENTS.md")?.changedAt,
-    /** As after a start of the host. */
+    /** Instructions as after a start of the host. */
     use: async (host = new Instructions(context)) => {
       const texts = await host.of("family", "s");
       return texts.map((said) => (said.file === "AGENTS.md" ? said.text : `${said.file}: ${said.text}`)).join("; ");

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import type { InstructionsChange } from "../../../../src/sandbox/workspace/protected-files.ts";
 import { openProtectedFiles } from "../../../support/protected-files-rig.ts";
 
-/** What people have allowed, as a change of the instructions `before`; `begun` counts how often it was begun. */
+/** An allowed change of the instructions `before`; `begun` counts its starts. */
 function allowedChange(before: string, text: string, more: Partial<InstructionsChange> = {}) {
   const begun: string[] = [];
   const change: InstructionsChange = {

@@ -94,7 +94,7 @@ async function openRig(): Promise<Rig> {
   };
 }
 
-/** What the chat and the model are told when a member of this name says `/stop` during a turn. */
+/** Notices and prompts after a member with this name says `/stop` during a turn. */
 async function stopAs(name: string): Promise<{ notices: string[]; hostNote: string; reason: string | undefined }> {
   await using rig = await openRig();
   const { store } = rig;
@@ -145,7 +145,7 @@ test("of many messages that were dropped three are named, and what has no words 
   expect(second?.text).toBe("There is nothing to stop.");
 });
 
-test("/help lists what can be asked of the host here, a line each, and how to address the agent", async () => {
+test("/help lists what can be asked from the host here, a line each, and how to address the agent", async () => {
   await using rig = await openRig();
 
   const [notice] = await rig.give("help");
@@ -179,13 +179,13 @@ test("/help of a main group says that nothing has to stand before what is for th
 
   const [notice] = await rig.give("help", { group: main });
 
-  expect(notice?.text).toContain("Whatever else you write here is for me.");
+  expect(notice?.text).toContain("Anything else you write here is for me.");
   expect(notice?.text).not.toContain("@crab");
 });
 
 test.each([
-  ["staus", 'There is no command "staus". Did you mean /status? /help lists all of them.'],
-  ["stop", "/stop was not carried out, because it has to stand alone: write nothing before or behind it."],
+  ["staus", 'Unknown command "staus". Did you mean /status? Use /help to list all commands.'],
+  ["stop", "/stop was not carried out, because it must stand alone: write nothing before or after it."],
 ])("the host answers what is nearly a command: %j", async (argument, text) => {
   await using rig = await openRig();
 
@@ -196,7 +196,7 @@ test("a command that an older host stored and this one does not know is answered
   await using rig = await openRig();
 
   expect((await rig.give("dance")).map((notice) => notice.text)).toEqual([
-    "There is no command /dance here. /help lists all of them.",
+    "Unknown command /dance. Use /help to list all commands.",
   ]);
 });
 

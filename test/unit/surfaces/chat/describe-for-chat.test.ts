@@ -28,7 +28,7 @@ test.each([
 
 test("/status says which codes wait for people, where there are any", () => {
   expect(describeForChat({ ...quiet, asked: ["K7M3QX", "AAAAAA"] })).toContain(
-    "Waits for people to answer K7M3QX, AAAAAA.",
+    "Waiting for people to answer K7M3QX, AAAAAA.",
   );
   expect(describeForChat(quiet)).not.toContain("Waits");
 });

@@ -48,17 +48,17 @@ function chatWith(
 test("a number means what stood there when the list was shown, whatever has come since", async () => {
   const facts = [fact("b", "Ann has a boat"), fact("a", "Ann has a cat")];
   const say = chatWith(facts);
-  expect(await say("ann", "forget 1")).toBe("Write /memory first: the number counts in that list.");
+  expect(await say("ann", "forget 1")).toBe("Use /memory first: the number refers to that list.");
   expect(await say("ann")).toBe(
-    '1. Ann has a boat (core, some day, "ann")\n2. Ann has a cat (core, some day, "ann")\nTo have one forgotten: /memory forget N.',
+    '1. Ann has a boat (core, some day, "ann")\n2. Ann has a cat (core, some day, "ann")\nTo forget one: /memory forget N.',
   );
 
   facts.unshift(fact("c", "Ann has a dog"));
-  expect(await say("ann", "forget 1")).toBe("Number 1 is forgotten: Ann has a boat");
-  expect(await say("ann", "forget 1")).toBe("Number 1 is forgotten.");
+  expect(await say("ann", "forget 1")).toBe("Forgot number 1: Ann has a boat");
+  expect(await say("ann", "forget 1")).toBe("Forgot number 1.");
   facts[1] = fact("a", "Ann has a lion");
-  expect(await say("ann", "forget 2")).toBe("Number 2 has changed since it was shown. Write /memory again.");
-  expect(await say("ann", "forget 3")).toBe("There is no number 3 in the list; it has 2.");
+  expect(await say("ann", "forget 2")).toBe("Number 2 has changed since it was shown. Use /memory again.");
+  expect(await say("ann", "forget 3")).toBe("The list has 2 entries; there is no number 3.");
 
   expect(facts.map(({ text }) => text)).toEqual(["Ann has a dog", "Ann has a lion"]);
 });
@@ -74,7 +74,7 @@ test("one of several agents is named for its list, and the number counts in the 
   expect(await say("ann", "clerk")).toBe('There is no agent "clerk" here. There are main, scout.');
   expect(await say("ann")).toContain("What main remembers:\n1. Ann has a cat");
   expect(await say("ann", "Scout")).toContain("What scout remembers:\n1. Ann has a boat");
-  expect(await say("ann", "forget 1")).toBe("Number 1 is forgotten: Ann has a boat");
+  expect(await say("ann", "forget 1")).toBe("Forgot number 1: Ann has a boat");
   expect(memories["family"]).toHaveLength(1);
   expect(memories["family@scout"]).toEqual([]);
   expect(await say("ann", "@scout")).toBe("scout remembers no facts yet.");
@@ -100,13 +100,11 @@ test("only those whose words alone it holds, and admins, have something forgotte
   ];
   const say = chatWith(facts);
   await say("bob");
-  expect(await say("bob", "forget 1")).toBe(
-    "Only somebody whose words alone it holds or an admin can have number 1 forgotten.",
-  );
-  expect(await say("bob", "forget 2")).toBe("Only the operator or an admin can have number 2 forgotten.");
-  expect(await say("bob", "forget 3")).toBe('Only "ann" or an admin can have number 3 forgotten.');
+  expect(await say("bob", "forget 1")).toBe("Only the person whose words it holds or an admin can forget number 1.");
+  expect(await say("bob", "forget 2")).toBe("Only the operator or an admin can forget number 2.");
+  expect(await say("bob", "forget 3")).toBe('Only "ann" or an admin can forget number 3.');
   expect(facts).toHaveLength(3);
-  expect(await say("olga", "forget 1", "owner")).toContain("is forgotten");
+  expect(await say("olga", "forget 1", "owner")).toContain("Forgot number 1");
 });
 
 test("the list is bounded, says so, and shows nothing that steers or mentions", async () => {
@@ -114,11 +112,11 @@ test("the list is bounded, says so, and shows nothing that steers or mentions", 
   const lines = (await chatWith(facts)("ann")).split("\n");
 
   expect(lines).toHaveLength(22);
-  expect(lines[20]).toBe("There is more; these are the newest 20.");
+  expect(lines[20]).toBe("These are the newest 20; there are more.");
   expect(lines[0]?.length).toBeLessThan(250);
   expect(lines[0]).toMatch(/^1\. at everyone x/);
   expect(await chatWith([])("ann")).toBe("I remember no facts yet.");
   expect(await chatWith([])("ann", "everything")).toBe(
-    "Write: /memory, or /memory forget N with a number of that list.",
+    "Use /memory, or /memory forget N with a number from that list.",
   );
 });

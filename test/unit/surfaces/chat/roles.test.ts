@@ -102,7 +102,7 @@ async function openRig({ main = false } = {}) {
   };
 }
 
-const refusal = "What I am working on can be stopped by whoever asked for it, or an admin.";
+const refusal = "Only the person who asked, or an admin, can stop what I am working on.";
 
 test.for([
   ["whoever asked", "zoe", "zoe"],
@@ -141,9 +141,9 @@ test("where no turn runs a member drops what waits from themselves", async () =>
 });
 
 test.for([
-  ["new", "guy", "/new is for members, and you are a guest here: /whoami says why."],
-  ["approve", "guy", "/approve is for members, and you are a guest here: /whoami says why."],
-  ["deny", "guy", "/deny is for members, and you are a guest here: /whoami says why."],
+  ["new", "guy", "/new needs the role member, and you are a guest here. /whoami explains why."],
+  ["approve", "guy", "/approve needs the role member, and you are a guest here. /whoami explains why."],
+  ["deny", "guy", "/deny needs the role member, and you are a guest here. /whoami explains why."],
 ])("/%s of %s is refused with the reason, and has no effect", async ([command = "", by = "", said = ""]) => {
   await using rig = await openRig({ main: true });
   await rig.asks("zoe");
@@ -156,7 +156,7 @@ test.for([
 test("a chat that asks to become a group is let in by an admin, not by a member", async () => {
   await using rig = await openRig({ main: true });
 
-  expect(await rig.give("zoe", "approve")).toMatch(/^With the code of what I have asked: \/approve CODE/);
+  expect(await rig.give("zoe", "approve")).toMatch(/^Add the code: \/approve CODE/);
   expect(await rig.give("ann", "approve")).toBe("answered");
 });
 
@@ -191,11 +191,11 @@ test("/help and /whoami list what the asker may give", async () => {
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
-      'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /context, /compact, /model, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /answer, /set, /settings.",
+      'You are an admin here: groups.family.members["terminal:ann"].',
+      "You can ask me, and use /stop, /new, /status, /usage, /context, /compact, /model, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /answer, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(
-    'You are terminal:ben-too, called "Ann", whom I know as ben.\nHere you are a member: groups.family.members.default.',
+    'You are terminal:ben-too, called "Ann", known to me as ben.\nYou are a member here: groups.family.members.default.',
   );
 });

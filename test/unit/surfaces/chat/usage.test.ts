@@ -40,7 +40,7 @@ async function fill(store: Store): Promise<void> {
   await call(store, "2026-01-15", "work", { usd: undefined });
 }
 
-/** What Ann is told in this group at noon on January 15. */
+/** Answer for Ann in this group at noon on January 15. */
 async function ask(store: Store, group: Group, limits: Partial<BudgetLimits> = {}): Promise<string> {
   const services: Pick<CommandServices, "usageSums" | "budgetsOf" | "now"> = {
     usageSums: (...query) => store.usage.sums(...query),
@@ -78,7 +78,7 @@ test("a group is told what it has used today and in 7 days, of which budget, and
   );
 });
 
-test("a main group is told of all groups together, and of each", async () => {
+test("a main group is told about all groups together, and of each", async () => {
   await using home = await openTestStore();
   await fill(home.store);
 

@@ -52,7 +52,7 @@ function deny(reason: string, group = "family"): AnyEntry {
   return { type: "tool-denied", group, turn: "t-1", actor: "host", data: { id: "1", name: "shell", reason } };
 }
 
-/** What one group did on a day, another on the next, and what the host has to say. */
+/** Records of two groups on two days, and of the host. */
 const entries: readonly AnyEntry[] = [
   { type: "host-start", actor: "host", data: { version: "1" } },
   asked,
@@ -101,7 +101,7 @@ async function readReport(
   return { code, report: JSON.parse(stdout) as Report };
 }
 
-test("a report tells who asked, approved, ran and changed what, what was refused and what it cost, without a host", async () => {
+test("a report tells report who asked, approved, ran and changed what, what was refused, and what it cost, without a host", async () => {
   await using place = await newHome();
   await writeAudit(place.home, entries, fill);
 

@@ -45,7 +45,7 @@ test("an untouched log is intact, and its last record can be noted elsewhere as 
   expect(jsonLines(result.stdout)).toMatchObject([{ ok: true, records: 5, gaps: [] }]);
   const { signer } = (jsonLines(result.stdout) as { signer: string }[])[0] ?? { signer: "" };
   const lines = plain.stdout.trimEnd().split("\n");
-  expect(lines[0]).toBe(`good: 5 records unbroken, signed by ${signer}`);
+  expect(lines[0]).toBe(`valid: 5 records unbroken, signed by ${signer}`);
   expect(lines.findIndex((line) => line.startsWith("Not proved: "))).toBeGreaterThan(1);
   const { seq, hash } = (jsonLines(result.stdout) as { head: { seq: number; hash: string } }[])[0]?.head ?? {
     seq: 0,

@@ -30,7 +30,10 @@ test("without a host a setting is changed in the file, comments stay, and the ne
     await run("get", "sandbox.nameservers"),
   ];
 
-  expect(set).toMatchObject({ code: 0, stdout: `${at} is written. No host is running: the next start takes it.\n` });
+  expect(set).toMatchObject({
+    code: 0,
+    stdout: `Wrote ${at}. No host is running; it takes effect at the next start.\n`,
+  });
   expect(jsonLines(nested.stdout)).toEqual([{ file: at, paths: ["groups.family.budget"], applies: "start" }]);
   expect(unset.code).toBe(0);
   expect(await readFile(at, "utf8")).toBe(`# ours

@@ -41,7 +41,7 @@ test("an import is taken as a whole or not at all", async () => {
 
   const refused = await crabpot(place, "mcp", "import", file, "--yes");
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("wants docker run --privileged");
+  expect(refused.stderr).toContain("needs docker run --privileged");
   expect(await readFile(join(place.home, "config.yaml"), "utf8")).toBe(before);
   const secret = { url: "https://a.example/mcp", headers: { Authorization: "Bearer s3cret" } };
   const clock = { command: "C:\\Windows\\cmd.exe", args: ["/c", "npx", "-y", "clock@1.0.0"] };

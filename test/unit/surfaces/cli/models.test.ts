@@ -32,7 +32,7 @@ test("models says what was learned, also of models that no route names, and forg
     stderr: expect.stringContaining('Nothing was learned of a model "local/lama"'),
   });
   expect(jsonLines(one.stdout)).toEqual([{ forgotten: ["local/llama"] }]);
-  expect(none.stdout).toBe("Nothing was learned.\n");
+  expect(none.stdout).toBe("Nothing to forget.\n");
   expect(jsonLines(stopped.stdout).map(({ name }) => name)).toEqual(["offline/scripted"]);
   expect(away.code).toBe(4);
 });

@@ -53,7 +53,7 @@ test("the operator says something in a group's chat as the host, and the agent i
   expect(others).toHaveLength(1);
   expect(plain).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Message \d+ is in the outbox for group main\.\n$/),
+    stdout: expect.stringMatching(/^Queued as message \d+ for group main\.\n$/),
   });
   expect(refused.map(({ code }) => code)).toEqual([1, 2]);
   expect(refused[0].stderr).toContain('There is no group "mian"; did you mean main?');

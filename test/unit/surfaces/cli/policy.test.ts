@@ -65,7 +65,7 @@ test("what policy explain cannot answer it says: an unknown group, input that is
   const origin = await crabpot(place, "policy", "explain", "family", "shell", "--origin", "internet");
 
   expect(group.stderr).toContain('There is no group "famly"; did you mean family?');
-  expect(input.stderr).toContain('The input "git push" is no JSON object.');
+  expect(input.stderr).toContain('The input "git push" is not a JSON object.');
   expect(origin).toMatchObject({ code: 2, stderr: expect.stringContaining("owner, admin, member") as string });
 });
 

@@ -58,7 +58,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   version: ["version"],
 };
 
-/** A home in which a host has been, and an engine that is not there: no call has to wait for one. */
+/** A home in which a host has been, and an engine that is missing: no call has to wait for one. */
 async function homeOfStoppedHost(): Promise<CommandOptions & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const config = { channels: { fake: {} }, groups: { family: { channel: "fake", chat: "home" } } };
@@ -90,7 +90,7 @@ test("the program that is built does with each command what its sources do", asy
 });
 
 test.for([
-  ["what is asked of it is done", 0, ["config", "show"]],
+  ["what is asked from it is done", 0, ["config", "show"]],
   ["a check finds something", 1, ["profiles", "check", "none"]],
   ["the command line is wrong", 2, ["status", "--fast"]],
   ["no host is running", 4, ["status"]],

@@ -19,13 +19,13 @@ const readings = [
   ["usage", "--by", "model"],
 ] as const;
 
-/** What each command prints, with `--json`. */
+/** Output of each command with `--json`. */
 const readAll = (home: string) => Promise.all(readings.map((words) => crabpot({ home }, ...words, "--json")));
 
-/** What the controlled host says that a call costs. */
+/** Prices by the test's host. */
 const priced = { "offline/scripted": { inputUsd: 0, outputUsd: 1_000 } };
 
-const told = "crabpot: no host is running: read from the store as it was left\n";
+const told = "crabpot: no host is running: reading the store as it was left\n";
 
 test("what a host that has ended left can be looked at as before, and nothing in the home changes", async () => {
   await using place = await newHome();

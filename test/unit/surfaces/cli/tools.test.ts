@@ -88,7 +88,7 @@ test("tools list says which tools there are and which are offered, without a hos
     }),
   );
   expect(listed).toContainEqual(
-    expect.objectContaining({ name: "react", offered: true, reason: "where the channel has reactions" }),
+    expect.objectContaining({ name: "react", offered: true, reason: "if the channel supports reactions" }),
   );
 });
 

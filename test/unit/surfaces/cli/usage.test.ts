@@ -47,6 +47,6 @@ test("usage says what models have cost, by group, member, model or day, with a t
     { by: "agent", name: "main", calls: 2, inputTokens: 2_000, cachedInputTokens: 1_600, writtenInputTokens: 300 },
   ]);
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("nobody") });
-  expect(later).toMatchObject({ code: 0, stdout: "No model has been asked since then.\n" });
+  expect(later).toMatchObject({ code: 0, stdout: "No model calls since then.\n" });
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
 });

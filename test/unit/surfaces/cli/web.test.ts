@@ -58,12 +58,12 @@ test("doctor says who may fetch, and whether who searches can be reached, withou
   };
 
   expect(await told(there)).toEqual([
-    ["ok", "Pages of the web may be fetched by family (allowlist)."],
-    ["ok", "searxng searches the web, and can be reached."],
+    ["ok", "Groups that may fetch web pages: family (allowlist)."],
+    ["ok", "searxng searches the web, and is reachable."],
   ]);
   expect(site.asked).toEqual(["/"]);
   expect(await told(gone)).toEqual([
-    ["ok", "Pages of the web may be fetched by family (allowlist)."],
-    ["warning", expect.stringContaining("cannot be reached")],
+    ["ok", "Groups that may fetch web pages: family (allowlist)."],
+    ["warning", expect.stringContaining("Cannot reach the search provider searxng")],
   ]);
 });

@@ -30,7 +30,7 @@ test("the model is told what is different now, in one note", () => {
   };
 
   expect(describeChanges(facts, now, [])).toBe(
-    "<host-note>You are called &quot;claw&quot; now. Times are in the time zone Europe/Berlin from here on. The chat has no title any more. &quot;Cy&quot; joined the chat. &quot;Ann&quot;, &quot;Bo&quot; left the chat. You have these folders now: /workspace/group (you may change it), /workspace/extra/site (read-only). These can be reached over the network now, and nothing else: api.example:443.</host-note>",
+    "<host-note>You are called &quot;claw&quot; now. Times are in the time zone Europe/Berlin from here on. The chat has no title anymore. &quot;Cy&quot; joined the chat. &quot;Ann&quot;, &quot;Bo&quot; left the chat. You have these folders now: /workspace/group (you may change it), /workspace/extra/site (read-only). These can be reached over the network now, and nothing else: api.example:443.</host-note>",
   );
 });
 

@@ -8,7 +8,7 @@ import { blobsPerStep, imageBytes } from "../../../../src/domain/chats/part.ts";
 import type { Step, StepBody } from "../../../../src/domain/turns/turn.ts";
 import { blobsOf } from "../../../../src/domain/turns/turn.ts";
 
-/** Steps with so many images of these sizes, as what people said and as results in turn. */
+/** Steps with this many images of these sizes, as what people said and as results in turn. */
 function stepsWith(sizes: readonly (readonly number[])[]): Step[] {
   return sizes.map((bytesOfEach, index) => {
     const parts = bytesOfEach.map((bytes, number): BlobPart => {
@@ -51,7 +51,7 @@ test("the 21st makes half of them words at once, which cost less and name them",
     Array.from({ length: 10 }, (_, index) => `${index + 11}-0.png`),
   );
   expect(JSON.stringify(limited[0])).toContain(
-    "[image: 0-0.png, image/png, 100 bytes, 000000000000] [not shown any more",
+    "[image: 0-0.png, image/png, 100 bytes, 000000000000] [not shown anymore",
   );
   expect(limited[0]?.tokens).toBeLessThan(steps[0]?.tokens ?? 0);
 });

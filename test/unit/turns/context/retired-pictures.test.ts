@@ -5,7 +5,7 @@ import { picturesToRetire, retirePictures } from "../../../../src/turns/context/
 import type { BlobPart } from "../../../../src/domain/chats/part.ts";
 import { blobsOf, type Step } from "../../../../src/domain/turns/turn.ts";
 
-/** Steps of turns, two of each; a turn has so many pictures. */
+/** Steps of turns, two of each; a turn has this many pictures. */
 function turnsWith(pictures: readonly number[]): Step[] {
   return pictures.flatMap((count, turn): Step[] => {
     const parts = Array.from({ length: count }, (_, index): BlobPart => {
@@ -48,7 +48,7 @@ test("a caption that is known stands in the place of its picture, and can neithe
 
   const text = JSON.stringify(retirePictures(steps, retired, captions)[0]?.body);
 
-  expect(text).toContain("[not shown any more, to save space] [a cat) &lt;message id=");
+  expect(text).toContain("[not shown anymore, to save space] [a cat) &lt;message id=");
   expect(text).toContain("&lt;/message>]");
 });
 

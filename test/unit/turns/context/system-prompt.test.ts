@@ -41,7 +41,7 @@ test("the model is told which folder was asked for and is refused", () => {
   );
 });
 
-test("the model is told of no tool that it is not offered", () => {
+test("the model is told about no tool that it is not offered", () => {
   const [stable] = systemPrompt(place);
   const [without] = systemPrompt({ ...place, tools: ["shell"] });
 
@@ -49,7 +49,7 @@ test("the model is told of no tool that it is not offered", () => {
   expect(without).not.toContain("send_message");
 });
 
-test("what differs between conversations stands behind what does not", () => {
+test("what differs between conversations is behind what does not", () => {
   const [stable] = systemPrompt(place);
   const [stableLater] = systemPrompt({ ...place, startedAt: Date.UTC(2026, 5, 1) });
 
@@ -62,7 +62,7 @@ test("a group without instructions gets no section for them", () => {
   expect(stable).not.toContain("AGENTS.md");
 });
 
-test("what says who the agent is stands behind the group's instructions, each file in an element of its own", () => {
+test("what says who the agent is is behind the group's instructions, each file in its own element", () => {
   const [stable = ""] = systemPrompt({
     ...place,
     instructions: [

@@ -15,7 +15,7 @@ function history(...turns: readonly (readonly StepBody[])[]): Step[] {
     .map(({ body, turn }, index) => ({ seq: index + 1, turn, at: index, tokens: estimateStepTokens(body), body }));
 }
 
-/** What a turn is shown where no summary is to be had. */
+/** Plan of a turn without available summaries. */
 function planWindow({
   steps,
   windowStart,
@@ -186,7 +186,7 @@ const anyBody = fc.oneof(
   fc.dictionary(fc.constantFrom("a", "b", "c", "x"), fc.string({ maxLength: 20 })).map(tools),
 );
 
-/** What is wrong with a conversation; nothing when each call has its result behind it, and a user begins. */
+/** Faults of a conversation: each call needs its result after it, and a user begins. */
 function faultsOf(messages: readonly ModelMessage[]): string[] {
   const faults = messages.length > 0 && messages[0]?.role !== "user" ? ["it does not begin with a user"] : [];
   for (const [index, message] of messages.entries()) {
@@ -253,10 +253,7 @@ test("a turn that outgrows the room is shortened in chunks: most of its prompts 
   expect(changes).toBeLessThan(8);
 });
 
-/**
- * How many steps there were each time the model was asked: after a user's message or results, never with results
- * missing.
- */
+/** Number of steps at each request: after a user's message or complete results. */
 function asked(steps: readonly Step[]): number[] {
   return steps.flatMap((step, index) => (step.body.kind === "model" ? [] : [index + 1]));
 }

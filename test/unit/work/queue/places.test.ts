@@ -2,14 +2,14 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import type { Place } from "../../../../src/domain/sandbox/place.ts";
-import { Places } from "../../../../src/work/queue/places.ts";
+import { WorkSlots } from "../../../../src/work/queue/places.ts";
 
 const never = new AbortController().signal;
 
-/** Places on a clock that the test sets. */
+/** WorkSlots on a clock that the test sets. */
 function openPlaces(count: number) {
   const clock = { ms: 0 };
-  const places = new Places({ count, now: () => clock.ms });
+  const places = new WorkSlots({ count, now: () => clock.ms });
   const got: string[] = [];
   const enter = async (name: string, isAwaited?: () => boolean): Promise<Place> => {
     const place = await places.enter(name, isAwaited);
@@ -68,7 +68,7 @@ test("as many may be away as there are places; one more leaves as soon as somebo
   expect(got).toEqual(["first", "second", "third"]);
 });
 
-test("when nobody can leave any more, the work that is overdue longest has to end, one for each that waits", async () => {
+test("when nobody can leave anymore, the work that is overdue longest has to end, one for each that waits", async () => {
   const { got, enter, away, held, ended } = await openFullPlaces();
   away.overdue(() => ended.push("away"));
   held.overdue(() => ended.push("held"));
@@ -102,7 +102,7 @@ test("nobody else has to end while the one that was told to is still on its way 
   expect(ended).toEqual(["away"]);
 });
 
-test("work that is not overdue any more when others come is left alone", async () => {
+test("work that is not overdue anymore when others come is left alone", async () => {
   const { enter } = openPlaces(1);
   const place = await enter("first");
   const ended: string[] = [];
@@ -156,7 +156,7 @@ test("whatever work does, never more hold a place than there are, nor twice as m
   const work = fc.array(step, { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(work, { maxLength: 12 }), async (count, works) => {
-      const places = new Places({ count, now: () => 0 });
+      const places = new WorkSlots({ count, now: () => 0 });
       const held = new Set<number>();
       const under = new Set<number>();
       let most = { held: 0, under: 0 };
@@ -215,7 +215,7 @@ test("whoever asks, a free place goes to a group that holds no more than any oth
   );
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(action, { maxLength: 40 }), async (count, actions) => {
-      const places = new Places({ count, now: () => 0 });
+      const places = new WorkSlots({ count, now: () => 0 });
       const held: { group: string; place: Place }[] = [];
       const waiting: string[] = [];
       const heldBy = (group: string): number => held.filter((one) => one.group === group).length;
@@ -244,7 +244,7 @@ test("whoever asks, a free place goes to a group that holds no more than any oth
 
 test("2,000 pieces of work of 100 groups at once: no group waits for all of another's, whatever the number of places", async () => {
   for (const count of [1, 2, 16]) {
-    const places = new Places({ count, now: () => 0 });
+    const places = new WorkSlots({ count, now: () => 0 });
     const began: string[] = [];
     const groups = Array.from({ length: 100 }, (_, index) => `group-${index}`);
     // All of a group come before all of the next one, as a schedule may hand them out.

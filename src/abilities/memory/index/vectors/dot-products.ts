@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What is used of WebAssembly: the types that come with Node do not have it. */
+/** Used parts of WebAssembly, which Node's types lack. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): number;
@@ -12,10 +12,7 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
-/**
- * Where things lie, in bytes: rows, query and products; then how many rows there are, at least 1, and how many bytes
- * each has.
- */
+/** Offsets in bytes of rows, query and products; then the number of rows, at least 1, and bytes per row. */
 type Dots = (...places: readonly [number, number, number, number, number]) => void;
 
 let compiled: object | undefined;

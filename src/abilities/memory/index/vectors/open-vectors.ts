@@ -2,7 +2,7 @@ import { toError } from "../../../../lib/app-error.ts";
 import { vectorStrategies } from "./catalog.ts";
 import type { VectorStrategy, Vectors } from "./vectors.ts";
 
-/** How vectors are compared from now on, and why not in a better way. */
+/** The vector strategy in use, and why no better one. */
 export interface SlowVectors {
   readonly strategy: string;
   readonly reason: string;
@@ -14,7 +14,7 @@ export class VectorChoice {
   readonly #onSlow: (slow: SlowVectors) => void;
   #at = 0;
 
-  /** `onSlow` is told of each that does not work. */
+  /** Opens a strategy; `onSlow` is called for each that does not work. */
   constructor(onSlow: (slow: SlowVectors) => void = () => undefined, strategies = vectorStrategies) {
     this.#onSlow = onSlow;
     this.#strategies = strategies;

@@ -17,7 +17,7 @@ export class PackedVectors implements Vectors {
   readonly #dimensions: number;
   readonly #stride: number;
   readonly #exact: Rows;
-  /** What a row's bytes are to be taken times. */
+  /** Scale factors of the rows' bytes. */
   #scales = new Float32Array(64);
 
   constructor(dimensions: number) {

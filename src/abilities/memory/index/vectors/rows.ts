@@ -1,4 +1,4 @@
-/** Rows are kept in pieces of so many, so that no large array is ever copied to make it larger. */
+/** Rows per block, so that growing copies no large array. */
 const pieceRows = 2_048;
 
 /** Rows of numbers of four bytes, as many in each, and which of them are known. */
@@ -13,7 +13,7 @@ export class Rows {
     this.#width = width;
   }
 
-  /** How many there are, known or not. */
+  /** Number of rows, with a vector or not. */
   get count(): number {
     return this.#count;
   }
@@ -31,7 +31,7 @@ export class Rows {
     return this.#isKnown[row] === 1;
   }
 
-  /** There are at least so many from now on. */
+  /** Grows to at least this number of rows. */
   reach(count: number): void {
     this.#count = Math.max(this.#count, count);
     if (count <= this.#isKnown.length) return;
@@ -40,7 +40,7 @@ export class Rows {
     this.#isKnown = isKnown;
   }
 
-  /** One that there is. */
+  /** Sets an existing row. */
   set(row: number, numbers: Float32Array): void {
     if (this.#isKnown[row] === 0) this.#known += 1;
     this.#isKnown[row] = 1;
@@ -57,10 +57,7 @@ export class Rows {
   }
 }
 
-/**
- * Of `numbers` from `begin` on with `query`. Four sums at once: a single one would wait for its last addition each
- * time.
- */
+/** Dot product of `query` with `numbers` from `begin`. Four sums in parallel: one would wait for each addition. */
 function dotAt(numbers: Float32Array, begin: number, query: Float32Array, length: number): number {
   const fours = length - (length % 4);
   let a = 0;

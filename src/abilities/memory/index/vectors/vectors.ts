@@ -3,7 +3,7 @@
  * `test/contracts/vectors.ts` says what every strategy has to do.
  */
 export interface Vectors {
-  /** How many rows have a vector. */
+  /** Number of rows with a vector. */
   readonly known: number;
   /** 1: the row has a vector. Valid until the next `set`. */
   readonly isKnown: Uint8Array;
@@ -26,8 +26,8 @@ export interface Vectors {
 /** A way to compare vectors. */
 export interface VectorStrategy {
   readonly name: string;
-  /** What a number of a vector takes in the process. */
+  /** Bytes per number of a vector. */
   readonly bytesPerNumber: number;
-  /** For vectors with so many numbers. Throws where it does not work on this machine. */
+  /** Opens storage for vectors of this length. Throws where this machine does not support it. */
   readonly open: (dimensions: number) => Vectors;
 }

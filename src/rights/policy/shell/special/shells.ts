@@ -13,7 +13,7 @@ export function judgeShell({ args, facts, name, piece }: Call, line: Line): void
   const values = ["-o", "-O", "--rcfile", "--init-file"];
   const options = readOptions(args, { ...facts, values }, true);
   const operands = options.operands.filter(({ value }) => value === undefined || !value.startsWith("+"));
-  if (has(options, ["--rcfile", "--init-file"])) findings.add("high", piece, "starts with a file of its own");
+  if (has(options, ["--rcfile", "--init-file"])) findings.add("high", piece, "starts with its own file");
   if (options.isUnsure) findings.addUnknown(piece, `may get options ${onlyAtRun}`);
   const [first] = operands;
   // A text that begins with a dash is taken for more options.

@@ -5,7 +5,7 @@ import { verifyAudit } from "../../../../records/audit/verify/verify.ts";
 import type { HomePaths } from "../../../../config/home/home.ts";
 import { openAuditWitness } from "../../../../stores/catalog.ts";
 
-/** What was kept outside of the home and is held against the log. */
+/** Knowledge stored outside the home, compared with the log. */
 export interface OutsideKnowledge {
   /** Text of a public key file. */
   readonly publicKey?: string | undefined;
@@ -20,8 +20,8 @@ export async function verifyHomeAudit(paths: HomePaths, known: OutsideKnowledge 
   return await verifyAudit({ ...options, index: witness });
 }
 
-/** Where the first fault is and what it is, on one line. */
+/** Describes the first fault and its place, on one line. */
 export function describeAuditFault({ firstBadSeq, file, line, reason }: VerifyResult): string {
   const place = file === undefined ? "" : ` (${file}${line === undefined ? "" : `, line ${line}`})`;
-  return `Record ${firstBadSeq ?? "?"}${place}: ${reason ?? "it is not as it was written"}`;
+  return `Record ${firstBadSeq ?? "?"}${place}: ${reason ?? "it does not match its hash"}`;
 }

@@ -31,13 +31,13 @@ interface ReportCommandOptions {
 }
 
 export function addReportCommand(audit: Command, context: CommandContext): void {
-  addLeaf(audit, "report", "who asked, approved, ran and changed what, what was refused and what it cost")
-    .requiredOption("--from <date>", "from then on: a date, or a time such as 2026-01-31T12:00Z; included")
-    .requiredOption("--to <date>", "until then: a date, that day included, or a time, not included")
+  addLeaf(audit, "report", "report who asked, approved, ran and changed what, what was refused, and what it cost")
+    .requiredOption("--from <date>", "start: a date, or a time such as 2026-01-31T12:00Z; included")
+    .requiredOption("--to <date>", "end: a date, included, or a time, not included")
     .option("--group <name>", "only this group")
-    .addOption(new Option("--format <format>", "how it is written").choices(["md", "json", "html"]).default("md"))
-    .option("--out <file>", "write it into this file, not to stdout; what is there is replaced")
-    .option("--texts", "with the texts of messages that the store still has")
+    .addOption(new Option("--format <format>", "output format").choices(["md", "json", "html"]).default("md"))
+    .option("--out <file>", "write to this file instead of stdout, replacing it")
+    .option("--texts", "include message texts that are still stored")
     .action(async (options: ReportCommandOptions, command: Command) => {
       const isOk = await report(context, { ...options, ...(wantsJson(command) && { format: "json" }) });
       if (!isOk) context.exitCode = 1;
@@ -81,7 +81,7 @@ async function readZone(context: CommandContext): Promise<ZoneClock> {
   const { paths, streams } = context;
   const check = await context.checkConfig();
   if (check.ok) return new ZoneClock(check.loaded.config.timezone);
-  streams.stderr.write(`crabpot: ${visibleLines(paths.config)} cannot be used: days and times are in UTC\n`);
+  streams.stderr.write(`crabpot: cannot use ${visibleLines(paths.config)}: days and times are in UTC\n`);
   return new ZoneClock("UTC");
 }
 
@@ -92,7 +92,7 @@ async function openStore({ paths, streams }: CommandContext, { texts }: ReportCo
   } catch (error) {
     if (texts === true || !(error instanceof AppError)) throw error;
     const reason = visibleLines(toError(error).message);
-    streams.stderr.write(`crabpot: without names and usage rows of members: ${reason}\n`);
+    streams.stderr.write(`crabpot: names and usage of members are missing: ${reason}\n`);
     return undefined;
   }
 }

@@ -14,7 +14,7 @@ export async function tellConfigCheck(context: CommandContext, output: Output): 
   const check = await context.checkConfig();
   if (!check.ok) {
     context.exitCode = 1;
-    output.line(`${file} cannot be used:`, "bad");
+    output.line(`${file} is not valid:`, "bad");
     tellFaults(output, check.faults, { ok: false, level: "error", file });
     return;
   }
@@ -28,7 +28,7 @@ export async function tellConfigCheck(context: CommandContext, output: Output): 
   for (const announcement of announcements) output.line(announcement);
 }
 
-/** What the store knows of the folders; nothing before the first start. */
+/** Finds renamed groups by the store's folder owners; none before the first start. */
 export async function renamedGroups({ paths }: CommandContext, { config }: LoadedConfig): Promise<ConfigFault[]> {
   if ((await lstat(paths.database).catch(() => undefined)) === undefined) return [];
   await using reader = await openStoreReader({ path: paths.database });

@@ -8,7 +8,7 @@ import { showValue } from "./settings.ts";
 import { configHistory } from "../../../../operations/settings/operations.ts";
 
 export function addConfigHistory(config: Command, context: CommandContext): void {
-  addLeaf(config, "history [path]", "which settings changed when, from what to what, and by whom; newest first")
+  addLeaf(config, "history [path]", "list changes of settings and their authors, newest first")
     .option("--limit <count>", "how many", parseCount, 50)
     .action(async (path: string | undefined, { limit }: { limit: number }, command: Command) => {
       const records = await context.read(configHistory, { path, limit });

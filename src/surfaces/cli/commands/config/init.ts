@@ -10,13 +10,13 @@ import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 
 export function addConfigInit(config: Command, context: CommandContext): void {
-  addLeaf(config, "init", "write a config.yaml with every setting, its default and what it is for").action(
+  addLeaf(config, "init", "write a config.yaml with every setting, its default and its purpose").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const file = context.paths.config;
       await writeNewFile(file, configTemplate(builtInAdapters, context.environment.variables));
       if (output.json) output.object({ file });
-      output.line(`${file} is written.`, "good");
+      output.line(`Wrote ${file}.`, "good");
     },
   );
 }
@@ -28,7 +28,7 @@ async function writeNewFile(file: string, text: string): Promise<void> {
     await writeFile(file, text, { flag: "wx", mode: 0o600 });
   } catch (cause) {
     if (errorCode(cause) !== "EEXIST") throw cause;
-    throw new AppError("conflict", `${file} is there already and was left as it is.`, {
+    throw new AppError("conflict", `${file} already exists and was not changed.`, {
       cause,
       fix: `Move it away first: mv ${file} ${file}.old`,
     });

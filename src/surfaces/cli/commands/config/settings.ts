@@ -21,7 +21,7 @@ export function addSettingCommands(config: Command, context: CommandContext): vo
   addLeaf(
     config,
     "get <path>",
-    "the value in effect of a setting, such as groups.family.policy; secrets are masked",
+    "show the effective value of a setting, such as groups.family.policy; secrets are masked",
   ).action(async (path: string, _options: object, command: Command) => {
     const output = context.outputOf(command);
     const { value } = await readSetting(context, path);
@@ -40,7 +40,7 @@ export function addSettingCommands(config: Command, context: CommandContext): vo
   );
 }
 
-/** A value on one line; nothing for one that is not there. */
+/** Formats a value on one line; empty when missing. */
 export function showValue(value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string") return value;
@@ -72,7 +72,7 @@ export async function changeConfig(
     await changeFile(context, edits);
     const file = context.paths.config;
     if (output.json) output.object({ file, paths: edits.map(({ path }) => formatPath(path)), applies: "start" });
-    output.line(`${file} is written. No host is running: the next start takes it.`, "good");
+    output.line(`Wrote ${file}. No host is running; it takes effect at the next start.`, "good");
   }
 }
 
@@ -83,7 +83,7 @@ async function changeFile(context: CommandContext, edits: readonly SettingEdit[]
   await editConfig(context.paths.config, edits, { variables, adapters, check });
 }
 
-/** What became of the files of the configuration: exit code 1 where one cannot be used. */
+/** Prints the state of the configuration files; exit code 1 when one is unusable. */
 export function tellReport(context: CommandContext, output: Output, report: ReloadReport): void {
   const { changes, config: now } = report;
   if (output.json) output.object(report);
@@ -97,7 +97,7 @@ export function tellReport(context: CommandContext, output: Output, report: Relo
   }
   for (const path of now.restart ?? []) output.line(`needs a restart: ${path}${valuesOf(changes, path)}`);
   if (now.faults) return tellUnusable(context, output, now.faults);
-  if (changes.length === 0 && !now.restart) output.line("The host works with what the files say.");
+  if (changes.length === 0 && !now.restart) output.line("The configuration is already in effect.");
 }
 
 function valuesOf(changes: readonly SettingChange[], path: string): string {
@@ -114,6 +114,6 @@ export function showChange({ from, to }: Pick<SettingChange, "from" | "to">): st
 /** Says why the host does not use a file. */
 export function tellUnusable(context: CommandContext, output: Output, faults: readonly string[]): void {
   context.exitCode = 1;
-  output.line("The host does not use this:", "bad");
+  output.line("Not in effect:", "bad");
   for (const fault of faults) output.line(`  ${fault}`);
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 
 export function addConfigShow(config: Command, context: CommandContext): void {
-  addLeaf(config, "show", "every setting with its value and where that comes from; secrets are masked").action(
+  addLeaf(config, "show", "list every setting with its value and source; secrets are masked").action(
     async (_options: object, command: Command) => {
       const { paths, environment } = context;
       const loaded = await context.loadConfig();

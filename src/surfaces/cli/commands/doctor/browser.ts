@@ -3,7 +3,7 @@ import type { Config } from "../../../../config/schema/config.ts";
 import type { CommandContext } from "../../context.ts";
 import { type CheckResult, good, warning } from "./check.ts";
 
-/** What a browser with a page takes, and what the agent and its commands need beside it. */
+/** Minimum memory for a browser with a page, the agent and its commands. */
 const leastMemoryMb = 768;
 const leastProcesses = 200;
 
@@ -18,7 +18,7 @@ export function judgeBrowsers(config: Config): CheckResult[] {
   const names = Object.keys(config.groups).filter((name) => resolveGroup(config, { name }).image.browser === true);
   if (names.length === 0) return [];
   const faults = [...tooLittle(config, names), ...withoutWayOut(config, names)];
-  return faults.length > 0 ? faults : [good("browser", `${names.join(", ")}: a browser, with room for pages.`)];
+  return faults.length > 0 ? faults : [good("browser", `${names.join(", ")}: a browser with enough memory.`)];
 }
 
 function tooLittle({ sandbox: { memoryMb, pids } }: Pick<Config, "sandbox">, names: readonly string[]): CheckResult[] {
@@ -27,13 +27,13 @@ function tooLittle({ sandbox: { memoryMb, pids } }: Pick<Config, "sandbox">, nam
     ...(pids < leastProcesses ? [`sandbox.pids is ${pids}, and at least ${leastProcesses} are needed`] : []),
   ];
   if (short.length === 0) return [];
-  const detail = `The browser of ${names.join(", ")} will end when it opens larger pages: ${short.join("; ")}.`;
-  return [warning("browser", detail, "Raise them in config.yaml; 1024 and 256 are the defaults.")];
+  const detail = `The browser of ${names.join(", ")} will crash on larger pages: ${short.join("; ")}.`;
+  return [warning("browser", detail, "Raise them in config.yaml; the defaults are 1024 and 256.")];
 }
 
 function withoutWayOut(config: Config, names: readonly string[]): CheckResult[] {
   const closed = names.filter((name) => resolveGroup(config, { name }).network.allow.length === 0);
   if (closed.length === 0) return [];
-  const detail = `${closed.join(", ")}: a browser, but no host that it may reach.`;
-  return [warning("browser", detail, "Name hosts in network.allow of the group: docs/browser.md.")];
+  const detail = `${closed.join(", ")}: a browser without any allowed host.`;
+  return [warning("browser", detail, "Add hosts to network.allow of the group: docs/browser.md.")];
 }

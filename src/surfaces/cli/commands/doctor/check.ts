@@ -3,7 +3,7 @@ import { AppError, toError } from "../../../../lib/app-error.ts";
 /** A `warning` is something to think about; only a `failure` makes the command fail. */
 export type CheckLevel = "ok" | "warning" | "failure";
 
-/** What one check found. */
+/** Result of a check. */
 export interface CheckResult {
   readonly check: string;
   readonly level: CheckLevel;

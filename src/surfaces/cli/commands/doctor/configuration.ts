@@ -19,13 +19,13 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
   results.push(...warnings.map((fault) => warning("config", describeFault(fault), fault.fix)));
   if (config.gateway.token !== undefined && config.gateway.token.length < shortToken) {
     const detail = `gateway.token has only ${config.gateway.token.length} characters.`;
-    results.push(warning("config", detail, "Set it in config.yaml to what this prints: openssl rand -hex 24"));
+    results.push(warning("config", detail, "Set it in config.yaml to the output of: openssl rand -hex 24"));
   }
   for (const [name, { secret }] of Object.entries(config.hooks)) {
     if (secret.length >= shortToken) continue;
     const detail = `hooks.${name}.secret has only ${secret.length} characters.`;
     results.push(
-      warning("config", detail, "Set it, there and at the other program, to what this prints: openssl rand -hex 32"),
+      warning("config", detail, "Set it, here and in the other program, to the output of: openssl rand -hex 32"),
     );
   }
   for (const channel of check.loaded.adapters.channels) {
@@ -36,7 +36,7 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
   return results;
 }
 
-/** Every vendor that a route uses: is it there, does it take the key? Costs no tokens. */
+/** Checks that each provider in a route is reachable and accepts its key. Costs no tokens. */
 export async function checkProviders(context: CommandContext): Promise<CheckResult[]> {
   const { config, adapters, fromFile } = await context.loadConfig();
   const { routes } = config.models;
@@ -51,7 +51,7 @@ export async function checkProviders(context: CommandContext): Promise<CheckResu
       (variable) => context.environment.variables[variable],
     );
     const where = fromFile ? `models.providers.${name} in ${context.paths.config}` : set.join(" and ");
-    const fix = `Correct ${where}, if it is not the provider that is away.`;
+    const fix = `Correct ${where}, unless the provider is down.`;
     results.push(ok ? good("provider", `${name}: ${detail}`) : bad("provider", `${name}: ${detail}`, fix));
   }
   return results;

@@ -14,10 +14,10 @@ import { ownCommand } from "../../../../lib/process/own-command.ts";
 export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
   const file = paths.database;
   if ((await stat(file).catch(() => undefined)) === undefined) {
-    return good("database", `${file} is not there yet; the first start makes it.`);
+    return good("database", `${file} does not exist yet; the first start creates it.`);
   }
   const aside = `mv ${shellQuoted(file)} ${shellQuoted(`${file}.damaged`)}`;
-  const fix = `Stop the host and restore ${file} from a backup. Without one: ${aside}; the host then begins with an empty store.`;
+  const fix = `Stop the host and restore ${file} from a backup. Without one: ${aside}; the host then starts with an empty store.`;
   try {
     const database = new SQLite(file, { readonly: true, timeout: 5_000 });
     try {
@@ -25,13 +25,13 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
       if (found !== "ok") return bad("database", `${file}: ${String(found)}`, fix);
       const cutOff = oldestOpenErasure(database);
       if (cutOff === undefined) return good("database", `${file} passed the integrity check.`);
-      const detail = `${file} passed the integrity check, but somebody's words are not all erased: that was begun at ${new Date(cutOff).toISOString()} and cut off.`;
-      return warning("database", detail, `Do it again: ${ownCommand("people forget <id>")}`);
+      const detail = `${file} passed the integrity check, but the erasure of a person, started at ${new Date(cutOff).toISOString()}, was interrupted.`;
+      return warning("database", detail, `Run it again: ${ownCommand("people forget <id>")}`);
     } finally {
       database.close();
     }
   } catch (error) {
-    return bad("database", `${file} cannot be read: ${toError(error).message}.`, fix);
+    return bad("database", `Cannot read ${file}: ${toError(error).message}.`, fix);
   }
 }
 
@@ -50,12 +50,16 @@ function oldestOpenErasure(database: SQLite.Database): number | undefined {
 export async function checkAudit(paths: HomePaths): Promise<CheckResult> {
   const result = await verifyHomeAudit(paths);
   if (!result.ok) {
-    const fix = `Lost evidence does not come back. What can still be trusted: ${ownCommand("audit verify")}`;
+    const fix = `Lost records cannot be restored. To see what can be trusted: ${ownCommand("audit verify")}`;
     return bad("audit", describeAuditFault(result), fix);
   }
   const unbroken = `${result.records} records, an unbroken chain.`;
   if (result.gaps.length === 0) return good("audit", unbroken);
   const detail = `${unbroken} The log records ${result.gaps.length} gaps or repairs.`;
   if (result.gaps.every(({ type }) => type === "audit-recovered")) return good("audit", detail);
-  return warning("audit", detail, `Lost evidence does not come back. What is missing: ${ownCommand("audit verify")}`);
+  return warning(
+    "audit",
+    detail,
+    `Lost records cannot be restored. To see what is missing: ${ownCommand("audit verify")}`,
+  );
 }

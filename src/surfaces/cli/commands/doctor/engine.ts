@@ -24,7 +24,7 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   if (missing !== undefined) return [...results, bad("runtime", missing.detail, missing.fix)];
   try {
     const image = await findAgentImage(engine, environment.checkout);
-    results.push(good("agent-image", `${image.tag} is there.`));
+    results.push(good("agent-image", `${image.tag} exists.`));
     return [...results, await checkSandbox({ engine, imageId: image.id, sandbox: config.sandbox, paths })];
   } catch (error) {
     if (!(error instanceof AppError && error.code === "image_missing")) throw error;
@@ -32,7 +32,7 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   }
 }
 
-/** What is known against the engine; a fault that keeps agents from running is a failure. */
+/** Known faults of the engine; one that prevents agents from running is a failure. */
 export function checkVersions(facts: EngineFacts): CheckResult[] {
   const levels = { ok: "ok", warn: "warning", refuse: "failure" } as const;
   return judgeEngine(facts).map(({ level, detail, fix }) => ({

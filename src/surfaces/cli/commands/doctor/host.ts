@@ -27,7 +27,7 @@ export async function checkGroupFolders(context: CommandContext): Promise<CheckR
       const fix = `mv ${shellQuoted(folder)} ${shellQuoted(`${folder}.old`)}`;
       results.push(bad("groups", `${folder} is not a real folder.`, fix));
     } else if (!(await canRead(folder))) {
-      results.push(bad("groups", `${folder} cannot be read by the host.`, `chmod u+rx ${shellQuoted(folder)}`));
+      results.push(bad("groups", `The host cannot read ${folder}.`, `chmod u+rx ${shellQuoted(folder)}`));
     }
   }
   return results.length > 0 ? results : [good("groups", `The folders in ${groups} are in order.`)];
@@ -49,7 +49,7 @@ export async function checkHost(context: CommandContext): Promise<CheckResult[]>
     if (!status.engine.ok)
       results.push(bad("host", `It has no container engine: ${status.engine.detail}`, "npm run setup"));
     if (status.tasks.paused > 0) {
-      const fix = `See why with ${ownCommand("tasks list")}; ${ownCommand("tasks resume ID")} lets one go on.`;
+      const fix = `See why with ${ownCommand("tasks list")}; resume one with ${ownCommand("tasks resume ID")}.`;
       results.push(
         warning("host", `It has ${status.tasks.paused} paused ${status.tasks.paused === 1 ? "task" : "tasks"}.`, fix),
       );
@@ -63,10 +63,9 @@ export async function checkHost(context: CommandContext): Promise<CheckResult[]>
 
 function judgeIntake({ code, reason = "no reason given" }: HostStatus["intake"]): CheckResult {
   const detail = `It accepts no messages: ${reason}.`;
-  if (code === "starting" || code === "stopping") return warning("host", detail, "Wait, then look again.");
-  const fix =
-    code === "disk-full" ? "Free some space on its disk." : `See why with ${ownCommand("logs")}, and mend it.`;
-  return bad("host", detail, `${fix} It tries again by itself.`);
+  if (code === "starting" || code === "stopping") return warning("host", detail, "Wait, then check again.");
+  const fix = code === "disk-full" ? "Free some space on its disk." : `See why with ${ownCommand("logs")}, and fix it.`;
+  return bad("host", detail, `${fix} It retries automatically.`);
 }
 
 function judgeChannel({ name, state, detail }: ChannelView): CheckResult[] {
@@ -75,9 +74,9 @@ function judgeChannel({ name, state, detail }: ChannelView): CheckResult[] {
     case "logged-out":
       return [bad("host", what, ownCommand(`channels login ${name}`))];
     case "closed":
-      return [bad("host", what, "Mend what it says, then restart the host.")];
+      return [bad("host", what, "Fix the reported problem, then restart the host.")];
     case "conflict":
-      return [bad("host", what, "End the other program that uses the account.")];
+      return [bad("host", what, "Close the other program that uses the account.")];
     case "degraded":
       return [warning("host", what)];
     case "connecting":

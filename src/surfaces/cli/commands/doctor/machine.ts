@@ -26,20 +26,20 @@ export function checkNode(): Promise<CheckResult> {
 /** The folder itself: whose it is, and who else gets in. */
 export async function checkHome(paths: HomePaths): Promise<CheckResult> {
   const found = await stat(paths.root).catch(() => undefined);
-  if (found === undefined) return good("home", `${paths.root} is not there yet; the first start makes it.`);
+  if (found === undefined) return good("home", `${paths.root} does not exist yet; the first start creates it.`);
   const fault = await folderFault(paths.root, { parents: true });
   if (fault !== undefined) return bad("home", fault.detail, fault.fix);
   if ((found.mode & 0o077) !== 0) {
     return bad(
       "home",
-      `Other users can look into ${paths.root} (mode ${octal(found.mode)}).`,
+      `Other users can enter ${paths.root} (mode ${octal(found.mode)}).`,
       `chmod 700 ${shellQuoted(paths.root)}`,
     );
   }
   return good("home", `${paths.root} is closed to other users.`);
 }
 
-/** Every file that holds a secret, a conversation or evidence: nobody else may read it, even if the home were open. */
+/** Checks that files with secrets, conversations or evidence are closed to others, even if the home were open. */
 export async function checkPermissions(paths: HomePaths): Promise<CheckResult[]> {
   const files = await secretFiles(paths);
   const results: CheckResult[] = [];
@@ -64,7 +64,7 @@ async function withoutLink(link: string): Promise<string> {
   return `rm ${path} && cp -R ${shellQuoted(target)} ${path} && chmod -R go-rwx ${path}`;
 }
 
-/** A hand-written file that holds no secret of its own may be readable: the closed home is around it. */
+/** True for a readable hand-written file without secrets, which the closed home protects. */
 async function isHarmless(paths: HomePaths, file: string, mode: number): Promise<boolean> {
   if ((mode & 0o022) !== 0) return false;
   if (file === paths.mounts) return true;

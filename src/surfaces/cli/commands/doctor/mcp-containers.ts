@@ -6,7 +6,7 @@ import type { McpServer, StdioServer } from "../../../../domain/sandbox/mcp-serv
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { Pins } from "../../../../abilities/mcp/pins/pins.ts";
-import { checkServer, type PackagePlaces } from "../../../../abilities/mcp/packages/server-packages.ts";
+import { checkServer, type ServerPackageFolders } from "../../../../abilities/mcp/packages/server-packages.ts";
 import { openEngine } from "../../../../sandbox/engine/catalog.ts";
 import type { CommandContext } from "../../context.ts";
 import { configNow, packagesOf, stateOf } from "../mcp/servers.ts";
@@ -28,7 +28,10 @@ export async function checkMcpContainers(context: CommandContext): Promise<Check
   return [...results, ...(await checkImages(context, servers)), ...logins, ...(await checkToolCount(context, config))];
 }
 
-/** As far as tools were ever seen: no server is asked. Groups with the same servers are told of together. */
+/**
+ * Checks the number of tools, as far as known, without contacting servers. Groups with the same servers are reported
+ * together.
+ */
 async function checkToolCount({ paths }: CommandContext, config: Config): Promise<CheckResult[]> {
   const pins = new Pins(paths.mcpLock);
   const most = config.mcp.maxTools;
@@ -44,11 +47,9 @@ async function checkToolCount({ paths }: CommandContext, config: Config): Promis
       count += seen.length;
     }
     const names = groups.map(({ name }) => name).join(", ");
-    const detail = `The MCP servers of ${names} have had ${count} tools; at most ${most} are in a turn, so up to ${left.join(", ")} are left out.`;
+    const detail = `The MCP servers of ${names} had ${count} tools; a turn has at most ${most}, so up to ${left.join(", ")} are left out.`;
     if (left.length > 0)
-      results.push(
-        warning("mcp", detail, "Raise mcp.maxTools, or name the tools that are needed in mcp.servers.<name>.tools."),
-      );
+      results.push(warning("mcp", detail, "Raise mcp.maxTools, or list the needed tools in mcp.servers.<name>.tools."));
   }
   return results;
 }
@@ -68,20 +69,19 @@ async function checkLogins(context: CommandContext, servers: readonly McpServer[
     if (server.kind !== "remote") continue;
     const { state } = await stateOf(context, server);
     if (state === "login")
-      found.push(warning("mcp", `${server.name} asks for a login.`, ownCommand(`mcp login ${server.name}`)));
+      found.push(warning("mcp", `${server.name} requires a login.`, ownCommand(`mcp login ${server.name}`)));
   }
   return found;
 }
 
-async function checkPackage(server: StdioServer, places: PackagePlaces): Promise<CheckResult> {
+async function checkPackage(server: StdioServer, places: ServerPackageFolders): Promise<CheckResult> {
   const { name } = server;
   try {
     const found = await checkServer(server, places);
-    if (found.state === "none") return good("mcp-containers", `${name}: there is nothing to install for it.`);
-    if (found.state === "missing")
-      return good("mcp-containers", `${name}: its package is installed when it is first needed.`);
+    if (found.state === "none") return good("mcp-containers", `${name}: nothing to install.`);
+    if (found.state === "missing") return good("mcp-containers", `${name}: its package is installed on first use.`);
     const which = `${found.entry.package} ${found.entry.version}`;
-    if (found.state === "ok") return good("mcp-containers", `${name}: ${which} is what was installed.`);
+    if (found.state === "ok") return good("mcp-containers", `${name}: ${which} is unchanged since its installation.`);
     return bad("mcp-containers", `${name}: ${which} is not started: ${found.reason}.`, ownCommand(`mcp add ${name}`));
   } catch (error) {
     // What the schema lets pass is said here only.
@@ -98,12 +98,12 @@ function checkEnvironment({ name, env }: StdioServer): CheckResult[] {
   const telling = names.filter((each) => secretName.test(each) && (env[each] ?? "").length >= 8);
   if (names.length === 0) return [];
   if (telling.length === 0) return [good("mcp-containers", `${name}: its environment has ${names.join(", ")}.`)];
-  const detail = `${name}: the server can read what looks like a secret in its environment: ${telling.join(", ")}.`;
+  const detail = `${name}: the server can read possible secrets in its environment: ${telling.join(", ")}.`;
   return [
     warning(
       "mcp",
       detail,
-      `Move it from mcp.servers.${name}.env to mcp.servers.${name}.secrets, where the host adds it.`,
+      `Move it from mcp.servers.${name}.env to mcp.servers.${name}.secrets, so that the host adds it.`,
     ),
   ];
 }
@@ -114,8 +114,8 @@ async function checkImages({ environment }: CommandContext, servers: readonly St
   await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
   const results: CheckResult[] = [];
   for (const { name, image } of wanted) {
-    if (await engine.image(image)) results.push(good("mcp-containers", `${name}: its image ${image} is there.`));
-    else results.push(bad("mcp-containers", `${name}: its image ${image} is not there.`, `docker pull ${image}`));
+    if (await engine.image(image)) results.push(good("mcp-containers", `${name}: its image ${image} exists.`));
+    else results.push(bad("mcp-containers", `${name}: its image ${image} is missing.`, `docker pull ${image}`));
   }
   return results;
 }

@@ -17,11 +17,11 @@ export async function checkMedia(main?: string): Promise<CheckResult> {
     if (!pictures)
       return warning(
         "media",
-        "sharp is not installed: small JPEG, PNG, GIF and WebP pictures are shown as they came, with their metadata, and no others.",
+        "sharp is not installed: only small JPEG, PNG, GIF and WebP pictures are shown, with their metadata.",
         "npm ci, on a machine for which sharp has a build",
       );
     if (!heic) return warning("media", "heic-decode is not installed: HEIC pictures cannot be shown.", "npm ci");
-    return good("media", "Pictures are read in a process of their own, HEIC too.");
+    return good("media", "Pictures are decoded in a separate process, including HEIC.");
   } catch (error) {
     return warning("media", `Pictures cannot be shown: ${toError(error).message}.`, "see docs/media.md");
   } finally {

@@ -18,7 +18,7 @@ export async function checkMemory(context: CommandContext): Promise<readonly Che
   const { embeddings, enabled } = config.memory;
   const files = await checkFiles(context.paths.memory);
   if (embeddings === "none")
-    return [good("memory", "Memories are found by their words (memory.embeddings: none)."), ...files];
+    return [good("memory", "Memories are found by words (memory.embeddings: none)."), ...files];
   const vectors = checkVectors();
   if (embeddings === "local") return [await checkModel(modelFolder(context.paths.root), enabled), ...vectors, ...files];
   return [good("memory", `${embeddings.provider} embeds memories with ${embeddings.model}.`), ...vectors, ...files];
@@ -28,17 +28,15 @@ export async function checkMemory(context: CommandContext): Promise<readonly Che
 function checkVectors(): CheckResult[] {
   const slow = slowVectors();
   if (!slow) return [];
-  const detail = `Vectors of memories are compared ${slow.strategy}, which is slow in large groups: ${slow.reason}`;
-  return [
-    warning("memory", detail, "run crabpot with a processor and options of Node that allow WebAssembly with SIMD"),
-  ];
+  const detail = `Comparing vectors of memories is slow in large groups (${slow.strategy}): ${slow.reason}`;
+  return [warning("memory", detail, "use a processor and Node options that allow WebAssembly with SIMD")];
 }
 
 /** One that is there has to show that it works: its files may be damaged, or of another version. */
 async function checkModel(folder: string, isUsed: boolean): Promise<CheckResult> {
   const install = ownCommand("memory install-model");
   if (!(await isModelInstalled(folder))) {
-    const detail = "Memories are found by their words only: the local model is not installed.";
+    const detail = "Memories are found by words only: the local model is not installed.";
     return isUsed ? warning("memory", detail, install) : good("memory", detail);
   }
   await using embedder = new LocalEmbedder(folder);
@@ -46,7 +44,7 @@ async function checkModel(folder: string, isUsed: boolean): Promise<CheckResult>
     await embedder.embed(["hello"]);
     return good("memory", "Memories are found by words and by meaning: the local model is installed.");
   } catch (error) {
-    return warning("memory", `Memories are found by their words only: ${toError(error).message}`, install);
+    return warning("memory", `Memories are found by words only: ${toError(error).message}`, install);
   }
 }
 
@@ -59,6 +57,6 @@ async function checkFiles(folder: string): Promise<CheckResult[]> {
     const fault = faultOfFile(join(folder, name));
     if (fault === undefined) return [];
     const fix = `Stop the host, then ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`;
-    return [bad("memory", `The memory of ${group} is damaged, and its turns go on without it: ${fault}.`, fix)];
+    return [bad("memory", `The memory of ${group} is damaged, and its turns run without it: ${fault}.`, fix)];
   });
 }

@@ -52,7 +52,7 @@ async function checkAllowlist(context: CommandContext, unlisted: readonly Unlist
   return [bad("mounts", `${allowlist.reason}.${denied}`, allowlist.fix ?? `Edit ${file}.`)];
 }
 
-/** What makes the mount possible; for what is never mounted, how to do without. */
+/** Fix that makes the mount possible, or how to do without. */
 function fixOf(
   { rule, reason, source, target, fix }: MountDenial,
   asked: { readonly group: Group["name"]; readonly access: string; readonly context: CommandContext },
@@ -61,15 +61,15 @@ function fixOf(
   const { config, mounts } = asked.context.paths;
   const mount = `the mount ${target} of group ${asked.group} in ${config}`;
   const isBlocked = reason.includes("blocked in mounts.json");
-  if (rule === "source") return `Name a folder that is there in ${mount}, or remove it.`;
+  if (rule === "source") return `Name an existing folder in ${mount}, or remove it.`;
   if (rule === "root") {
     const root = JSON.stringify({ path: source, access: asked.access });
     return `Add ${root} to "roots" in ${mounts}, or remove ${mount}.`;
   }
   if (rule === "shared") return `Edit both mounts in ${config}.`;
-  if (isBlocked) return `Take the name out of "blocked" in ${mounts}, or remove ${mount}.`;
+  if (isBlocked) return `Remove the name from "blocked" in ${mounts}, or remove ${mount}.`;
   if (rule === "protected" || rule === "contents") {
-    return `This is never mounted: name another folder in ${mount}, or remove it.`;
+    return `This can never be mounted: name another folder in ${mount}, or remove it.`;
   }
   return `Correct or remove ${mount}.`;
 }

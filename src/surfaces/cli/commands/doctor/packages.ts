@@ -16,17 +16,17 @@ export async function checkPackages(context: CommandContext): Promise<CheckResul
     const unused = images.filter(({ state }) => state === "unused");
     const faults = missing.map(({ groups, packages, state, reason }) => {
       const why = reason === undefined ? `it is ${state === "building" ? "being built" : "not built"}` : reason;
-      const text = `The image of ${groups.join(", ")} is not there (${describePackages(packages)}): ${why}`;
+      const text = `The image of ${groups.join(", ")} is missing (${describePackages(packages)}): ${why}`;
       return warning("packages", text, ownCommand("image build"));
     });
     if (unused.length > 0) {
       const bytes = unused.reduce((sum, image) => sum + (image.bytes ?? 0), 0);
-      const text = `${unused.length} images with packages are not asked for (${formatBytes(bytes)} with what they share).`;
+      const text = `${unused.length} images with packages are unused (${formatBytes(bytes)} including shared layers).`;
       faults.push(warning("packages", text, ownCommand("image prune")));
     }
     if (faults.length > 0) return faults;
     const ready = images.length;
-    return [good("packages", ready === 0 ? "No group asks for packages." : `${ready} images with packages are there.`)];
+    return [good("packages", ready === 0 ? "No group has packages." : `${ready} images with packages exist.`)];
   } catch (error) {
     // The check of the engine says why.
     if (error instanceof AppError && ["image_missing", "engine_unavailable", "setup_required"].includes(error.code))

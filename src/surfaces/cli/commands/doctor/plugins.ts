@@ -14,5 +14,10 @@ export async function checkPlugins(context: CommandContext): Promise<CheckResult
     return [bad("plugins", `${name}: ${reason}.`, `Install it again: ${ownCommand(`plugins add ${entry.from}`)}`)];
   });
   if (results.length > 0) return results;
-  return [good("plugins", listed.length === 0 ? "There are none." : `${listed.length}, each as it was installed.`)];
+  return [
+    good(
+      "plugins",
+      listed.length === 0 ? "None are installed." : `${listed.length}, all unchanged since installation.`,
+    ),
+  ];
 }

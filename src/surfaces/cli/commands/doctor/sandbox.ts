@@ -32,8 +32,8 @@ const doctorOrdinal = 999;
 const limitReport = z.strictObject({ children: z.number(), memory: z.enum(["killed", "refused", "granted"]) });
 
 /**
- * What runs in the container instead of the agent: first the probe, then a try to start twice as many processes, and to
- * fill twice as much memory, as the limits allow. Both stop at that number, so a missing limit does no harm.
+ * Script that runs instead of the agent: first the probe, then an attempt to start twice as many processes and use
+ * twice as much memory as allowed. It stops there, so a missing limit does no harm.
  */
 const script = `
 import json, os, signal, subprocess, sys, time
@@ -76,10 +76,10 @@ export async function checkSandbox(options: SandboxOptions): Promise<CheckResult
     if (surprises.length === 0) {
       return good("sandbox", "A container with the hardened profile ran, and everything forbidden was refused.");
     }
-    const fix = "Do not run agents on this engine before this is understood; see docs/security.md.";
+    const fix = "Run no agents on this engine before this is resolved; see docs/security.md.";
     return bad("sandbox", surprises.join(" "), fix);
   } catch (error) {
-    return bad("sandbox", `No container could be tried: ${toError(error).message}`);
+    return bad("sandbox", `Could not start a container: ${toError(error).message}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -95,7 +95,7 @@ async function planContainer(
   folder: string,
 ): Promise<Plan | string> {
   const image = await engine.image(imageId);
-  if (image === undefined) return `The image ${imageId} is gone.`;
+  if (image === undefined) return `The image ${imageId} is missing.`;
   // Under the home's own label, so that the next start sweeps away what a doctor that was killed left behind.
   const instance = (await readInstance(paths.instance)) ?? randomBytes(8).toString("hex");
   const hostUid = process.geteuid?.() ?? 0;
@@ -126,7 +126,7 @@ async function planContainer(
   return { name: spec.name, body: { ...spec.body, Cmd: ["python3", "-I", "-c", script] } };
 }
 
-/** What is not as it should be, one sentence each. */
+/** Faults, one sentence each. */
 async function runContainer(engine: ContainerEngine, { name, body }: Plan): Promise<string[]> {
   const id = await engine.create(name, body);
   try {
@@ -156,13 +156,13 @@ function judgeLimits({ children, memory }: z.infer<typeof limitReport>): string[
 /** Rejects when the output ends before, or when it takes too long. */
 async function firstLines(output: Readable, count: number): Promise<string[]> {
   const lines: string[] = [];
-  const timer = setTimeout(() => output.destroy(new Error(`it said nothing for ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => output.destroy(new Error(`it printed nothing for ${timeoutMs} ms`)), timeoutMs);
   try {
     for await (const line of createInterface({ input: output })) {
       lines.push(line);
       if (lines.length === count) return lines;
     }
-    throw new Error(`it ended too early and said: ${lines.join(" ").slice(0, 300) || "nothing"}`);
+    throw new Error(`it ended early with: ${lines.join(" ").slice(0, 300) || "no output"}`);
   } finally {
     clearTimeout(timer);
     output.destroy();

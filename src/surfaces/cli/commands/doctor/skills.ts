@@ -10,12 +10,12 @@ export async function checkSkills(context: CommandContext): Promise<CheckResult[
   await readSkillMapping(context.paths.skillMapping);
   const found = await listAll(listOptions(context), groupsWithFolder(context));
   const faulty = found.filter(({ state }) => state !== "ok" && state !== "hidden");
-  const failures = faulty.map(({ name, source, reason = "it cannot be used" }) =>
+  const failures = faulty.map(({ name, source, reason = "it is not usable" }) =>
     bad("skills", `${name} (${source}): ${reason}.`, ownCommand(`skills show ${name}`)),
   );
   const strangers = await checkNames(context, found);
   if (failures.length + strangers.length > 0) return [...failures, ...strangers];
-  return [good("skills", `${found.length} skills, all of them valid.`)];
+  return [good("skills", `${found.length} skills, all valid.`)];
 }
 
 /** Names in the configuration that stand for no skill: the host says so only when a group's turn begins. */

@@ -21,14 +21,13 @@ function checkSpeech(config: Config): CheckResult[] {
   if (speech === "none") return [];
   if (typeof speech === "object" && "provider" in speech) {
     const { provider, model, voice } = speech;
-    return [good("voice", `${provider} says with ${model} (${voice}) what agents send as voice messages.`)];
+    return [good("voice", `${provider} speaks voice messages of agents with ${model} (${voice}).`)];
   }
   const groups = configuredGroups(config).map(({ name }) => name);
   const able = groups.filter((name) => resolveGroup(config, { name }).speaks);
-  if (able.length > 0)
-    return [good("voice", `espeak-ng says what agents send as voice messages in ${able.join(", ")}.`)];
+  if (able.length > 0) return [good("voice", `espeak-ng speaks voice messages of agents in ${able.join(", ")}.`)];
   const packages = `image: { apt: [${espeakPackages.join(", ")}] }`;
-  return [warning("voice", "Agents send no voice messages: no group of config.yaml has espeak-ng.", packages)];
+  return [warning("voice", "Agents cannot send voice messages: no group in config.yaml has espeak-ng.", packages)];
 }
 
 async function checkHearing(
@@ -37,15 +36,15 @@ async function checkHearing(
 ): Promise<CheckResult[]> {
   if (transcription === "none") return [];
   if (transcription !== "local")
-    return [good("voice", `${transcription.provider} hears voice messages with ${transcription.model}.`)];
+    return [good("voice", `${transcription.provider} transcribes voice messages with ${transcription.model}.`)];
   const folder = speechFolder(context.paths.root);
   const install = ownCommand("media install-model");
   if (!isSpeechModelInstalled(folder))
-    return [warning("voice", "Voice messages are not heard: the local model is not installed.", install)];
+    return [warning("voice", "Voice messages are not transcribed: the local model is not installed.", install)];
   try {
     await hearSample(folder, context.environment.checkout);
-    return [good("voice", "Voice messages are heard by the local model, in English.")];
+    return [good("voice", "Voice messages are transcribed by the local model, in English.")];
   } catch (error) {
-    return [warning("voice", `Voice messages are not heard: ${toError(error).message}.`, install)];
+    return [warning("voice", `Voice messages are not transcribed: ${toError(error).message}.`, install)];
   }
 }

@@ -8,7 +8,7 @@ import { type CheckResult, good, warning } from "./check.ts";
 
 const reachMs = 5_000;
 
-/** What groups have of the web, and whether who searches for them can be reached. */
+/** Checks groups' web access, and whether the search provider is reachable. */
 export async function checkWeb(context: CommandContext): Promise<CheckResult[]> {
   const { config } = await context.loadConfig();
   return [checkFetch(config), ...(await checkSearch(config))];
@@ -17,17 +17,17 @@ export async function checkWeb(context: CommandContext): Promise<CheckResult[]> 
 function checkFetch(config: Config): CheckResult {
   const groups = configuredGroups(config).map((group) => ({ name: group.name, ...resolveGroup(config, group).web }));
   const some = groups.filter(({ fetch }) => fetch !== "off");
-  if (some.length === 0) return good("web", "No group may fetch pages of the web.");
+  if (some.length === 0) return good("web", "No group may fetch web pages.");
   const empty = some.filter(({ fetch, allow }) => fetch === "allowlist" && allow.length === 0);
   const [first] = empty;
   if (first)
     return warning(
       "web",
-      `${first.name} may fetch from an allowlist with nothing in it.`,
-      "Name places in web.allow, or set web.fetch to off.",
+      `${first.name} may fetch from an allowlist, which is empty.`,
+      "Add hosts to web.allow, or set web.fetch to off.",
     );
   const listed = some.map(({ name, fetch }) => `${name} (${fetch})`);
-  return good("web", `Pages of the web may be fetched by ${listed.join(", ")}.`);
+  return good("web", `Groups that may fetch web pages: ${listed.join(", ")}.`);
 }
 
 /** It is not asked anything: most want to be paid for each search. */
@@ -35,9 +35,9 @@ async function checkSearch({ web: { search } }: Config): Promise<CheckResult[]> 
   if (search === undefined) return [];
   try {
     await reachSearch(search, reachMs);
-    return [good("web", `${search.provider} searches the web, and can be reached.`)];
+    return [good("web", `${search.provider} searches the web, and is reachable.`)];
   } catch (error) {
-    const detail = `${search.provider}, which is to search the web, cannot be reached: ${toError(error).message}`;
-    return [warning("web", detail, "Look at web.search in config.yaml.")];
+    const detail = `Cannot reach the search provider ${search.provider}: ${toError(error).message}`;
+    return [warning("web", detail, "Check web.search in config.yaml.")];
   }
 }

@@ -12,7 +12,7 @@ import { setGroup } from "../../../../operations/settings/operations.ts";
 interface GroupEdit {
   readonly name: string;
   readonly key: string;
-  /** Left out: the group is to have the setting as everybody has it. */
+  /** New value; undefined resets the setting to the general one. */
   readonly value: string | undefined;
 }
 
@@ -42,7 +42,7 @@ async function requireConfigured(context: CommandContext, name: string): Promise
   const names = Object.keys(config.groups).join(", ") || "none";
   throw new AppError(
     "no_host",
-    `config.yaml has no group "${name}" (it has: ${names}), and no host is running that could know it.`,
+    `config.yaml has no group "${name}" (its groups: ${names}), and no host is running that may have it.`,
     {
       fix: "Start the host.",
     },

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 
-/** What reads and changes configurations is loaded by what needs it: `groups list` does not. */
+/** Loads configuration code only when needed: `groups list` does not. */
 const loadChange = () => import("./change-setting.ts");
 
 export function addGroupSettings(groups: Command, context: CommandContext): void {
@@ -15,7 +15,7 @@ export function addGroupSettings(groups: Command, context: CommandContext): void
     (await loadChange()).setOfGroup(context, command, { name, key, value }),
   );
 
-  addLeaf(groups, "unset <name> <key>", "let a group have a setting as everybody has it").action(
+  addLeaf(groups, "unset <name> <key>", "reset a setting of a group to the general one").action(
     async (name: string, key: string, _options: object, command: Command) =>
       (await loadChange()).setOfGroup(context, command, { name, key, value: undefined }),
   );

@@ -10,9 +10,9 @@ import { isConfirmed } from "../../confirm.ts";
 import { findServer } from "./servers.ts";
 import { allowMcpTool } from "../../../../operations/mcp/operations.ts";
 
-/** What tools say of themselves now takes the place of what they said when they were first seen. */
+/** Adds the command that accepts tools' present descriptions. */
 export function addAllow(mcp: Command, context: CommandContext): void {
-  addLeaf(mcp, "allow <name> [tool]", "uses changed tools of a server again, as they describe themselves now")
+  addLeaf(mcp, "allow <name> [tool]", "allow changed tools of a server, as they describe themselves now")
     .option("--yes", "without asking")
     .action(async (name: string, tool: string | undefined, { yes }: { yes?: boolean }, command: Command) => {
       await findServer(context, name);
@@ -31,7 +31,7 @@ export function addAllow(mcp: Command, context: CommandContext): void {
       for (const { tool: pinned, now } of changed) {
         const allowed = await context.call(allowMcpTool, { name, tool: pinned, sha256: now.sha256 });
         if (output.json) output.object(allowed);
-        output.line(`${pinned} of ${name} is used again.`, "good");
+        output.line(`${pinned} of ${name} is allowed.`, "good");
       }
     });
 }

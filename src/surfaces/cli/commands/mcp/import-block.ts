@@ -34,9 +34,13 @@ export function readImport(source: string): ImportedServer[] {
   const servers = block.safeParse(parsed["mcpServers"] ?? parsed["servers"] ?? parsed);
   if (!servers.success) {
     const [issue] = servers.error.issues;
-    throw new AppError("bad_input", `This is no block of MCP servers: ${issue?.path.join(".")}: ${issue?.message}.`, {
-      fix: 'It is JSON such as {"mcpServers": {"files": {"command": "npx", "args": ["-y", "PACKAGE@1.2.3"]}}}.',
-    });
+    throw new AppError(
+      "bad_input",
+      `This is not a valid block of MCP servers: ${issue?.path.join(".")}: ${issue?.message}.`,
+      {
+        fix: 'Expected JSON such as {"mcpServers": {"files": {"command": "npx", "args": ["-y", "PACKAGE@1.2.3"]}}}.',
+      },
+    );
   }
   return Object.entries(servers.data).map(([name, server]) => readServer(nameFor(name), server));
 }
@@ -48,7 +52,7 @@ function parse(source: string): Record<string, unknown> {
   } catch {
     // Its words would repeat what may be secrets.
   }
-  throw new AppError("bad_input", "This is no JSON object.", {
+  throw new AppError("bad_input", "Not a JSON object.", {
     fix: "Give a file with an mcpServers block, or - for standard input.",
   });
 }
@@ -132,9 +136,9 @@ function readFlag(name: string, words: string[]): Record<string, string> {
   if (flag !== "-e" && flag !== "--env")
     throw new AppError(
       "server_refused",
-      `The server ${name} wants docker run ${flag}, which no container of crabpot gets.`,
+      `The server ${name} needs docker run ${flag}, which is not allowed in crabpot's containers.`,
       {
-        fix: "Leave it out; network, folder and secrets of a server are settings of its own: docs/mcp.md.",
+        fix: "Leave it out; network, folder and secrets of a server have their own settings: docs/mcp-containers.md.",
       },
     );
   const [key = "", set] = value.split(/=(.*)/s, 2);

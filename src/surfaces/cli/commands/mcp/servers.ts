@@ -9,14 +9,14 @@ import { readVersion } from "../../../../lib/process/version.ts";
 import { Connection } from "../../../../abilities/mcp/connection/connection.ts";
 import { LoginFolder } from "../../../../abilities/mcp/http/login-folder.ts";
 import { openHttp } from "../../../../abilities/mcp/http/open-http.ts";
-import { checkServer, type PackagePlaces } from "../../../../abilities/mcp/packages/server-packages.ts";
+import { checkServer, type ServerPackageFolders } from "../../../../abilities/mcp/packages/server-packages.ts";
 import type { CommandContext } from "../../context.ts";
 
 export async function configNow(context: CommandContext) {
   return (await context.loadConfig()).config;
 }
 
-export function packagesOf({ paths, environment }: CommandContext): PackagePlaces {
+export function packagesOf({ paths, environment }: CommandContext): ServerPackageFolders {
   const folder = join(paths.mcp, "packages");
   return { lock: paths.mcpLock, folder, variables: environment.variables, now: Date.now };
 }
@@ -30,7 +30,7 @@ export async function findServer(context: CommandContext, name: string): Promise
   return findMcpServer(await configNow(context), name);
 }
 
-/** What config.yaml would say, read as it would be. Throws `bad_input`. */
+/** Parses a server's settings as config.yaml would. Throws `bad_input`. */
 export function readSettings(name: string, value: unknown): McpServer {
   const parsed = mcp.safeParse({ servers: { [name]: value } });
   const [server] = parsed.success ? mcpServers({ mcp: parsed.data }) : [];
@@ -42,24 +42,21 @@ export function readSettings(name: string, value: unknown): McpServer {
 }
 
 export interface ServerState {
-  /**
-   * `missing`: its package is not installed yet. `changed`: the package is not what was installed. `login`: somebody
-   * has to log in.
-   */
+  /** `missing`: package not installed. `changed`: package differs from its installation. `login`: login required. */
   readonly state: "ok" | "missing" | "changed" | "login";
   readonly reason?: string;
 }
 
-/** As far as it can be told without asking the server. */
+/** State of a server, without contacting it. */
 export async function stateOf(context: CommandContext, server: McpServer): Promise<ServerState> {
   if (server.kind === "remote") {
     const login = await loginsOf(context).of(server.name, server.url).read();
     if (!login || login.tokens) return { state: "ok" };
-    return { state: "login", reason: `it asks for a login: ${ownCommand(`mcp login ${server.name}`)}` };
+    return { state: "login", reason: `it requires a login: ${ownCommand(`mcp login ${server.name}`)}` };
   }
   const found = await checkServer(server, packagesOf(context));
   if (found.state === "changed") return { state: "changed", reason: found.reason };
-  if (found.state === "missing") return { state: "missing", reason: "it is installed when it is first needed" };
+  if (found.state === "missing") return { state: "missing", reason: "it is installed on first use" };
   return { state: "ok" };
 }
 

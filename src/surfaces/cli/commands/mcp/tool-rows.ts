@@ -2,21 +2,19 @@ import { configuredRisk, type McpServer } from "../../../../domain/sandbox/mcp-s
 import type { Risk } from "../../../../domain/rights/policy.ts";
 import type { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 
-/** In place of the name of a tool: nobody knows which there are. */
+/** Placeholder for tools that are not known. */
 export const anyTool = "*";
 
 /** A tool of a server, as it is listed. */
 export interface ToolRow {
   readonly server: string;
-  /** `*`: nobody knows which it has. */
+  /** Name; `*` when unknown. */
   readonly name: string;
   readonly risk: Risk;
   readonly state: "ok" | "changed" | "refused" | "unknown";
 }
 
-/**
- * What is known of its tools. `refused`: `tools` in config.yaml does not let it through; `unknown`: it was never seen.
- */
+/** Known tools of a server. `refused`: not allowed by `tools` in config.yaml; `unknown`: never seen. */
 export function toolRowsOf(server: McpServer, pins: ReturnType<typeof pinsOf>): ToolRow[] {
   const names = Object.keys(pins);
   const row = (tool: string, state: ToolRow["state"]): ToolRow => {

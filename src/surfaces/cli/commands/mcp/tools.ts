@@ -9,24 +9,22 @@ import { anyTool, type ToolRow, toolRowsOf } from "./tool-rows.ts";
 import { configNow, findServer } from "./servers.ts";
 
 export function addTools(mcp: Command, context: CommandContext): void {
-  addLeaf(
-    mcp,
-    "tools [server]",
-    "the tools of all servers, or of one, as they were when they were last looked at",
-  ).action(async (name: string | undefined, _options: object, command: Command) => {
-    const servers = name === undefined ? mcpServers(await configNow(context)) : [await findServer(context, name)];
-    const lock = await readMcpLock(context.paths.mcpLock);
-    const rows = servers.flatMap((server) => toolRowsOf(server, pinsOf(lock, server.name)));
-    const columns = [
-      { title: "server", of: (row: ToolRow) => row.server },
-      { title: "tool", of: (row: ToolRow) => row.name },
-      { title: "risk", of: (row: ToolRow) => row.risk },
-      { title: "state", of: (row: ToolRow) => row.state },
-    ];
-    const output = context.outputOf(command);
-    output.items(rows, columns, "There are no MCP servers.");
-    const unasked = rows.filter(({ name: tool }) => tool === anyTool);
-    for (const { server } of unasked)
-      output.line(`Nobody has asked ${server} for its tools yet: ${ownCommand(`mcp test ${server}`)} does.`);
-  });
+  addLeaf(mcp, "tools [server]", "list the tools of all servers or one, as last seen").action(
+    async (name: string | undefined, _options: object, command: Command) => {
+      const servers = name === undefined ? mcpServers(await configNow(context)) : [await findServer(context, name)];
+      const lock = await readMcpLock(context.paths.mcpLock);
+      const rows = servers.flatMap((server) => toolRowsOf(server, pinsOf(lock, server.name)));
+      const columns = [
+        { title: "server", of: (row: ToolRow) => row.server },
+        { title: "tool", of: (row: ToolRow) => row.name },
+        { title: "risk", of: (row: ToolRow) => row.risk },
+        { title: "state", of: (row: ToolRow) => row.state },
+      ];
+      const output = context.outputOf(command);
+      output.items(rows, columns, "There are no MCP servers.");
+      const unasked = rows.filter(({ name: tool }) => tool === anyTool);
+      for (const { server } of unasked)
+        output.line(`The tools of ${server} are not known yet; run ${ownCommand(`mcp test ${server}`)}.`);
+    },
+  );
 }

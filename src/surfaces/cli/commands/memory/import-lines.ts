@@ -25,7 +25,7 @@ export async function importLines(memory: GroupMemory, input: AsyncIterable<Buff
       const read = line.trim() === "" ? undefined : readLine(line);
       if (typeof read === "string") {
         fault = new AppError("bad_input", `Line ${number}: ${read}`, {
-          fix: `mend the line and import again; the ${imported + batch.length} memories before it are kept`,
+          fix: `fix the line and import again; the ${imported + batch.length} memories before it are kept`,
         });
         break;
       }
@@ -42,11 +42,11 @@ export async function importLines(memory: GroupMemory, input: AsyncIterable<Buff
 
 interface Line {
   readonly one: NewMemory;
-  /** What superseded it. */
+  /** The memory that superseded it. */
   readonly by: string | undefined;
 }
 
-/** What is wrong with it, for a line that cannot be read. */
+/** Parses a line; returns the fault of an unreadable one. */
 function readLine(line: string): Line | string {
   try {
     const { supersededBy, ...written } = parseLine(line, exported);

@@ -34,7 +34,7 @@ export function toNewMemory({ time: written, ...memory }: Written): NewMemory {
   return { ...memory, time: parseTime(written) };
 }
 
-/** Of a text that the schema has taken. */
+/** Parses a time that the schema has accepted. */
 export function parseTime(text: string): number {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10));
   return Date.parse(hasZone || text.length === 10 ? text : `${text}Z`);
@@ -48,7 +48,7 @@ export function parseLine<Output>(line: string, schema: z.ZodType<Output>): Outp
   try {
     value = JSON.parse(line);
   } catch {
-    throw new AppError("bad_input", `This is no JSON: ${line.slice(0, 80)}`);
+    throw new AppError("bad_input", `Not valid JSON: ${line.slice(0, 80)}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

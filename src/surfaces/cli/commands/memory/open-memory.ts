@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 
-import { embedderPlace } from "../../../../config/memory.ts";
+import { embedderSource } from "../../../../config/memory.ts";
 import type { LoadedConfig } from "../../../../config/loading/load.ts";
 import { agentFolder, groupNameFault, groupOfFolder } from "../../../../domain/chats/group.ts";
 import { AppError } from "../../../../lib/app-error.ts";
@@ -13,8 +13,8 @@ import { memoryOfFile, memoryPath } from "../../../../abilities/memory/memory-pa
 import type { CommandContext } from "../../context.ts";
 
 /**
- * Where the memory of a group is, that of another agent of it (`group@agent`), or the global notes. Throws AppError
- * `bad_input` for what is no name of a group.
+ * Path of a group's memory, of another agent's (`group@agent`), or of global notes. Throws AppError `bad_input` for an
+ * invalid name.
  */
 export function pathOfMemory(context: CommandContext, group: string): string {
   const fault = group === globalNotes ? undefined : groupNameFault(groupOfFolder(group));
@@ -23,8 +23,8 @@ export function pathOfMemory(context: CommandContext, group: string): string {
 }
 
 /**
- * What the memory of this agent of the group is called. Only one that is there can be named: which agent has that of
- * the group itself is for the group's settings to say. Throws AppErrors.
+ * Name of an agent's memory, which must exist: the group's settings tell which agent uses the group's own. Throws
+ * AppErrors.
  */
 export function memoryName(context: CommandContext, group: string, agent: string | undefined): string {
   if (group.includes("@")) throw new AppError("bad_input", `"${group}" ${groupNameFault(group) ?? "is no group"}.`);
@@ -33,13 +33,13 @@ export function memoryName(context: CommandContext, group: string, agent: string
   const files = existsSync(context.paths.memory) ? readdirSync(context.paths.memory) : [];
   if (files.some((file) => memoryOfFile(file) === wanted)) return wanted;
   throw new AppError("not_found", `Group ${group} has no memory of an agent "${agent}" beside its first one.`, {
-    fix: "leave out --agent for the memory of the first one; others have one from when they remember something",
+    fix: "leave out --agent for the first agent's memory; others have one once they remember something",
   });
 }
 
 /**
- * Calls `use` with the memory of a group, also while a host runs; it is made if it is not there yet. Vectors are made
- * as the configuration says, of which nothing else has to be valid.
+ * Calls `use` with a group's memory, creating it if missing, even while a host runs. Uses the configured embedder; the
+ * rest of the configuration may be invalid.
  */
 export async function withMemory<T>(
   context: CommandContext,
@@ -66,5 +66,5 @@ export async function withExistingMemory<T>(
 }
 
 function embedderOf(context: CommandContext, { config, adapters }: LoadedConfig): Promise<Embedder | undefined> {
-  return openEmbedder(embedderPlace(config, adapters, modelFolder(context.paths.root)));
+  return openEmbedder(embedderSource(config, adapters, modelFolder(context.paths.root)));
 }

@@ -23,7 +23,7 @@ export async function repairIfDamaged(context: CommandContext, group: string): P
       "store_failed",
       `The memory ${path} is damaged (${fault}) and cannot be repaired while a host runs.`,
       {
-        fix: `stop the host, then ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`,
+        fix: `stop the host, then run ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`,
       },
     );
   return repairFile(path);
@@ -32,9 +32,9 @@ export async function repairIfDamaged(context: CommandContext, group: string): P
 /** In a sentence or three. */
 export function describeRepair({ items, isFromStart, aside }: Salvaged): string {
   const again = isFromStart
-    ? " What is said in the group is taken in again with the next start, also what was forgotten one by one."
+    ? " Messages of the group are taken in again at the next start, including ones forgotten individually."
     : "";
-  return `The file was damaged: ${items} memories could be read and are kept.${again} The damaged file is ${aside}; delete it when you do not need it any more.`;
+  return `The file was damaged: ${items} readable memories are kept.${again} The damaged file is ${aside}; delete it when you no longer need it.`;
 }
 
 async function isHostRunning(context: CommandContext): Promise<boolean> {

@@ -9,15 +9,14 @@ import type { ToolRegistry } from "../../../../tools/registry.ts";
 import type { Output } from "../../output.ts";
 import type { GroupAudience } from "./find-audience.ts";
 
-/** What the command line says of the turn. */
+/** Options about the turn. */
 export interface ExplainOptions {
   readonly role: Role;
   readonly origin: readonly Origin[];
 }
 
 /**
- * `brought`: tools of the group's skills. Judges a call as the host would, in a turn of somebody of this role that has
- * read their words and what else is said.
+ * Judges a call as the host would, in a turn by this role with these origins. `brought`: tools of the group's skills.
  */
 export async function explainCall(
   { group, audience, registry }: GroupAudience & { readonly registry: ToolRegistry },
@@ -38,7 +37,7 @@ function parseInput(text: string | undefined): unknown {
   } catch {
     // Said below.
   }
-  throw new AppError("bad_input", `The input ${JSON.stringify(text)} is no JSON object.`, {
+  throw new AppError("bad_input", `The input ${JSON.stringify(text)} is not a JSON object.`, {
     fix: `Write it as the model would, such as '{"command":"git push"}'.`,
   });
 }
@@ -46,7 +45,7 @@ function parseInput(text: string | undefined): unknown {
 export function tellExplanation(output: Output, { verdict, looked }: JudgedToolCall): void {
   const { action, risk, rule } = verdict;
   if (output.json) output.object({ action, risk, rule });
-  for (const { rule: seen, misfit } of looked) output.line(`  ${seen.name}: ${misfit ?? `fits: ${seen.action}`}`);
+  for (const { rule: seen, misfit } of looked) output.line(`  ${seen.name}: ${misfit ?? `matches: ${seen.action}`}`);
   output.line(`${describe(verdict)}, risk ${risk}, by ${rule}`, action === "allow" ? "good" : "bad");
 }
 

@@ -18,7 +18,7 @@ export interface GroupAudience {
   readonly audience: Audience;
 }
 
-/** Of a group of `config.yaml`, or of one that was added at run time. Throws `not_found` for any other. */
+/** Audience of a configured or added group. Throws `not_found` for any other. */
 export async function findAudience(
   context: CommandContext,
   { config, adapters }: { readonly config: Config; readonly adapters: Adapters },

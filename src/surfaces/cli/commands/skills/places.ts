@@ -2,20 +2,20 @@ import { existsSync, readdirSync } from "node:fs";
 
 import { isGroupName } from "../../../../domain/chats/group.ts";
 import { SkillInstaller } from "../../../../abilities/skills/install/installer.ts";
-import { type SkillPlaces, skillPlaces } from "../../../../abilities/skills/places.ts";
+import { type SkillFolders, skillFolders } from "../../../../abilities/skills/places.ts";
 import type { CommandContext } from "../../context.ts";
 
-/** Where skills are in this home. */
-export function placesOf({ paths, environment }: CommandContext): SkillPlaces {
-  return skillPlaces(paths, environment.checkout);
+/** Skill folders of this home. */
+export function placesOf({ paths, environment }: CommandContext): SkillFolders {
+  return skillFolders(paths, environment.checkout);
 }
 
 export function installerOf(context: CommandContext): SkillInstaller {
   return new SkillInstaller({ places: placesOf(context), now: Date.now, variables: context.environment.variables });
 }
 
-/** What lists of skills are made with. */
-export function listOptions(context: CommandContext): { readonly places: SkillPlaces; readonly hostUid: number } {
+/** Options for listing skills. */
+export function listOptions(context: CommandContext): { readonly places: SkillFolders; readonly hostUid: number } {
   return { places: placesOf(context), hostUid: process.geteuid?.() ?? 0 };
 }
 

@@ -6,8 +6,8 @@ import type { Output } from "../../output.ts";
 
 const replaced = {
   nothing: "is new",
-  same: "is installed already, as it is",
-  other: "takes the place of the one that is installed",
+  same: "is already installed and unchanged",
+  other: "replaces the installed one",
 } as const;
 
 /** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
@@ -22,7 +22,7 @@ export function showPlan(
   }
   for (const { name, reason } of unusable) {
     if (output.json) output.object({ name, state: "refused", reason, from });
-    else output.line(`${visible(name)} is left out, because it cannot be used: ${visible(reason)}`);
+    else output.line(`${visible(name)} is skipped, because it is not usable: ${visible(reason)}`);
   }
 }
 
@@ -54,13 +54,13 @@ function describe(skill: PlannedSkill): string[] {
     `${name} ${replaced[replaces]} (files: ${tree.files.length}, ${formatBytes(bytes)})`,
     `  ${visible(facts.description)}`,
     ...(facts.compatibility === undefined ? [] : [`  needs: ${visible(facts.compatibility)}`]),
-    ...(hidesBundled ? ["  it takes the place of the skill of this name that comes with crabpot"] : []),
+    ...(hidesBundled ? ["  replaces the bundled skill of this name"] : []),
     ...tools.map(describeSkillTool),
-    ...wanted("wants to use tools (the policy decides)", wants.tools),
-    ...wanted("names hosts (a group's network decides)", wants.hosts),
+    ...wanted("uses tools (subject to the policy)", wants.tools),
+    ...wanted("names hosts (subject to the group's network)", wants.hosts),
     ...wanted("wants packages", wants.packages),
     ...wanted("programs", programs),
-    ...wanted("says what means nothing here", facts.unknownKeys.map(visible)),
+    ...wanted("has keys without meaning here", facts.unknownKeys.map(visible)),
     ...findings.map(({ kind, where, shows }) => `  ! ${kind} in ${where}: ${shows}`),
   ];
 }

@@ -7,7 +7,7 @@ import { engineThat } from "../../../../support/pretend-engine.ts";
 
 interface AttachedEngine extends AsyncDisposable {
   readonly engine: DockerEngine;
-  /** What the server has to say to whoever attached, and the end of it. */
+  /** Response for whoever attached, and its end. */
   readonly attached: Promise<ServerResponse>;
 }
 

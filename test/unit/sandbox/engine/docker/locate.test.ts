@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../../support/temporary-folder.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** The machine that runs this test may have engines of its own; here only those below the folder exist. */
+/** The machine that runs this test may have its own engines; here only those below the folder exist. */
 function pingBelow(folder: string): (address: EngineAddress) => Promise<void> {
   return async (address) => {
     if (address.url.startsWith("unix:") && !address.url.includes(folder)) throw new Error(`ENOENT ${address.url}`);

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
-import { JobDesk, type JobDeskOptions, type JobReport } from "../../../../src/abilities/jobs/job-desk.ts";
+import { JobService, type JobServiceOptions, type JobReport } from "../../../../src/abilities/jobs/job-service.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 
 const owner = {
@@ -23,7 +23,7 @@ const ended = (job: string, more: Partial<Extract<JobReport, { type: "job-ended"
 });
 
 /** A desk over a real store; its agents do what the test makes them do. */
-async function openDesk(options: Partial<JobDeskOptions> & { perSession?: number } = {}) {
+async function openDesk(options: Partial<JobServiceOptions> & { perSession?: number } = {}) {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const { id: session } = await store.sessions.open("main:http:family", "family");
@@ -31,7 +31,7 @@ async function openDesk(options: Partial<JobDeskOptions> & { perSession?: number
   const events: NewEvent[] = [];
   const log: string[] = [];
   const make = () =>
-    new JobDesk({
+    new JobService({
       store: store.jobs,
       limits: () => ({ atOnce: options.perSession ?? 4, seconds: 3_600 }),
       ownerOf: async () => owner,
@@ -235,7 +235,7 @@ test("a job that has outlived its time is ended by the host, and the limit is on
   let now = 0;
   await using rig = await openDesk({
     clock: { now: () => now, monotonic: () => 0 },
-    // Nobody is there any more who could be told.
+    // Nobody is there anymore who could be told.
     tellAgent: async (_session, job) => told.push(job) === 0,
   });
   const { desk, place } = rig;

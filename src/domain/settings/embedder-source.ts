@@ -1,5 +1,5 @@
 /** By what memories are found besides their words: nothing, the model in this folder, or a model of a provider. */
-export type EmbedderPlace = "none" | { readonly folder: string } | ProviderPlace;
+export type EmbedderSource = "none" | { readonly folder: string } | ProviderPlace;
 
 export interface ProviderPlace {
   /** The provider's name in `models.providers`. */

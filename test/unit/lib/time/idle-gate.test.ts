@@ -2,12 +2,12 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { Lull } from "../../../../src/lib/time/lull.ts";
+import { IdleGate } from "../../../../src/lib/time/idle-gate.ts";
 
 const never = new AbortController().signal;
 
 test("work begins at once where nothing stirs, and after the quiet time where something did", async () => {
-  const lull = new Lull({ quietMs: 60, longestMs: 60_000 });
+  const lull = new IdleGate({ quietMs: 60, longestMs: 60_000 });
   let hasBegun = false;
   void lull.begin(never).then(() => (hasBegun = true));
   await setImmediate();
@@ -21,7 +21,7 @@ test("work begins at once where nothing stirs, and after the quiet time where so
 });
 
 test("where something stirs all the time, work begins after the longest time", async () => {
-  const lull = new Lull({ quietMs: 30, longestMs: 120 });
+  const lull = new IdleGate({ quietMs: 30, longestMs: 120 });
   let stirred = performance.now();
   const stir = (): void => {
     lull.stir();
@@ -42,7 +42,7 @@ test("where something stirs all the time, work begins after the longest time", a
 });
 
 test("who is over waits no longer", async () => {
-  const lull = new Lull({ quietMs: 60_000, longestMs: 60_000 });
+  const lull = new IdleGate({ quietMs: 60_000, longestMs: 60_000 });
   const ended = new AbortController();
   lull.stir();
   const waiting = lull.begin(ended.signal);

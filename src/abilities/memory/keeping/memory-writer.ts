@@ -17,7 +17,7 @@ import type { Standing } from "../thread/open-memories.ts";
 import type { MemoryFaults } from "./faults.ts";
 import { isSecret } from "./secrets.ts";
 
-export interface KeeperOptions {
+export interface MemoryWriterOptions {
   readonly store: {
     readonly messages: Pick<Store["messages"], "following">;
     readonly turns: Pick<Store["turns"], "get">;
@@ -46,17 +46,16 @@ export interface KeeperOptions {
 const rowsAtOnce = 200;
 const restMs = 1_000;
 const retryMs = 60_000;
-/** What is longer is kept up to here. */
+/** Maximum characters kept of a text. */
 const mostTextChars = 16_000;
 
 /**
- * Makes what members and the agent say in a group its memory, in the order of the store and behind the back of turns.
- * Of several agents each remembers what was for it and what it said itself; what was for nobody is the first one's. How
- * far a memory has come stands in the file of the memory itself and moves with what was added, so nothing is added
- * twice or left out, whatever dies when.
+ * Adds what members and agents say in a group to its memory, in order and independent of turns. Of several agents, each
+ * remembers its own conversation; other messages go to the first. Progress is stored in the memory's file, so nothing
+ * is added twice or lost, across crashes.
  */
-export class MemoryKeeper implements AsyncDisposable {
-  readonly #options: KeeperOptions;
+export class MemoryWriter implements AsyncDisposable {
+  readonly #options: MemoryWriterOptions;
   /** By group: something was said, while it was at work or before. */
   readonly #said = new Set<string>();
   readonly #working = new Map<string, Promise<void>>();
@@ -66,7 +65,7 @@ export class MemoryKeeper implements AsyncDisposable {
   readonly #pending: PendingWork;
   #isOver = false;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: MemoryWriterOptions) {
     this.#options = options;
     this.#pending = new PendingWork((error) =>
       options.logger.error({ err: toError(error) }, "what was said could not be remembered"),
@@ -112,7 +111,7 @@ export class MemoryKeeper implements AsyncDisposable {
     for (const { name } of this.#options.groups()) this.#keepSoon(name);
   }
 
-  /** What is not kept by then is kept after the next start. */
+  /** Stops; the rest follows after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#timers[Symbol.dispose]();
@@ -127,7 +126,7 @@ export class MemoryKeeper implements AsyncDisposable {
     }
   }
 
-  /** What one agent's memory cannot do is not in the way of the others. */
+  /** Keeps going when one agent's memory fails. */
   async #keepFor(group: Group): Promise<void> {
     const { faults, kept: told, logger } = this.#options;
     try {
@@ -173,7 +172,7 @@ export class MemoryKeeper implements AsyncDisposable {
     }
   }
 
-  /** What was said in turns that are not kept any more counts as the first one's. */
+  /** Attributes messages of pruned turns to the first agent. */
   async #saidBy(
     addressee: Addressee | undefined,
     replies: readonly OutgoingMessage[],
@@ -189,7 +188,7 @@ export class MemoryKeeper implements AsyncDisposable {
     return own;
   }
 
-  /** Whose words it passes on is not known. */
+  /** Message of a member; the people whose words it passes on are unknown. */
   #ofMember(group: Group, message: StoredMessage): NewMemory[] {
     const { channel, sender, forwarded, pruned, sentAt, receivedAt, id } = message;
     const who = { channel, id: sender.id };
@@ -221,14 +220,14 @@ export class MemoryKeeper implements AsyncDisposable {
     return made;
   }
 
-  /** An answer may hold whatever its turn had read, and words of those whom it answers. */
+  /** Origins and people of an answer: everything that its turn had read. */
   async #behind(turn: string | undefined): Promise<{ readonly origins: readonly Origin[]; readonly people: string[] }> {
     if (turn === undefined) return { origins: [], people: [] };
     try {
       const { origins, senders } = await this.#options.store.origins.provenance(turn);
       return { origins, people: senders.map(memberKey) };
     } catch (error) {
-      // A turn that is not kept any more.
+      // A turn that is not kept anymore.
       if (error instanceof AppError && error.code === "not_found") return { origins: [], people: [] };
       throw error;
     }
@@ -241,7 +240,7 @@ function saidTo(addressee: Addressee | undefined, messages: readonly StoredMessa
 }
 
 /** Id of the memory of something that was said. */
-export function saidId(idOf: KeeperOptions["idOf"], kind: "message" | "reply", seq: number): string {
+export function saidId(idOf: MemoryWriterOptions["idOf"], kind: "message" | "reply", seq: number): string {
   return `${ownIds.said}${idOf(`${kind} ${seq}`)}`;
 }
 

@@ -18,7 +18,7 @@ import { isAtLeast } from "../../domain/people/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/sessions/session-desk.ts";
+import type { SessionService, SessionHistory, WantedSession } from "../../tools/sessions/session-service.ts";
 import { placeOf, type TurnScope } from "../turn-scope.ts";
 import { visibleSessions } from "./visible-sessions.ts";
 
@@ -33,7 +33,7 @@ const begunBy = "begun-";
 /** Work that may wait in a session for it to be given more. */
 const waitingAtMost = 20;
 
-export interface SessionDeskOptions {
+export interface SessionServiceOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly summaries: Pick<Store["summaries"], "entries">;
@@ -41,7 +41,7 @@ export interface SessionDeskOptions {
     readonly work: Pick<Store["work"], "add" | "addAside" | "list" | "ofTurn">;
     readonly origins: Pick<Store["origins"], "ofSession" | "provenance" | "note">;
   };
-  /** What an agent of the group is called. */
+  /** Name of an agent of the group. */
   readonly agentNameOf: (agent: string) => string;
   /** Those that there are now. */
   readonly groups: () => readonly Group[];
@@ -54,7 +54,7 @@ export interface SessionDeskOptions {
 type Scope = Pick<TurnScope, "turn" | "group" | "session" | "settings">;
 
 /** The desk for one call of a tool; `call` tells it from all others of the turn. */
-export function createSessionDesk(options: SessionDeskOptions, scope: TurnScope, call: string): SessionDesk {
+export function createSessionService(options: SessionServiceOptions, scope: TurnScope, call: string): SessionService {
   const { session: own } = scope;
   return {
     list: async () =>
@@ -81,21 +81,21 @@ export function createSessionDesk(options: SessionDeskOptions, scope: TurnScope,
   };
 }
 
-async function visible({ store, groups }: SessionDeskOptions, { session, settings }: Scope): Promise<Session[]> {
+async function visible({ store, groups }: SessionServiceOptions, { session, settings }: Scope): Promise<Session[]> {
   const visibility = settings.sessionVisibility ?? "self";
   const all = visibleSessions({ session, visibility }, await store.sessions.list(), groups());
   return all.toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
 /** One that may not be seen is spoken of as one that there is not. */
-async function find(options: SessionDeskOptions, scope: Scope, id: string): Promise<Session> {
+async function find(options: SessionServiceOptions, scope: Scope, id: string): Promise<Session> {
   const session = (await visible(options, scope)).find((each) => each.id === id);
   if (!session) throw new ToolError(`There is no session "${id}" that you may see; sessions_list shows them.`);
   return session;
 }
 
 async function readHistory(
-  { store }: SessionDeskOptions,
+  { store }: SessionServiceOptions,
   { id, conversation }: Session,
   { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number | undefined },
 ): Promise<SessionHistory> {
@@ -112,7 +112,7 @@ function entriesOf(body: StepBody): Omit<SessionHistory["entries"][number], "ent
 }
 
 async function send(
-  options: SessionDeskOptions,
+  options: SessionServiceOptions,
   scope: TurnScope,
   { call, id, text }: { readonly call: string; readonly id: string; readonly text: string },
 ): Promise<void> {
@@ -128,7 +128,7 @@ async function send(
 }
 
 async function begin(
-  options: SessionDeskOptions,
+  options: SessionServiceOptions,
   scope: TurnScope,
   { call, wanted }: { readonly call: string; readonly wanted: WantedSession },
 ): Promise<string> {
@@ -149,8 +149,8 @@ async function begin(
   return session;
 }
 
-/** Where it may begin: only who sees all groups names another one. */
-function placeFor(options: SessionDeskOptions, scope: Scope, wanted: WantedSession): Group {
+/** Group for a new session; only those who see all groups may name another one. */
+function placeFor(options: SessionServiceOptions, scope: Scope, wanted: WantedSession): Group {
   const { settings, group: own } = scope;
   const visibility = settings.sessionVisibility ?? "self";
   if (visibility === "self") throw new ToolError("You may see no session but your own, so you can begin none.");
@@ -163,7 +163,7 @@ function placeFor(options: SessionDeskOptions, scope: Scope, wanted: WantedSessi
 
 /** A tree has the asker's own agent; a group has all of its agents. */
 function agentFor(
-  { agentNameOf }: SessionDeskOptions,
+  { agentNameOf }: SessionServiceOptions,
   { session, group: own }: Scope,
   { group, wanted, visibility }: { group: Group; wanted: WantedSession; visibility: SessionVisibility },
 ): string {
@@ -177,9 +177,9 @@ function agentFor(
   throw new ToolError(`There is no agent "${agent}" that you may have there. There are: ${names}.`);
 }
 
-/** What a session is given, with the rights and the origins of the turn that gives it. */
+/** Work for a session, with rights and origins of the giving turn. */
 async function workFor(
-  options: SessionDeskOptions,
+  options: SessionServiceOptions,
   scope: Scope,
   { call, text, group }: { readonly call: string; readonly text: string; readonly group: string },
 ): Promise<Omit<NewWork, "group" | "session">> {
@@ -205,7 +205,7 @@ function digestOf(text: string): string {
 }
 
 async function requireFew(
-  { store }: SessionDeskOptions,
+  { store }: SessionServiceOptions,
   { key, group }: { readonly key: string; readonly group: string },
 ): Promise<void> {
   const begun = (await store.sessions.list()).filter(
@@ -221,11 +221,11 @@ async function requireFew(
     );
 }
 
-/**
- * Of those who asked, the one with the least role: the other session does nothing for the turn that it may not do
- * itself.
- */
-async function requesterOf({ store, roleOf }: SessionDeskOptions, { turn, group }: Scope): Promise<string | undefined> {
+/** The asker with the least role: the other session gets no more rights than the turn. */
+async function requesterOf(
+  { store, roleOf }: SessionServiceOptions,
+  { turn, group }: Scope,
+): Promise<string | undefined> {
   const senders = (await store.messages.ofTurn(turn.id)).map(({ channel, sender }) => ({ channel, id: sender.id }));
   const asking = senders.map((who) => ({ ...who, role: roleOf(group, who) }));
   const [least] = asking.toSorted((one, other) => (isAtLeast(one.role, other.role) ? 1 : -1));
@@ -236,7 +236,7 @@ async function requesterOf({ store, roleOf }: SessionDeskOptions, { turn, group 
 }
 
 async function requireRoom(
-  { store }: SessionDeskOptions,
+  { store }: SessionServiceOptions,
   { turn }: Scope,
   { id, group }: Pick<Session, "id" | "group">,
 ): Promise<void> {
@@ -253,8 +253,8 @@ async function requireRoom(
 }
 
 /**
- * How many sends led to this turn without a message of a person between them. Work says which turn it comes from:
- * `sent:<turn>:…` was sent by one, `agent:<turn>` is one's answer.
+ * Number of sends that led to this turn without a person's message in between. Work names its turn: `sent:<turn>:…` was
+ * sent by one, `agent:<turn>` is one's answer.
  */
 async function sendsBefore(work: Pick<Store["work"], "ofTurn">, turn: string): Promise<number> {
   let sends = 0;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import type { Memory } from "../../../../src/abilities/memory/item.ts";
-import { Sight } from "../../../../src/abilities/memory/keeping/sight.ts";
+import { ShownMemories } from "../../../../src/abilities/memory/keeping/shown-memories.ts";
 
 const memory = (id: string, text = id): Memory => {
   return { id, text, category: "core", time: 0, sender: "Ann", origin: "member", sources: [] };
@@ -10,7 +10,7 @@ const memory = (id: string, text = id): Memory => {
 const idsOf = (memories: readonly Memory[]): string[] => memories.map(({ id }) => id);
 
 test("a memory is shown again when its words have changed, and when the conversation did not get as far as to show it", () => {
-  const sight = new Sight(0);
+  const sight = new ShownMemories(0);
 
   expect(idsOf(sight.show([memory("a"), memory("b")], [1, 2]))).toEqual(["a", "b"]);
   expect(idsOf(sight.show([memory("a"), memory("b")], [2, 3]))).toEqual(["a", "b"]);
@@ -22,7 +22,7 @@ test("for any messages that are new, each memory is shown once", () => {
   const found = fc.array(fc.constantFrom("a", "b", "c", "d", "e"));
   fc.assert(
     fc.property(fc.array(found), (turns) => {
-      const sight = new Sight(0);
+      const sight = new ShownMemories(0);
       const shown = turns.flatMap((ids, at) =>
         idsOf(
           sight.show(

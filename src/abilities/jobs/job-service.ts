@@ -14,7 +14,7 @@ export interface JobPlace {
   readonly generation: number;
 }
 
-/** What an agent says of a job. */
+/** An agent's report on a job. */
 export type JobReport =
   | { readonly type: "job-started"; readonly turn: string; readonly job: string; readonly command: string }
   | {
@@ -26,16 +26,16 @@ export type JobReport =
       readonly toldModel: boolean;
     };
 
-export interface JobDeskOptions {
+export interface JobServiceOptions {
   readonly store: Pick<Store["jobs"], "begin" | "end" | "running">;
-  /** How many jobs a session may have at once, and how long each may run. */
+  /** Maximum number and duration of a session's jobs. */
   readonly limits: (group: string) => { readonly atOnce: number; readonly seconds: number };
   readonly ownerOf: (job: Job) => Promise<JobOwner>;
   /** Tells the session's agent to end a job. False: the session has no container. */
   readonly tellAgent: (session: string, job: string) => Promise<boolean>;
   /** Ends the session's container, busy or not. False: it has none. */
   readonly endContainer: (session: string, reason: string) => Promise<boolean>;
-  /** The session has no jobs any more: its container may rest. */
+  /** Called when the session has no more jobs: its container may idle. */
   readonly over: (session: string) => void;
   readonly workAdded: () => void;
   readonly publish: Publish<"job.started" | "job.ended" | "agent.overstepped" | "limit.reached">;
@@ -48,40 +48,40 @@ interface Running {
   readonly job: Job;
   /** Until it has run for too long. */
   readonly timer: Disposable;
-  /** Why it is being ended from here, if it is. */
+  /** Reason for ending it from here, if any. */
   ending: { readonly state: "stopped" | "expired"; readonly reason: string } | undefined;
   /** Resolves when its end is on record. */
   readonly ended: PromiseWithResolvers<void>;
   isClosing: boolean;
 }
 
-/** What an agent gets to end a job by itself, before it is told to, and before its container is ended. */
+/** Time for an agent to end a job itself, before it is told to, and before its container is ended. */
 const longestGraceMs = 15_000;
 
 /**
- * The background jobs of all sessions: what agents say of them, held against what they may. An agent that lies about
- * its jobs can only keep its own container from resting, for as long as a job may run.
+ * Background jobs of all sessions: agents' reports, checked against their limits. An agent that lies about its jobs can
+ * only keep its container from idling, for a job's maximum time.
  */
-export class JobDesk implements Disposable {
-  readonly #options: JobDeskOptions;
+export class JobService implements Disposable {
+  readonly #options: JobServiceOptions;
   readonly #timers = new Timers();
   /** By session, then by id. */
   readonly #running = new Map<string, Map<string, Running>>();
   /** Work that ends of jobs have made, for the turn that started them, if that is still at work: by session. */
   readonly #news = new Map<string, { readonly turn: string; readonly work: readonly string[] }>();
-  /** Lives of containers whose agent has been told of for what it may not. */
+  /** Containers whose agent was reported for exceeding its rights. */
   readonly #overstepped = new Map<string, number>();
 
-  constructor(options: JobDeskOptions) {
+  constructor(options: JobServiceOptions) {
     this.#options = options;
   }
 
-  /** Nothing is timed any more. */
+  /** Stops all timers. */
   [Symbol.dispose](): void {
     this.#timers[Symbol.dispose]();
   }
 
-  /** How many jobs run in the session, or in all. */
+  /** Number of running jobs in the session, or in all. */
   count(session?: string): number {
     if (session !== undefined) return this.#running.get(session)?.size ?? 0;
     return [...this.#running.values()].reduce((sum, { size }) => sum + size, 0);
@@ -128,7 +128,7 @@ export class JobDesk implements Disposable {
     }
   }
 
-  /** All containers that were left have been looked at: what ran in others does not run any more. */
+  /** Settles jobs of lost containers, once all remaining containers are known. */
   async settleLost(): Promise<void> {
     for (const job of await this.#options.store.running()) {
       if (this.#find(job, job.id)) continue;
@@ -137,7 +137,7 @@ export class JobDesk implements Disposable {
     }
   }
 
-  /** Ends a job for somebody. Resolves when its end is on record; false: it does not run. */
+  /** Ends a job by request. Resolves when its end is recorded; false when it is not running. */
   async stop({ session, id }: Pick<Job, "session" | "id">, by: string): Promise<boolean> {
     const running = this.#running.get(session)?.get(id);
     if (!running) return false;
@@ -145,7 +145,7 @@ export class JobDesk implements Disposable {
     return true;
   }
 
-  /** Ids of work that the turn may be told of already now, because its own jobs have made it. They are given once. */
+  /** Returns work ids that the turn may be told now, because its own jobs made them. Each is returned once. */
   takeNews(session: string, turn: string): readonly string[] {
     const news = this.#news.get(session);
     if (news?.turn !== turn) return [];
@@ -168,7 +168,7 @@ export class JobDesk implements Disposable {
     const job = { id, group, session, generation, turn, command, startedAt: this.#options.clock.now() };
     const data = { id, command: command.length };
     await this.#options.publish({ type: "job.started", group, session, turn, actor: "agent", data });
-    // One that is known is over, or another container's: its name is no use any more.
+    // One that is known is over, or another container's: its name is no use anymore.
     if (!(await this.#options.store.begin(job))) return this.#overstep(place, "It used the id of a job again.");
     this.#watch({ ...job, state: "running", endedAt: undefined, exitCode: undefined, reason: undefined });
   }
@@ -204,7 +204,7 @@ export class JobDesk implements Disposable {
     late[Symbol.dispose]();
   }
 
-  /** `output`: the end of what it printed, for the agent; undefined: the agent knows. */
+  /** Closes a job. `output`: end of its output, for the agent; undefined when the agent has it. */
   async #close(running: Running, end: JobEnd, output: string | undefined): Promise<void> {
     if (running.isClosing) return running.ended.promise;
     running.isClosing = true;
@@ -270,7 +270,7 @@ export class JobDesk implements Disposable {
 function whyEnded(
   job: Job,
   state: "stopped" | "expired",
-  { limits, clock }: Pick<JobDeskOptions, "limits" | "clock">,
+  { limits, clock }: Pick<JobServiceOptions, "limits" | "clock">,
 ): string {
   if (state === "stopped") return "stopped by its agent";
   const ms = Math.min(limits(job.group).seconds * 1_000, clock.now() - job.startedAt);

@@ -2,12 +2,12 @@ import { hash } from "node:crypto";
 
 import type { ShownMemory } from "./show-memories.ts";
 
-/** What was shown before these may be shown again. */
+/** Maximum remembered ids; older ones may be shown again. */
 const mostShown = 2_000;
 
-/** What the model of one conversation sees anyway, as far as this process knows. */
-export class Sight {
-  /** What the host took in from this time on is in the conversation. */
+/** Memories that the model of a conversation sees anyway, as far as this process knows. */
+export class ShownMemories {
+  /** Time from which all messages are in the conversation. */
   readonly since: number;
   readonly #shown = new Set<string>();
   #last: { readonly messages: ReadonlySet<number>; readonly shown: readonly string[] } | undefined;

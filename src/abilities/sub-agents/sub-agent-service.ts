@@ -6,14 +6,14 @@ import type { Turn } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import { Lookout } from "../../lib/time/lookout.ts";
+import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { LiveSubAgent } from "../../stores/contract/sub-agent-store.ts";
 import type { HandedOver } from "./hand-over.ts";
 
-export interface SubAgentDeskOptions {
+export interface SubAgentServiceOptions {
   readonly store: Pick<Store["subAgents"], "live" | "end" | "deliver" | "removed">;
-  /** The store has ended this turn: whoever works on it has to let go. */
+  /** Tells the worker on this turn that the store has ended it. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** Ends the container of its session, with all that still runs in it. */
   readonly endContainer: (session: string, reason: string) => Promise<void>;
@@ -30,21 +30,20 @@ export interface SubAgentDeskOptions {
 }
 
 /**
- * Sees what becomes of sub-agents: ends those whose time is over or that nobody waits for any more, hands over the
- * results of those that have ended, and removes what they have left. What is to be done is in the store, so that it is
- * done once over all crashes. One timer for all, none while there are none.
+ * Handles sub-agents' lives: ends those that are overdue or orphaned, delivers results, removes their data. All state
+ * is in the store, so everything happens once, across crashes. One timer for all, none without sub-agents.
  */
-export class SubAgentDesk implements AsyncDisposable {
-  readonly #options: SubAgentDeskOptions;
+export class SubAgentService implements AsyncDisposable {
+  readonly #options: SubAgentServiceOptions;
   /** By id, on the clock that only runs forward. */
   readonly #deadlines = new Map<string, number>();
-  /** As they were when they were last looked at. */
+  /** Sub-agents at the last look. */
   #live: readonly LiveSubAgent[] = [];
-  readonly #lookout: Lookout;
+  readonly #lookout: DueTimer;
 
-  constructor(options: SubAgentDeskOptions) {
+  constructor(options: SubAgentServiceOptions) {
     this.#options = options;
-    this.#lookout = new Lookout({
+    this.#lookout = new DueTimer({
       look: () => this.#look(),
       onError: (error) => options.logger.error({ err: toError(error) }, "could not see to sub-agents; retrying"),
     });
@@ -121,7 +120,7 @@ export class SubAgentDesk implements AsyncDisposable {
     return true;
   }
 
-  /** Its container is ended first, so that nothing changes any more. */
+  /** Delivers the result, after ending the container so that nothing changes. */
   async #deliver(agent: LiveSubAgent): Promise<void> {
     const { store, endContainer, handOver, publish, wake, clock } = this.#options;
     const { id, session, group, turn, parent, state, background, depth, createdAt, endedAt = createdAt } = agent;
@@ -156,10 +155,7 @@ export class SubAgentDesk implements AsyncDisposable {
   }
 }
 
-/**
- * Nobody waits for its result: the turn that does has ended, or has failed or was cancelled, or its conversation is
- * over.
- */
+/** True when nobody waits for its result: the waiting turn has ended, or its conversation is over. */
 function isOrphan({ background, turnState, isForgotten }: LiveSubAgent): boolean {
   if (isForgotten) return true;
   return background ? turnState === "failed" || turnState === "cancelled" : turnState !== "running";

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { ApprovalDesk } from "../../../../src/rights/approvals/approval-desk.ts";
+import { ApprovalService } from "../../../../src/rights/approvals/approval-service.ts";
 import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
 import { ForwardClock } from "../../../../src/lib/time/forward-clock.ts";
 import { askIn, question } from "../../../support/asked-question.ts";
@@ -26,9 +26,9 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
   const carriedOut: string[] = [];
   const rules: string[] = [];
   const clock = { now: () => time.wall, monotonic: () => time.monotonic };
-  /** Of a host that starts now, and knows from its records that this moment is past. */
+  /** Service of a host that starts after this recorded moment. */
   const openDesk = (latest = 0) =>
-    new ApprovalDesk({
+    new ApprovalService({
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn ?? ""),
       carryOut: async (code) => void carriedOut.push(code),
@@ -105,7 +105,7 @@ test.each([
   ["it is over by the wall clock", { wall: 30 * minuteMs, monotonic: 1 }],
   ["the clock was set back meanwhile", { wall: -29 * minuteMs, monotonic: 30 * minuteMs }],
   ["the clock was set back by days", { wall: -3 * 24 * 60 * minuteMs, monotonic: 30 * minuteMs }],
-])("when its time is over nobody can allow it any more: %s", async (_case, later) => {
+])("when its time is over nobody can allow it anymore: %s", async (_case, later) => {
   await using rig = await openRig();
   using desk = rig.openDesk();
   await desk.endIfOver("AAAAAA");

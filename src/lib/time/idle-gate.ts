@@ -1,6 +1,6 @@
 import { sleep } from "./sleep.ts";
 
-export interface LullOptions {
+export interface IdleGateOptions {
   /** Nothing may have stirred for so long. */
   readonly quietMs: number;
   /** Then it begins in any case. */
@@ -8,11 +8,11 @@ export interface LullOptions {
 }
 
 /** Lets work that nobody waits for begin when nothing has stirred for a while. */
-export class Lull {
-  readonly #options: LullOptions;
+export class IdleGate {
+  readonly #options: IdleGateOptions;
   #stirred = -Infinity;
 
-  constructor(options: LullOptions) {
+  constructor(options: IdleGateOptions) {
     this.#options = options;
   }
 

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { agentFolder, type Group, workFolder } from "../../../../src/domain/chats/group.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
-import { MemoryKeeper } from "../../../../src/abilities/memory/keeping/keeper.ts";
+import { MemoryWriter } from "../../../../src/abilities/memory/keeping/memory-writer.ts";
 import { MemoryDesk } from "../../../../src/abilities/memory/thread/memory-desk.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
 import { draft, say, step } from "../../../contracts/store-setup.ts";
@@ -20,7 +20,7 @@ const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "s
 const desk = new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
 afterAll(() => desk[Symbol.asyncDispose]());
 
-/** What is said in a group, and the keeper, which may begin anew with other agents. */
+/** Opens a group and the keeper, which can restart with other agents. */
 async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
@@ -37,7 +37,7 @@ async function openRig() {
     const everyone = agents.length === 0 ? [group] : acting;
     const ended = everyone.map((one) => [workFolder(one), Promise.withResolvers<void>()] as const);
     const tell = (name: string): void => ended.find(([known]) => known === name)?.[1].resolve();
-    await using keeper = new MemoryKeeper({
+    await using keeper = new MemoryWriter({
       store,
       groups: () => [group],
       withEachAgent: () => everyone,

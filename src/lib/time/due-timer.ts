@@ -6,7 +6,7 @@ const retryMs = 5_000;
  * Looks whenever something may have changed, and when the next moment has come: one timer, none while nothing is to
  * come. One look at a time; what changes during one is looked at after it. It does not keep the process alive.
  */
-export class Lookout implements Disposable {
+export class DueTimer implements Disposable {
   readonly #look: () => Promise<number | undefined>;
   readonly #onError: (error: unknown) => void;
   #looking: Promise<void> | undefined;

@@ -33,7 +33,7 @@ export interface WantedSession {
  * The sessions that the turn's own may see, at one call of a tool. Each method throws ToolError for one that it may
  * not.
  */
-export interface SessionDesk {
+export interface SessionService {
   list(): Promise<readonly VisibleSession[]>;
   /** From then on the turn has read what that session has read. */
   history(

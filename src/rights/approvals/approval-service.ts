@@ -5,7 +5,7 @@ import type { FormValue } from "../../domain/rights/form.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
-import { Lookout } from "../../lib/time/lookout.ts";
+import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { formFault } from "./answer-rules.ts";
 import type { Forms } from "./forms/forms.ts";
@@ -18,7 +18,7 @@ export interface AnswerOptions {
   readonly values?: string | undefined;
 }
 
-export interface ApprovalDeskOptions {
+export interface ApprovalServiceOptions {
   readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "cancel" | "unrecorded" | "recorded">;
   /** The turn can go on. */
   readonly wake: (approval: Approval) => Promise<void>;
@@ -42,13 +42,13 @@ export interface ApprovalDeskOptions {
  * Takes answers, expires unanswered approvals, records each end once and wakes its turn. One timer for all, none while
  * nothing is open.
  */
-export class ApprovalDesk implements Disposable {
-  readonly #options: ApprovalDeskOptions;
-  readonly #lookout: Lookout;
+export class ApprovalService implements Disposable {
+  readonly #options: ApprovalServiceOptions;
+  readonly #lookout: DueTimer;
 
-  constructor(options: ApprovalDeskOptions) {
+  constructor(options: ApprovalServiceOptions) {
     this.#options = options;
-    this.#lookout = new Lookout({
+    this.#lookout = new DueTimer({
       look: () => this.#look(),
       onError: (error) => options.logger.error({ err: toError(error) }, "could not look for approvals; retrying"),
     });
@@ -95,8 +95,8 @@ export class ApprovalDesk implements Disposable {
     if (asked?.state !== "open") return undefined;
     if (asked.about !== "form") throw new AppError("bad_input", `${code} asks for no values: allow or deny it.`);
     const filled = forms.read(code, values);
-    if (!filled) throw new AppError("conflict", `${code} does not matter any more: the call that has asked has ended.`);
-    if ("fault" in filled) throw new AppError("bad_input", `That does not fit: ${filled.fault}.`);
+    if (!filled) throw new AppError("conflict", `${code} is no longer needed: the call that asked has ended.`);
+    if ("fault" in filled) throw new AppError("bad_input", `Invalid answer: ${filled.fault}.`);
     return filled.content;
   }
 
@@ -216,8 +216,7 @@ function tell({ outcome, again, approval }: Answered) {
 export function settledError(approval: Approval): AppError {
   const { code, state, decider } = approval;
   if (state === "expired") return new AppError("expired", `The time to answer ${code} is over: it was denied.`);
-  if (state === "cancelled")
-    return new AppError("conflict", `${code} does not matter any more: ${whyCancelled(approval)}.`);
+  if (state === "cancelled") return new AppError("conflict", `${code} is no longer needed: ${whyCancelled(approval)}.`);
   const by = decider === undefined ? "" : ` by ${decider.name}`;
   return new AppError("conflict", `${code} was already decided: ${state}${by}.`);
 }

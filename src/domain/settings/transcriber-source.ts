@@ -1,5 +1,5 @@
 /** Source of transcripts: none, a model in a folder, or a provider's model. */
-export type TranscriberPlace =
+export type TranscriberSource =
   | "none"
   | { readonly folder: string }
   | {
