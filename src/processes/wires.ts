@@ -52,8 +52,8 @@ export function threadWire(port: MessagePort | Worker, { onFrame, onFault }: Wir
     else onFault(noMessage);
   });
   return {
-    send: (frame, transfer = []) => {
-      port.postMessage(frame, [...transfer]);
+    send: (frame, transfer) => {
+      port.postMessage(frame, transfer && [...transfer]);
       return true;
     },
     waitingBytes: 0,
