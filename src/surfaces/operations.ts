@@ -5,14 +5,14 @@ import type { listChats } from "../operations/chats/operations.ts";
 import type { ContextNeeds } from "../operations/contexts/operations.ts";
 import type { AnyOperation, NeedsOf } from "../operations/define-operation.ts";
 import type { GroupReadingNeeds } from "../operations/groups/operations.ts";
-import type { listJobs } from "../operations/jobs/operations.ts";
+import type { listJobs } from "../abilities/jobs/operations.ts";
 import type { ModelReadingNeeds } from "../operations/models/operations.ts";
 import type { listOutbox } from "../operations/outbox/operations.ts";
 import type { PeopleNeeds } from "../operations/people/operations.ts";
 import type { SessionReadingNeeds } from "../operations/sessions/operations.ts";
 import type { configHistory } from "../operations/settings/operations.ts";
-import type { SubAgentReadingNeeds } from "../operations/sub-agents/operations.ts";
-import type { TaskReadingNeeds } from "../operations/tasks/operations.ts";
+import type { SubAgentReadingNeeds } from "../abilities/sub-agents/operations.ts";
+import type { TaskReadingNeeds } from "../abilities/tasks/operations.ts";
 import type { TurnReadingNeeds } from "../operations/turns/operations.ts";
 import type { UsageNeeds } from "../operations/usage/operations.ts";
 import type { listWork } from "../operations/work/operations.ts";
@@ -89,7 +89,7 @@ export const families = {
   },
   tasks: {
     summary: "schedule tasks for agents",
-    load: async () => (await import("../operations/tasks/operations.ts")).taskOperations,
+    load: async () => (await import("../abilities/tasks/operations.ts")).taskOperations,
   },
   work: {
     summary: "give agents work, list or drop it",
@@ -97,27 +97,27 @@ export const families = {
   },
   jobs: {
     summary: "list and stop background jobs of agents",
-    load: async () => (await import("../operations/jobs/operations.ts")).jobOperations,
+    load: async () => (await import("../abilities/jobs/operations.ts")).jobOperations,
   },
   agents: {
     summary: "list, show or cancel sub-agents",
-    load: async () => (await import("../operations/sub-agents/operations.ts")).subAgentOperations,
+    load: async () => (await import("../abilities/sub-agents/operations.ts")).subAgentOperations,
   },
   hooks: {
     summary: "webhooks: list or test them",
-    load: async () => (await import("../operations/webhooks/operations.ts")).webhookOperations,
+    load: async () => (await import("../abilities/webhooks/operations.ts")).webhookOperations,
   },
   memory: {
     summary: "search and manage what groups remember",
-    load: async () => (await import("../operations/memory/operations.ts")).memoryOperations,
+    load: async () => (await import("../abilities/memory/operations.ts")).memoryOperations,
   },
   skills: {
     summary: "list, install, check or write skills",
-    load: async () => (await import("../operations/skills/operations.ts")).skillOperations,
+    load: async () => (await import("../abilities/skills/operations.ts")).skillOperations,
   },
   mcp: {
     summary: "MCP servers: add, import, list, test, log in at or remove them",
-    load: async () => (await import("../operations/mcp/operations.ts")).mcpOperations,
+    load: async () => (await import("../abilities/mcp/operations.ts")).mcpOperations,
   },
   models: {
     summary: "windows and token counts that were learned of models",

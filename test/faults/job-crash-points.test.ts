@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listJobs } from "../../src/abilities/jobs/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
 /** Points of a job from its announcement to the notice for its agent. */

@@ -4,7 +4,7 @@ import { containerTroubles } from "../support/container-troubles.ts";
 import { groupOf, type ModelHost, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { calls } from "../support/sub-agent-family.ts";
-import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listJobs } from "../../src/abilities/jobs/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
 const groups = ["working", "idle", "late"] as const;

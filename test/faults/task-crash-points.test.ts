@@ -6,7 +6,7 @@ import { openStore } from "../../src/stores/catalog.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/mortal-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
-import { listTasks } from "../../src/operations/tasks/operations.ts";
+import { listTasks } from "../../src/abilities/tasks/operations.ts";
 
 /** Points of a due time from its claim to the end of its run. */
 const points = [

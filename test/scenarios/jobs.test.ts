@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
-import { listJobs } from "../../src/operations/jobs/operations.ts";
+import { listJobs } from "../../src/abilities/jobs/operations.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { listTurns } from "../../src/operations/turns/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";

@@ -8,7 +8,7 @@ import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
-import { allowMcpTool } from "../../src/operations/mcp/operations.ts";
+import { allowMcpTool } from "../../src/abilities/mcp/operations.ts";
 
 /** Calls the server's tool, and says what came of it. */
 const callsEcho: ModelScript = ({ messages }) => {

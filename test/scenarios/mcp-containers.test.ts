@@ -35,7 +35,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 `;
 import { tailEvents } from "../../src/operations/events/operations.ts";
-import { testMcpServer } from "../../src/operations/mcp/operations.ts";
+import { testMcpServer } from "../../src/abilities/mcp/operations.ts";
 import { showTurn } from "../../src/operations/turns/operations.ts";
 
 test("a server of the operator's works in its own container: it is tried, used in a turn, listed, and ends with the host", async () => {

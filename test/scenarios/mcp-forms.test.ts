@@ -5,7 +5,7 @@ import { type McpHost, startMcpHost } from "../support/mcp-host.ts";
 import { aTool } from "../support/mcp-servers.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
-import { listTasks, runTask } from "../../src/operations/tasks/operations.ts";
+import { listTasks, runTask } from "../../src/abilities/tasks/operations.ts";
 
 const booking = {
   message: "For whom is the table?",

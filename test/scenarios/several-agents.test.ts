@@ -13,7 +13,7 @@ import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { editSettings } from "../../src/operations/settings/operations.ts";
-import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
+import { listSubAgents } from "../../src/abilities/sub-agents/operations.ts";
 
 const agents = { scout: { instructions: "You look things up." }, clerk: { tools: ["read_file"] } };
 const family = { trigger: "always", agents: ["main", "scout"] };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { groupOf, startWithoutContainers } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-family.ts";
-import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
+import { listSubAgents } from "../../src/abilities/sub-agents/operations.ts";
 
 const hosts = shareModelHost({
   groups: {

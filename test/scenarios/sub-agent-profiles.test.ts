@@ -10,7 +10,7 @@ import { startModelHost } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { keepRunning, restart } from "../support/restarts.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-import { listSubAgents } from "../../src/operations/sub-agents/operations.ts";
+import { listSubAgents } from "../../src/abilities/sub-agents/operations.ts";
 
 const models = { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } };
 

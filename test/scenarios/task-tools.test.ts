@@ -9,7 +9,7 @@ import type { ModelScript, ScriptedReply } from "../support/model-servers/model-
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { listPeople } from "../../src/operations/people/operations.ts";
 import { editSettings } from "../../src/operations/settings/operations.ts";
-import { listTasks, runTask, taskHistory } from "../../src/operations/tasks/operations.ts";
+import { listTasks, runTask, taskHistory } from "../../src/abilities/tasks/operations.ts";
 import { showTurn } from "../../src/operations/turns/operations.ts";
 
 type Call = readonly [name: string, input: object];

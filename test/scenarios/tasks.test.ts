@@ -12,7 +12,7 @@ import { shareModelHost } from "../support/shared-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
-import { listTasks, taskHistory } from "../../src/operations/tasks/operations.ts";
+import { listTasks, taskHistory } from "../../src/abilities/tasks/operations.ts";
 
 const settings = { members: { "http:ann": "admin" } } as const;
 

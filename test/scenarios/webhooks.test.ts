@@ -12,7 +12,7 @@ import { readStatus } from "../../src/operations/host/operations.ts";
 import { listOutbox } from "../../src/operations/outbox/operations.ts";
 import { applyConfig } from "../../src/operations/settings/operations.ts";
 import { listTurns } from "../../src/operations/turns/operations.ts";
-import { listWebhooks } from "../../src/operations/webhooks/operations.ts";
+import { listWebhooks } from "../../src/abilities/webhooks/operations.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
 const secret = "hook-secret-5b1f0c";

@@ -7,7 +7,7 @@ import type { TestHost } from "./host.ts";
 import { groupOf } from "./model-host.ts";
 import type { ModelScript, ModelServerRequest, ScriptedReply } from "./model-servers/model-server.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
-import { listSubAgents, type SubAgentView } from "../../src/operations/sub-agents/operations.ts";
+import { listSubAgents, type SubAgentView } from "../../src/abilities/sub-agents/operations.ts";
 
 export function isSubAgent({ system }: ModelServerRequest): boolean {
   return system.includes("You are a sub-agent of");

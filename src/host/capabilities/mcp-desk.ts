@@ -2,7 +2,7 @@ import { findMcpServer, mcpServers } from "../../config/mcp.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import type { McpNeeds } from "../../operations/mcp/operations.ts";
+import type { McpNeeds } from "../../abilities/mcp/operations.ts";
 import type { ServerView } from "../../abilities/mcp/servers.ts";
 import { operator } from "../../operations/approvals/approval-view.ts";
 import type { Approvals } from "../people/approvals.ts";

@@ -9,7 +9,7 @@ import { leftOf, type Skill, type SkillSummary } from "../../domain/sandbox/skil
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
-import type { SkillNeeds } from "../../operations/skills/operations.ts";
+import type { SkillNeeds } from "../../abilities/skills/operations.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { skillFolders } from "../../abilities/skills/places.ts";
 import { GroupSkills } from "../../abilities/skills/group-skills.ts";

@@ -4,7 +4,7 @@ import { memberActor } from "../../domain/people/actor.ts";
 import { agentNamedBy, groupOfFolder } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
-import type { MemoryDesk } from "../../operations/memory/operations.ts";
+import type { MemoryDesk } from "../../abilities/memory/operations.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "./memory-when-enabled.ts";
 

@@ -14,7 +14,7 @@ import { list, nothing, time } from "../schemas.ts";
 import { configState, type SettingNeeds } from "../settings/operations.ts";
 import { parkedTurns } from "../turns/parked-turns.ts";
 import { listWaiting, type WaitingNeeds } from "../turns/waiting.ts";
-import { viewWebhooks, type WebhookNeeds } from "../webhooks/operations.ts";
+import { viewWebhooks, type WebhookNeeds } from "./webhook-view.ts";
 
 /** The state of a running host. */
 const hostStatus = z.strictObject({

@@ -6,7 +6,7 @@ export const agents = operationCommand({
   help: "sub-agents at work; stop one with /agents stop ID",
   takes: "[stop ID]",
   needs: "guest",
-  load: async () => (await import("../../operations/sub-agents/operations.ts")).subAgentOperations,
+  load: async () => (await import("../../abilities/sub-agents/operations.ts")).subAgentOperations,
   around: ({ group }, services) => {
     if (!group.agents) return {};
     const names = group.agents.map((id) => services.agentNameOf(group, id));

@@ -11,7 +11,7 @@ export const jobs = operationCommand({
   help: "background jobs; stop one with /jobs stop ID",
   takes: "[stop ID]",
   needs: "member",
-  load: async () => (await import("../../operations/jobs/operations.ts")).jobOperations,
+  load: async () => (await import("../../abilities/jobs/operations.ts")).jobOperations,
 });
 
 /** A line for each; empty where none runs. */

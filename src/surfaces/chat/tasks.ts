@@ -7,7 +7,7 @@ export const tasks = operationCommand({
   help: "tasks at certain times; admins: /tasks pause|resume|remove|run ID",
   takes: "[pause|resume|remove|run ID]",
   needs: "member",
-  load: async () => (await import("../../operations/tasks/operations.ts")).taskOperations,
+  load: async () => (await import("../../abilities/tasks/operations.ts")).taskOperations,
   around: ({ group }, { nextHeartbeatOf, showTime }) => {
     const beat = nextHeartbeatOf(group.name);
     if (beat === undefined) return {};

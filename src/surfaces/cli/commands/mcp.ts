@@ -37,7 +37,7 @@ import {
 import { addAllow } from "./mcp/allow.ts";
 import { addTools } from "./mcp/tools.ts";
 import { isConfirmed } from "../confirm.ts";
-import { testMcpServer } from "../../../operations/mcp/operations.ts";
+import { testMcpServer } from "../../../abilities/mcp/operations.ts";
 
 const connectMs = 60_000;
 const loginMs = 600_000;

@@ -8,7 +8,7 @@ import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 import { addLeaf, type CommandContext } from "../../context.ts";
 import { isConfirmed } from "../../confirm.ts";
 import { findServer } from "./servers.ts";
-import { allowMcpTool } from "../../../../operations/mcp/operations.ts";
+import { allowMcpTool } from "../../../../abilities/mcp/operations.ts";
 
 /** Adds the command that accepts tools' present descriptions. */
 export function addAllow(mcp: Command, context: CommandContext): void {

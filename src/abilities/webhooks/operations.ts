@@ -2,41 +2,16 @@ import { randomUUID } from "node:crypto";
 
 import * as z from "zod";
 
-import type { Group } from "../../domain/chats/group.ts";
-import { type Webhook, webhookPath } from "../../domain/work/webhook.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import { defineOperation } from "../define-operation.ts";
-import { list, name, nothing } from "../schemas.ts";
-
-/** The parts that know the webhooks. */
-export interface WebhookNeeds {
-  readonly groups: { list(): readonly Pick<Group, "name">[] };
-  readonly webhooks: {
-    readonly list: () => readonly Webhook[];
-    /** Address of the gateway; undefined when it does not listen. */
-    readonly url: () => string | undefined;
-    readonly sign: (secret: string, body: Uint8Array) => string;
-  };
-}
+import { defineOperation } from "../../operations/define-operation.ts";
+import { viewWebhooks, type WebhookNeeds, webhookView } from "../../operations/host/webhook-view.ts";
+import { list, name, nothing } from "../../operations/schemas.ts";
 
 const timeoutMs = 10_000;
 const bodyChars = 256 * 1024;
 const testBody = '{"test":true}';
 const accepted = 202;
-
-/** A webhook as it is configured, without its secret. */
-const webhookView = z.strictObject({
-  name: z.string(),
-  group: z.string(),
-  hasGroup: z.boolean().describe("Calls are refused while there is no such group"),
-  role: z.enum(["guest", "member"]),
-  perMinute: z.number(),
-  prompt: z.string().optional(),
-  url: z.string().optional().describe("Where it can be called from this machine; absent: the gateway does not listen"),
-});
-
-export type WebhookView = z.infer<typeof webhookView>;
 
 /** The outcome of a call that the host has sent to itself. */
 const webhookTest = z.strictObject({
@@ -89,21 +64,6 @@ export const testWebhook = defineOperation<WebhookNeeds>()({
   },
   run: async (needs, { name: hook, body }) => callWebhook(needs, hook, body),
 });
-
-/** Webhooks by name. */
-export function viewWebhooks({ webhooks, groups }: WebhookNeeds): WebhookView[] {
-  const gateway = webhooks.url();
-  const names = new Set(groups.list().map((group) => group.name));
-  return webhooks.list().map(({ name: hook, group, prompt, role, perMinute }) => ({
-    name: hook,
-    group,
-    hasGroup: names.has(group),
-    role,
-    perMinute,
-    prompt,
-    url: gateway === undefined ? undefined : `${gateway}${webhookPath(hook)}`,
-  }));
-}
 
 async function callWebhook(needs: WebhookNeeds, hook: string, body: string): Promise<WebhookTest> {
   const { webhooks } = needs;
