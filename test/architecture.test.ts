@@ -214,7 +214,7 @@ test("the folders at the bottom use only the packages that they may", () => {
   expect(violations).toEqual([]);
 });
 
-/** What starts no process or thread of ours, but programs of others, or is one of ours for a single task. */
+/** Files that start programs of others, or a process of ours for a single task, and so do not use the process line. */
 const startsPrograms =
   /^src\/(?:lib\/process\/run-fetcher|models\/local\/|sandbox\/|stores\/sqlite\/rewrite\/|records\/erasure\/bytes\/)/;
 

@@ -273,7 +273,7 @@ function judgeLag(lagMs: number, limitMs: number): string[] {
   return lagMs < limitMs ? [] : [`${lagFault} for ${Math.round(lagMs)} ms`];
 }
 
-/** Of an attack with its own limit, no less than twice what an ordinary turn takes now. */
+/** The limit for an attack. Its own limit is raised to at least twice what an ordinary turn takes now. */
 async function lagLimitFor(stage: Stage, { longestLagMs }: Attack): Promise<number> {
   if (longestLagMs === undefined) return loopLagLimitMs;
   await stage.takeLoopLagMs();

@@ -27,7 +27,7 @@ export async function describeOperationList(): Promise<string> {
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The page with this list in place of its own. */
+/** Returns the page with its list replaced by this one. */
 export function replaceOperationList(page: string, list: string): string {
   const [before, rest = ""] = page.split(begin);
   const [, after] = rest.split(end);

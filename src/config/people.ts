@@ -2,7 +2,7 @@ import { type MemberId, memberKey, parseMemberKey, type Person } from "../domain
 import { entryOf } from "./resolve/entry.ts";
 import type { Config } from "./schema/config.ts";
 
-/** Whom the configuration knows. */
+/** People in the configuration. */
 export function configuredPeople({ people }: Pick<Config, "people">): readonly Person[] {
   return Object.entries(people).map(([name, { ids, role }]) => ({ name, ids, role }));
 }

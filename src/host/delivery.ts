@@ -10,9 +10,7 @@ import { RetryingStore } from "../stores/retrying-store.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 
-/**
- * What is sent, and what is told to the operator; and a store and events that wait for trouble of the machine to pass.
- */
+/** Opens the outbox and the operator's notices, with a store and events that wait for trouble of the machine to pass. */
 export function openDelivery(
   context: AppContext,
   stack: AsyncDisposableStack,
@@ -46,7 +44,7 @@ function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): Retr
   return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
 }
 
-/** What turns are worked on with: trouble of the machine is waited for. */
+/** The context of turns, in which store and events wait for trouble of the machine to pass. */
 function retryingContext(context: AppContext, retrying: RetryingStore): AppContext {
   const { publish } = context;
   return { ...context, store: retrying.store, publish: (event) => retrying.retry(() => publish(event)) };

@@ -40,7 +40,7 @@ interface IntakeOptions {
   readonly memories: Pick<LazyMemories, "foresee">;
 }
 
-/** What channels hand messages and reactions over to. */
+/** Takes messages and reactions from channels. */
 export interface Intake {
   readonly accept: AcceptMessage;
   readonly reacted: TakeReaction;

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** What an answer in a chat is written with. */
+/** Context for writing an answer in a chat. */
 export interface ChatView {
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -33,7 +33,7 @@ export interface OperationCall {
   readonly signal: AbortSignal;
 }
 
-/** Who may do it, and whose thing it is. Judged by `invoke` alone. */
+/** Rights that an operation takes, and the owner of the thing it is about. Judged by `invoke` alone. */
 export interface May<Needs, Input> {
   /** Needed by operators and their programs. */
   readonly scope: Scope;

@@ -6,7 +6,7 @@ import { type Answers, Line, type LineLimits, type Listeners } from "./line.ts";
 import type { Encoding, Frame, Protocol } from "./protocol.ts";
 import { streamWire, threadWire, type Wire, type WireReader } from "./wires.ts";
 
-/** What a process or thread of ours does for the host. */
+/** Handlers of a process or thread of ours for the host's calls. */
 export interface ServeOptions<Messages extends Protocol> {
   readonly protocol: Messages;
   readonly answers: Answers<Messages["process"]>;
@@ -52,7 +52,7 @@ export function serveHost<Messages extends Protocol>(
   return line;
 }
 
-/** What a thread of ours begins with. */
+/** Data that a thread of ours begins with. */
 export const threadData: unknown = workerData;
 
 function fail(): never {

@@ -4,7 +4,7 @@ import { type FailureCodec, plainFailures } from "./failures.ts";
 import type { Frame, Side } from "./protocol.ts";
 import type { Wire } from "./wires.ts";
 
-/** What a handler knows of a call besides its value. */
+/** Facts about a call for its handler, besides the value. */
 export interface CallContext {
   /** Aborted when nobody waits for the answer. */
   readonly signal: AbortSignal;
@@ -76,7 +76,7 @@ export class ProcessEnded extends Error {
   override readonly name = "ProcessEnded";
 }
 
-/** What came as an answer does not fit the call. */
+/** Thrown for an answer that does not fit the call. */
 export class InvalidAnswer extends Error {
   override readonly name = "InvalidAnswer";
 }

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { shorten, visible } from "../lib/text/visible.ts";
 import type { ProcessOutput } from "./own-process.ts";
 
-/** How the output of a process is logged. */
+/** Options for logging the output of a process. */
 export interface LoggedOutputOptions {
   readonly logger: Pick<Logger, "info" | "warn">;
   /** Facts that stand beside each line. */

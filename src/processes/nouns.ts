@@ -75,7 +75,7 @@ export const sendOrder = z.object({
 });
 
 /**
- * What became of it. `cut`: the connection ended before the server answered. `code`: the server's, where it refused.
+ * Outcome of sending. `cut`: the connection ended before the server answered. `code`: the server's, where it refused.
  */
 export const sendOutcome = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("accepted") }),
@@ -83,7 +83,7 @@ export const sendOutcome = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("cut") }),
 ]);
 
-/** Where the encrypted bytes of a file are and what opens them. Bytes as base64. */
+/** Address of a file's encrypted bytes and the keys that open them. Bytes as base64. */
 const mediaReference = z.object({
   kind: z.enum(["image", "audio", "video", "document"]),
   /** The word for this kind of file that its keys are derived with. */
@@ -97,7 +97,7 @@ const mediaReference = z.object({
 });
 
 /**
- * What a member did in a chat, as the worker understood it: plain data, kept in the journal as JSON until the host has
+ * A member's action in a chat, as the worker understood it: plain data, kept in the journal as JSON until the host has
  * it. Ids of people and chats are those of WhatsApp (`…@lid`, `…@s.whatsapp.net`, `…@g.us`), without device.
  */
 export const arrival = z.object({
@@ -127,11 +127,11 @@ export const arrival = z.object({
   sentAt: z.number().optional(),
 });
 
-/** What is known of a group. */
+/** Facts about a group. */
 export const groupFacts = z.object({
   chat: z.string(),
   title: z.string().optional(),
-  /** How the group itself names its members. */
+  /** Kind of ids by which the group names its members. */
   addressing: z.enum(["lid", "pn"]),
   members: list(z.object({ lid: z.string().optional(), pn: z.string().optional() })),
   /** The account has left the group. */
@@ -142,8 +142,8 @@ export const groupFacts = z.object({
 export const account = z.object({ pn: z.string(), lid: z.string().optional() });
 
 /**
- * Why a connection ended: the library's number, words for people, and seconds until the account is let in again, where
- * the server said so.
+ * Reason for the end of a connection: the library's number, words for people, and seconds until the account is let in
+ * again, where the server said so.
  */
 export const endReport = z.object({ code: z.number(), reason: z.string(), expireS: z.number().optional() });
 
@@ -266,7 +266,7 @@ export const anyNumber = z.custom<number>((value) => typeof value === "number" &
 
 const origin = z.enum(origins);
 
-/** What a memory is made from. */
+/** A memory to be made. */
 export const newMemory = z.object({
   id: z.string(),
   category: z.string(),
@@ -283,7 +283,7 @@ export const newMemory = z.object({
 export const memory = newMemory.extend({ supersededBy: z.string().optional() });
 export const saidMemory = memory.extend({ seq: anyNumber });
 
-/** How far readers of a group's messages have come. */
+/** Progress of the readers of a group's messages. */
 export const memoryProgress = z.object({
   messages: anyNumber,
   replies: anyNumber,

@@ -44,7 +44,7 @@ export interface ProcessOutput {
 
 /** A process of ours: what it runs, what it is asked and told, and its limits. */
 export interface ProcessOptions<Messages extends Protocol> {
-  /** What it is called in sentences, such as "the WhatsApp process". */
+  /** Its name in sentences, such as "the WhatsApp process". */
   readonly name: string;
   readonly launch: Launch;
   readonly protocol: Messages;
@@ -185,7 +185,7 @@ function killTree(child: ChildProcess): void {
   }
 }
 
-/** What it has printed and said arrives after its end. */
+/** Waits for output and messages that arrive after the end of the process. */
 async function lastOutput({ stdio }: ChildProcess): Promise<void> {
   const open = stdio.filter((stream) => stream !== null && stream !== undefined && !stream.closed);
   const signal = AbortSignal.timeout(outputMs);

@@ -9,10 +9,10 @@ import { threadWire, type Wire } from "./wires.ts";
 
 /** A thread of ours: what it runs, what it is asked and told. */
 export interface ThreadOptions<Messages extends Protocol> {
-  /** What it is called in sentences, such as "its thread". */
+  /** Its name in sentences, such as "its thread". */
   readonly name: string;
   readonly main: URL;
-  /** What it begins with; it has no environment. */
+  /** Data that it begins with; it has no environment. */
   readonly data: unknown;
   readonly protocol: Messages;
   readonly answers: Answers<Messages["host"]>;

@@ -66,9 +66,9 @@ export type Encoding = "json" | "clone";
 /** The wire of one kind of process. */
 export interface Protocol {
   readonly encoding: Encoding;
-  /** What the host answers and hears. */
+  /** Calls that the host answers, and news that it hears. */
   readonly host: Side;
-  /** What the process answers and hears. */
+  /** Calls that the process answers, and news that it hears. */
   readonly process: Side;
 }
 
@@ -195,7 +195,7 @@ export const plugin = {
   encoding: "json",
   process: {
     calls: {
-      /** What it provides; the host compares it with what it said when it was installed. */
+      /** Lists what the plugin provides; the host compares this with what the plugin said when it was installed. */
       describe: call(z.null(), z.unknown()),
       toolRun: call(
         z.strictObject({ tool: short, input: z.unknown(), settings, group: short, turn: short }),
@@ -275,19 +275,19 @@ export const mediaReader = {
   encoding: "json",
   process: {
     calls: {
-      /** What can be read here: pictures at all, and those in HEIC. The file is not looked at. */
+      /** Tells which files can be read here: pictures at all, and those in HEIC. The file is not looked at. */
       abilities: call(
         z.strictObject({ file: mediaFile }),
         z.strictObject({ pictures: z.boolean(), heic: z.boolean() }),
       ),
       /** A picture as models are shown it: upright, without metadata, no larger than is of use. */
       picture: call(z.strictObject({ file: mediaFile, ...pictureLimits }), readPicture),
-      /** How long a recording is, and how loud over its length, where that was asked for and its encoding tells. */
+      /** Measures the length of a recording, and its loudness over time where asked for and the encoding tells. */
       sound: call(
         z.strictObject({ file: mediaFile, waveform: z.boolean() }),
         z.strictObject({ seconds, waveform: waveform.optional() }),
       ),
-      /** What is said in a recording, by the local model in a folder; one of more than `mostSeconds` is refused. */
+      /** Transcribes a recording with the local model in a folder; one of more than `mostSeconds` is refused. */
       transcribe: call(
         z.strictObject({ file: mediaFile, model: z.string().min(1).max(4_096), mostSeconds: seconds }),
         z.strictObject({ text: z.string().max(transcriptChars) }),
@@ -328,11 +328,11 @@ export const memoryThread = {
         ]),
         memoryStanding,
       ),
-      /** What was said and not looked at for facts: the newest of it, in order. */
+      /** Returns the newest messages that were not yet looked at for facts, in order. */
       unextracted: ofMemory(z.tuple([anyNumber]), list(saidMemory)),
       /** Makes the vector of what will be asked for, and looks it up where it is known how. */
       foresee: ofMemory(z.tuple([z.string(), z.object({ how: memoryRecall, since: anyNumber }).optional()]), nothing),
-      /** What was said from one moment on and before another one: the newest, in order. */
+      /** Returns the newest messages from one moment on and before another one, in order. */
       saidBetween: ofMemory(z.tuple([anyNumber, anyNumber, anyNumber]), list(saidMemory)),
       search: ofMemory(z.tuple([z.string(), memorySearch]), list(z.object({ memory, score: anyNumber }))),
       recall: ofMemory(

@@ -11,7 +11,7 @@ export interface Started extends AsyncDisposable {
   readonly hasEnded: boolean;
 }
 
-/** How something is started again. */
+/** Options for restarting something. */
 export interface RestartOptions<Process extends Started> {
   readonly start: () => Process | Promise<Process>;
   /** Ended after this time without use; left out: it stays. */
@@ -22,7 +22,7 @@ export interface RestartOptions<Process extends Started> {
   readonly onFailure?: ((reason: string, failures: number) => void) | undefined;
 }
 
-/** How long nothing is started after a failure. */
+/** Time after a failure during which nothing is started. */
 export interface Backoff extends BackoffOptions {
   /** One that lived for so long was well. */
   readonly wellMs: number;

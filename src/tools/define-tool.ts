@@ -20,8 +20,7 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /**
- * What capabilities of the host can do for tools, each its own port; `src/host/capabilities/tool-ports.ts` makes
- * them.
+ * Capabilities of the host for tools, each its own port; `src/host/capabilities/tool-ports.ts` makes them.
  */
 export interface CapabilityPorts {
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */

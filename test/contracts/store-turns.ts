@@ -46,7 +46,7 @@ export function testTurns(open: OpenStore): void {
     expect(await store.sessions.list()).toMatchObject([{ id: session, contextCursor: message }]);
   });
 
-  test("a turn takes only messages that wait, of its own group, and otherwise nothing; the cursor never goes back", async () => {
+  test("a turn takes only its group's waiting messages, and otherwise nothing; the cursor never goes back", async () => {
     await using home = await restartableStore(open);
     const { store } = home;
     const { session, message } = await runningTurn(store);

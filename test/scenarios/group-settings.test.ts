@@ -120,7 +120,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-test("a group whose setting cannot be used any more is not served, is told about, and can be mended", async () => {
+test("a group with a setting that can no longer be used is not served and reported, and can be repaired", async () => {
   await using running = await startWithoutContainers(script, {
     groups: { home: { main: true } },
     models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } },

@@ -102,7 +102,7 @@ const looksOn: ModelScript = ({ lastText, messages }) => {
   return { text: "not told" };
 };
 
-test("a turn is told about the end of its own job with its next step, and not once more afterwards", async () => {
+test("a turn hears about the end of the job it started with its next step, and not once more afterwards", async () => {
   const group = hosts.group("looking", looksOn);
 
   const said = await group.say("@crab go");

@@ -9,7 +9,7 @@ export interface RemoteServerOptions {
   readonly asksForLogin?: boolean;
   /** Knows only the older way: events on a GET, messages by POST to an address that the first event names. */
   readonly speaksSse?: boolean;
-  /** Server whose tokens it accepts instead of its own. */
+  /** Server whose tokens it accepts in place of those it issues. */
   readonly tokensFrom?: RemoteMcpServer;
   /** Seconds that a token is good for, as it says; when it ends is up to `expireTokens`. */
   readonly tokenSeconds?: number;

@@ -7,8 +7,8 @@ const checkout = resolve(import.meta.dirname, "../..");
 const statement = /^(?:import|export)\s(?!type\b)(?:[^;"']*?\sfrom\s)?\s*["']([^"']+)["']/gm;
 
 /**
- * What a program loads before its first line runs: files of the checkout and packages, each with the way that leads
- * there.
+ * Files of the checkout and packages that a program loads before its first line runs, each with the way that leads to
+ * it.
  */
 export interface Reached {
   /** By path below the checkout: the files from the program's entry to it. */

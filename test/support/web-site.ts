@@ -9,7 +9,7 @@ export interface WebSite extends AsyncDisposable {
   /** `host:port`, as it is allowed. */
   readonly place: string;
   readonly url: string;
-  /** Paths that were asked for, with what is behind `?`. */
+  /** Paths that were requested, with their queries. */
   readonly asked: readonly string[];
   readonly headers: readonly IncomingMessage["headers"][];
 }

@@ -8,7 +8,7 @@ import { reachedFrom } from "../support/static-imports.ts";
 const checkout = resolve(import.meta.dirname, "../..");
 
 interface Program {
-  /** What runs first, and what it always loads by `import()`. */
+  /** The file that runs first, and those that it always loads by `import()`. */
   readonly entries: readonly string[];
   /** Rooms whose files are loaded before its first line runs; of abilities and adapters, each folder. */
   readonly rooms: readonly string[];
@@ -21,7 +21,8 @@ const commandLine = {
 };
 
 /**
- * What each program loads at once. What is not configured, or not used yet, is loaded by `import()`, from a catalog.
+ * Files that each program loads at once. What is not configured, or not used yet, is loaded by `import()`, from a
+ * catalog.
  * These lists get shorter; whoever makes one longer makes every start slower.
  */
 const programs: Readonly<Record<string, Program>> = {

@@ -77,48 +77,26 @@ type Rule = "riddle" | "relic" | "jobTitle" | "twice" | "tooLong";
  * Rooms of `src` that are being rebuilt count together, so that files can move between them.
  */
 const left: Readonly<Record<Rule, Readonly<Record<string, number>>>> = {
-  riddle: {
-    container: 1,
-    rebuilt: 43,
-    redteam: 1,
-    "src/channels": 1,
-    "src/domain": 1,
-    "src/processes": 27,
-    "src/sandbox": 1,
-    "src/tools": 1,
-    test: 34,
-  },
-  relic: {
-    docs: 15,
-    groups: 2,
-    rebuilt: 32,
-    redteam: 3,
-    scripts: 1,
-    "src/channels": 1,
-    "src/domain": 1,
-    "src/lib": 1,
-    "src/sandbox": 1,
-    "src/tools": 2,
-    test: 54,
-  },
+  riddle: {},
+  relic: { rebuilt: 1, redteam: 3, "src/sandbox": 1, "src/tools": 2 },
   jobTitle: {
     container: 2,
-    rebuilt: 48,
+    rebuilt: 18,
     redteam: 1,
     "src/domain": 4,
     "src/rights": 2,
     "src/sandbox": 4,
     "src/tools": 1,
-    test: 31,
+    test: 1,
   },
-  twice: { anywhere: 215 },
+  twice: { anywhere: 207 },
   tooLong: {
     bench: 4,
     container: 14,
     docs: 3,
-    groups: 12,
+    groups: 10,
     prompts: 9,
-    rebuilt: 178,
+    rebuilt: 149,
     redteam: 226,
     scripts: 1,
     skills: 48,
@@ -131,7 +109,7 @@ const left: Readonly<Record<Rule, Readonly<Record<string, number>>>> = {
     "src/rights": 15,
     "src/sandbox": 29,
     "src/tools": 13,
-    test: 612,
+    test: 582,
   },
 };
 const rebuilt = /^src\/(?:abilities|config|host|operations|plugins|records|stores|surfaces|turns|work)\//;
@@ -206,7 +184,9 @@ const violations: readonly Violation[] = [
   ...code.flatMap(({ file, docs }) =>
     docs.filter((doc) => riddle.test(doc)).map((doc): Violation => ({ rule: "riddle", file, what: doc.slice(0, 60) })),
   ),
-  ...code.flatMap(({ file, texts }) => texts.flatMap((text) => relicsIn(file, text))),
+  ...code
+    .filter(({ file }) => file !== "test/unit/words.test.ts")
+    .flatMap(({ file, texts }) => texts.flatMap((text) => relicsIn(file, text))),
   ...pages.flatMap(({ file, text }) => relicsIn(file, text)),
   ...exportedAnywhere
     .filter(({ name }) => jobTitle.test(name))

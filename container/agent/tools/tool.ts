@@ -47,7 +47,7 @@ export interface ContainerTool extends ToolFacts {
   readonly runs: "container";
   /** Changes nothing, so that calls next to each other may run at the same time. */
   readonly readsOnly: boolean;
-  /** What must be in the group's image for it to be offered. */
+  /** Program that the group's image must have for the tool to be offered. */
   readonly requires?: "browser" | undefined;
   /** Origin of its results besides the group. */
   readonly origin?: "web" | undefined;

@@ -28,7 +28,7 @@ const newTask = z.strictObject({
   missed: z.enum(missedRules).optional().describe("what to do about runs missed while the host was off"),
 });
 
-/** Who makes or changes tasks, and with whose rights. */
+/** Author of a task or a change to it, with the rights that it has. */
 export interface TaskAuthor {
   readonly actor: Actor;
   readonly role: Role;

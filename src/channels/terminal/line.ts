@@ -17,7 +17,7 @@ export interface MisaddressedLine {
   readonly meant: string;
 }
 
-/** Whom a line belongs to that says nothing about it. */
+/** Group and member of a line that names neither. */
 const byDefault = { group: "main", member: "you" } as const;
 
 /**

@@ -122,7 +122,6 @@ const group = z.strictObject({
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
 
-/** What a model can do and costs; prices in US dollars per million tokens. Overrides the built-in table. */
 /** Channels by name, each with its settings. Their types are known when a channel is opened. */
 function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Record<string, object>> {
   const entries = adapters.channels.map((channel) => [channel.name, channel.config.strict().optional()] as const);

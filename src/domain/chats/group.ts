@@ -29,7 +29,7 @@ export interface BudgetLimits {
   readonly usdPerDay: number | undefined;
 }
 
-/** One of several agents of a group, at work. `folder`: the name of its own folder; left out: it has the group's. */
+/** One of several agents of a group, at work. `folder`: the name of its folder; left out: it has the group's. */
 export interface ActingAgent {
   readonly name: string;
   readonly folder?: string | undefined;

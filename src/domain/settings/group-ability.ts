@@ -2,8 +2,8 @@ import type { ResolvedGroup } from "./resolved-group.ts";
 import { webAbilities } from "./web.ts";
 
 /**
- * What some tools need of a group: other sessions to see, memories, skills, speech, pages of the web, web search, a
- * browser in its image.
+ * Abilities of a group that some tools need: other sessions to see, memories, skills, speech, pages of the web, web
+ * search, a browser in its image.
  */
 export const groupAbilities = ["sessions", "memory", "skills", "speech", "fetch", "search", "browser"] as const;
 

@@ -26,7 +26,7 @@ export class DueTimer implements Disposable {
     this.#onError = options.onError;
   }
 
-  /** Resolves when what there is to see now has been seen. Never rejects. */
+  /** Resolves when everything that is due now has been looked at. Never rejects. */
   changed(): Promise<void> {
     this.#isStale = true;
     this.#looking ??= this.#lookUntilFresh();

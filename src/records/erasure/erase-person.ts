@@ -84,7 +84,7 @@ export class PersonEraser {
     this.#options = options;
   }
 
-  /** What there is of them; nothing is changed. Rejects with `not_found` for somebody who is not known. */
+  /** Counts the person's data without changing it. Rejects with `not_found` for somebody who is not known. */
   async look(who: MemberId): Promise<ErasureView> {
     const people = this.#options.idsOf(who);
     const { groups, counts } = await this.#outline(people);

@@ -19,7 +19,7 @@ export interface MountInspectorOptions {
   readonly granted: readonly MountGrant[];
   /** The group's own folder. */
   readonly groupFolder: string;
-  /** Whom the agent's files belong to. */
+  /** Owner of the agent's files. */
   readonly uid: number;
   /** Refuses forbidden entries of a mount; with the folded names that it refuses. */
   readonly refuseName: RefuseName;

@@ -14,7 +14,7 @@ import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "
 import { areAwaited, isSpawn, SpawnGate } from "./spawn-gate.ts";
 import { publishToolCalls } from "./tool-events.ts";
 
-/** What it takes to decide about the calls of answers. */
+/** Collaborators for deciding about the calls of answers. */
 type GateParts = Pick<TurnCollaborators, "conversation" | "calls" | "answers" | "publish" | "fingerprint" | "clock"> & {
   readonly store: Pick<TurnCollaborators["store"], "approvals" | "subAgents">;
 };

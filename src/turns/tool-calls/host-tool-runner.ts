@@ -44,7 +44,7 @@ interface HostToolAnswer extends ToolOutput {
   readonly page?: GivenPage | undefined;
 }
 
-/** What it takes to run the host's tools. */
+/** Collaborators for running the host's tools. */
 type ToolParts = Pick<
   TurnCollaborators,
   "tools" | "calls" | "answers" | "watchers" | "publish" | "clock" | "logger"

@@ -51,8 +51,8 @@ test("a message that is tried again and again expires between two attempts", asy
 test("an expired message of which nobody knows whether it arrived is not sent, but looked for", async () => {
   const now = 2 * dayMs;
   await using rig = await openOutboxRig({ clock: { now: () => now } });
-  rig.channel.reconcile = async ({ text }) => (text === "there" ? "accepted" : "absent");
-  for (const text of ["there", "not there"]) {
+  rig.channel.reconcile = async ({ text }) => (text === "arrived" ? "accepted" : "absent");
+  for (const text of ["arrived", "lost"]) {
     await rig.store.outbox.setState(await add(rig.store, text), "uncertain", 1);
   }
 

@@ -150,7 +150,7 @@ export class Intake implements AsyncDisposable {
     };
   }
 
-  /** Returns the quote, but only of our own message: another sender's may have the same id. */
+  /** Returns the quote, but only of a message that we sent: another sender's may have the same id. */
   async #quoteOf(quote: NonNullable<Arrival["quote"]>): Promise<Quote> {
     const { id, author, toAgent } = quote;
     const seq = toAgent ? await this.#options.seqOf(id) : undefined;

@@ -6,8 +6,8 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf, wantsJson } from "../context.ts";
 
 /**
- * Where there is much memory, V8 lets garbage grow to several times what is alive before it collects it. On the command
- * line this flag would make Node compile its own modules at every start: 15 ms of processor time.
+ * Keeps garbage small: with much memory, V8 lets it grow to several times what is alive before it collects it. On the
+ * command line this flag would make Node compile its own modules at every start: 15 ms of processor time.
  */
 const heapFlag = "--heap-growing-percent=50";
 

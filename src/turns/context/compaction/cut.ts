@@ -56,7 +56,7 @@ function cutPlaces(steps: readonly Step[]): number[] {
   return places.toReversed();
 }
 
-/** By place, what is behind it. */
+/** Tokens from each step to the end, by its position. */
 function tokensFrom(steps: readonly Step[]): readonly number[] {
   const after = Array.from({ length: steps.length + 1 }, () => 0);
   for (let place = steps.length - 1; place >= 0; place -= 1)

@@ -266,7 +266,7 @@ test("a clock that is set back or forward while the host is down costs no due ti
   );
 });
 
-test("a task whose group is missing any more is paused, and the operator is told", async () => {
+test("a task whose group no longer exists is paused, and the operator is told", async () => {
   await using rig = await openRig();
   const task = await rig.make({ every: "1m" });
   rig.gone.add("family");

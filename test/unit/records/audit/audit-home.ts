@@ -47,7 +47,7 @@ export interface AuditHome extends AsyncDisposable {
   readonly store: Store;
   readonly clock: HandClock;
   open(more?: Partial<AuditLogOptions>): Promise<AuditLog>;
-  /** Writes this many records in a life of the host of its own. */
+  /** Writes this many records in a separate run of the host. */
   record(count: number): Promise<void>;
   /** With all that the home has: its key and its store; `less` takes something away or adds an anchor. */
   verify(less?: Partial<VerifyOptions>): Promise<VerifyResult>;

@@ -124,7 +124,7 @@ test("a page has one h1, no script and nothing from elsewhere, and each table sa
   }
 });
 
-test("whatever a report in Markdown is made of, it has the same lines and columns, and no markup of its own", () => {
+test("whatever a report in Markdown is made of, it has the same lines and columns, and no other markup", () => {
   const plain = shape("plain");
 
   assert(

@@ -34,7 +34,7 @@ test("pauses of the event loop are measured from the first scrape on, and no lon
   expect(afterTheEnd).toEqual([0, 0]);
 });
 
-test("what a busy machine keeps from the host is no pause of its own", async () => {
+test("time that a busy machine keeps from the host is not counted as the host's pause", async () => {
   const registry = new Registry();
   using measured = measureEventLoop(registry);
   expect(measured).toBeDefined();

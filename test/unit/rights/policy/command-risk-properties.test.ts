@@ -195,7 +195,7 @@ test("what a line runs is told word by word, so that a push can be told from a f
   ]);
 });
 
-test("a backslash at the end is a letter, as bash reads it; before a line break it takes that away, and nothing is left of its own line", async () => {
+test("a backslash at the end is a letter, as bash reads it; before a line break it removes the break and itself", async () => {
   expect(await words("echo a\\")).toEqual([["echo", "a\\"]]);
   expect(await words("echo a\\\n b")).toEqual([["echo", "a", "b"]]);
   expect(await words("r\\\nm -rf /")).toEqual([["rm", "-rf", "/"]]);

@@ -39,7 +39,7 @@ test("an allowed change takes the place of the instructions in use, as a file of
   expect([rig.refused, await readdir(rig.copies)]).toEqual([[], ["AGENTS.md"]]);
 });
 
-test("a change of instructions that are not those any more writes nothing, and begins nothing", async () => {
+test("a change to instructions that have changed meanwhile writes nothing and starts nothing", async () => {
   await using rig = await openProtectedFiles();
   await rig.operatorWrites("Be kind.\n");
   const { change, begun } = allowedChange("Be kind.\n", "Be brief.\n");

@@ -52,7 +52,7 @@ describe("a chat command", () => {
     expect(inGroup(text)).toBeUndefined();
   });
 
-  test("with a code takes what is behind it", () => {
+  test("with a code takes the text after it", () => {
     expect(inGroup("/deny K7Q2M not now")).toEqual({ command: "deny", argument: "K7Q2M not now" });
     expect(inMain("/approve K7Q2M family")).toEqual({ command: "approve", argument: "K7Q2M family" });
     expect(inMain("@crab /DENY k7q2m")).toEqual({ command: "deny", argument: "k7q2m" });
