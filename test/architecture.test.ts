@@ -319,6 +319,14 @@ test("no source or test file is longer than 400 lines", async () => {
   expect(long).toEqual([]);
 });
 
+test("no folder of a room has more than 20 entries", () => {
+  const folders = globSync("src/*/**/", { cwd: checkout });
+  const counts = folders.map((folder) => ({ folder, entries: readdirSync(join(checkout, folder)).length }));
+
+  expect(folders.length).toBeGreaterThan(100);
+  expect(counts.filter(({ entries }) => entries > 20)).toEqual([]);
+});
+
 test("nobody but the configuration's own room asks it about a group, except by its resolved record", () => {
   const violations = files.filter(
     ({ from, to }) => to.startsWith("src/config/resolve/") && folderOf(from) !== folderOf(to),

@@ -1,4 +1,4 @@
-import type { AnyOperation } from "../../src/operations/define-operation.ts";
+import type { AnyOperation } from "../../src/operations/definition/define-operation.ts";
 import { commandNamesOf } from "../../src/surfaces/cli/leaves/operation-leaf.ts";
 import { loadOperations } from "../../src/surfaces/operations.ts";
 

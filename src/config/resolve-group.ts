@@ -1,7 +1,7 @@
 import type { Group } from "../domain/chats/group.ts";
 import type { ToolPolicy } from "../domain/rights/policy.ts";
 import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
-import { agentNameOf, agentOf } from "./agents.ts";
+import { agentNameOf, agentOf } from "./configured/agents.ts";
 import { entryOf, firstAgent } from "./resolve/entry.ts";
 import {
   imageWishOf,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { agentNameOf, groupWithAgent } from "../config/agents.ts";
+import { agentNameOf, groupWithAgent } from "../config/configured/agents.ts";
 import { agentFolder, type Group, workFolder } from "../domain/chats/group.ts";
 import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.ts";
 import { routeFor } from "../domain/settings/resolved-group.ts";

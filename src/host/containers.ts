@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { JobService } from "../abilities/jobs/job-service.ts";
 import { createServerContainers } from "../abilities/mcp/server-containers.ts";
 import type { GroupSkills } from "../abilities/skills/group-skills.ts";
-import { configuredGroups } from "../config/groups.ts";
+import { configuredGroups } from "../config/configured/groups.ts";
 import { ensureGlobalFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
 import { WorkFolders } from "../config/home/work-folder.ts";
-import { networkOfServer } from "../config/mcp.ts";
+import { networkOfServer } from "../config/configured/mcp.ts";
 import type { GroupNotices } from "../delivery/group-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { leftOf } from "../domain/sandbox/skill.ts";
@@ -34,8 +34,8 @@ import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
 import { createJobs } from "./capabilities/jobs.ts";
-import { skillNamesIn } from "./capabilities/skill-narrowing.ts";
-import { createSkills } from "./capabilities/skills.ts";
+import { skillNamesIn } from "./capabilities/skills/skill-narrowing.ts";
+import { createSkills } from "./capabilities/skills/skills.ts";
 import type { AppContext } from "./context.ts";
 
 export interface Containers {

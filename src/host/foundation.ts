@@ -31,7 +31,7 @@ import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { createMedia } from "./capabilities/media.ts";
 import { BlobFolder } from "../stores/blobs/blob-folder.ts";
-import { createGroupSpace } from "./files.ts";
+import { createGroupSpace } from "./data/files.ts";
 import { createRolesOf, loadAliases } from "./people/people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 

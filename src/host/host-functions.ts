@@ -5,5 +5,5 @@ export const hostFunctions: HostFunctions = {
   run: async (...given) => (await import("./run-host.ts")).run(...given),
   readStoppedHost: async (...given) => (await import("./stopped-host.ts")).readStoppedHost(...given),
   readHalfKnownKeys: async (...given) => (await import("./stopped-host.ts")).readHalfKnownKeys(...given),
-  openOfflineErasure: async (...given) => (await import("./erase-offline.ts")).openOfflineErasure(...given),
+  openOfflineErasure: async (...given) => (await import("./data/erase-offline.ts")).openOfflineErasure(...given),
 };

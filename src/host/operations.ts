@@ -20,9 +20,9 @@ import type { Approvals } from "./people/approvals.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Entrances } from "./entrances.ts";
+import type { Entrances } from "./chats/entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
-import { createSkillList } from "./capabilities/skills.ts";
+import { createSkillList } from "./capabilities/skills/skills.ts";
 import { createMemoryDesk } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { GroupOperations } from "../config/serving/group-operations.ts";
@@ -151,7 +151,7 @@ function createEraserWhenAsked(
   options: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,
 ): OperationNeeds["eraser"] {
   const load = memoize(async () => {
-    const { createEraser } = await import("./erasure.ts");
+    const { createEraser } = await import("./data/erasure.ts");
     const { erasure } = context.store;
     return createEraser(context, (groups) => quietGroups(groups, { erasure, ...options }));
   });

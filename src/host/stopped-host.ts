@@ -1,7 +1,7 @@
-import { withAddedGroups } from "../config/added-groups.ts";
+import { withAddedGroups } from "../config/configured/added-groups.ts";
 import type { Adapters } from "../config/adapters.ts";
 import { LiveConfig } from "../config/changes/live-config.ts";
-import { configuredGroups, storedGroup } from "../config/groups.ts";
+import { configuredGroups, storedGroup } from "../config/configured/groups.ts";
 import type { HomePaths } from "../config/home/home.ts";
 import { checkConfig, type ConfigCheck, type LoadedConfig } from "../config/loading/load.ts";
 import type { EnvironmentVariables } from "../config/environment.ts";

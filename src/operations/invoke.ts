@@ -13,7 +13,7 @@ import type {
   Recordable,
   Scope,
   StreamOperation,
-} from "./define-operation.ts";
+} from "./definition/define-operation.ts";
 
 /** A parameter that does not fit; `path` is its place, with dots between names. */
 export class InputError extends AppError {

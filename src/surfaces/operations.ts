@@ -3,7 +3,7 @@ import { memoize } from "../lib/memoize.ts";
 import type { ApprovalReadingNeeds } from "../operations/approvals/operations.ts";
 import type { listChats } from "../operations/chats/operations.ts";
 import type { ContextNeeds } from "../operations/contexts/operations.ts";
-import type { AnyOperation, NeedsOf } from "../operations/define-operation.ts";
+import type { AnyOperation, NeedsOf } from "../operations/definition/define-operation.ts";
 import type { GroupReadingNeeds } from "../operations/groups/operations.ts";
 import type { listJobs } from "../abilities/jobs/operations.ts";
 import type { ModelReadingNeeds } from "../operations/models/operations.ts";

@@ -9,7 +9,7 @@ import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
-import { type Failure, failureOf } from "./failure-words.ts";
+import { type Failure, failureOf } from "./ending/failure-words.ts";
 import { AnswerGate } from "./tool-calls/answer-gate.ts";
 import { HostToolRunner, type HostToolRequest } from "./tool-calls/host-tool-runner.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";

@@ -2,7 +2,7 @@ import type { Group } from "../domain/chats/group.ts";
 import type { Turn } from "../domain/turns/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
-import { closingStep } from "./closing-step.ts";
+import { closingStep } from "./ending/closing-step.ts";
 import { answering, draftFor } from "./drafts.ts";
 
 export interface CatchUpOptions {

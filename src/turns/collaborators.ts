@@ -19,8 +19,8 @@ import type { MessageStore, NewStep, OutboxStore, Store, TurnStore } from "../st
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { SessionService } from "../tools/sessions/session-service.ts";
-import type { Failure } from "./failure-words.ts";
-import type { SessionLeases } from "./session-leases.ts";
+import type { Failure } from "./ending/failure-words.ts";
+import type { SessionLeases } from "./sessions/session-leases.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { SessionGroup, TurnScope } from "./turn-scope.ts";
 

@@ -21,14 +21,14 @@ import type { Place } from "../domain/sandbox/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
-import { closingStep } from "./closing-step.ts";
-import { failureOf } from "./failure-words.ts";
+import { closingStep } from "./ending/closing-step.ts";
+import { failureOf } from "./ending/failure-words.ts";
 import { answerTo } from "./reply-target.ts";
 import { unlessGone, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 import type { TurnCollaborators } from "./collaborators.ts";
 import { draftFor } from "./drafts.ts";
-import { type TurnEnd, wordsAtEnd } from "./end-words.ts";
+import { type TurnEnd, wordsAtEnd } from "./ending/end-words.ts";
 import { placeOf, type TurnScope } from "./turn-scope.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { checkVersions } from "../../src/surfaces/cli/commands/doctor/engine.ts";
-import { checkSandbox } from "../../src/surfaces/cli/commands/doctor/sandbox.ts";
+import { checkVersions } from "../../src/surfaces/cli/commands/doctor/machine/engine.ts";
+import { checkSandbox } from "../../src/surfaces/cli/commands/doctor/machine/sandbox.ts";
 import { homePaths, prepareHome } from "../../src/config/home/home.ts";
 import { builtInAdapters } from "../../src/config/adapters.ts";
 import { configSchema } from "../../src/config/schema/config.ts";

@@ -7,10 +7,10 @@ import { stringify } from "yaml";
 
 import { withBuiltInAdapters } from "../../src/config/adapters.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
-import { configuredGroups } from "../../src/config/groups.ts";
+import { configuredGroups } from "../../src/config/configured/groups.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import { loadConfig } from "../../src/config/loading/load.ts";
-import { mcpServers } from "../../src/config/mcp.ts";
+import { mcpServers } from "../../src/config/configured/mcp.ts";
 import type { StdioServer } from "../../src/domain/sandbox/mcp-server.ts";
 import type { HostEvent } from "../../src/domain/events/event.ts";
 import { Redaction } from "../../src/lib/secrets/redaction.ts";

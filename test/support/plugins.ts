@@ -8,7 +8,7 @@ import { pluginLimits, type PluginLimits } from "../../src/plugins/process/plugi
 import { homePaths } from "../../src/config/home/home.ts";
 import { type Clock, systemClock } from "../../src/lib/time/clock.ts";
 import { pluginNameFault } from "../../src/config/loading/installed-plugins.ts";
-import { createPluginInstaller } from "../../src/surfaces/cli/commands/plugin-installer.ts";
+import { createPluginInstaller } from "../../src/surfaces/cli/commands/plugins/plugin-installer.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Plugins of the fixtures. */

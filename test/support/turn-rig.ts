@@ -15,7 +15,7 @@ import { ConversationTools } from "../../src/tools/conversation-tools.ts";
 import type { HostTool } from "../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../src/tools/registry.ts";
 import type { TurnCollaborators, TurnContainer } from "../../src/turns/collaborators.ts";
-import { SessionLeases } from "../../src/turns/session-leases.ts";
+import { SessionLeases } from "../../src/turns/sessions/session-leases.ts";
 import { collectIntake } from "../../src/turns/steps/turn-intake.ts";
 import { TurnRunner } from "../../src/turns/turn-runner.ts";
 import { say } from "../contracts/store-setup.ts";

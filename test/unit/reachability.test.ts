@@ -27,7 +27,7 @@ const commandLine = {
  */
 const programs: Readonly<Record<string, Program>> = {
   "crabpot version": {
-    entries: ["src/main.ts", "src/surfaces/cli/commands/version.ts"],
+    entries: ["src/main.ts", "src/surfaces/cli/commands/host/version.ts"],
     rooms: [...commandLine.rooms, "src/sandbox"],
     packages: commandLine.packages,
   },
@@ -42,7 +42,7 @@ const programs: Readonly<Record<string, Program>> = {
     packages: [...commandLine.packages, "zod"],
   },
   "crabpot start": {
-    entries: ["src/main.ts", "src/surfaces/cli/commands/start.ts", "src/host/run-host.ts"],
+    entries: ["src/main.ts", "src/surfaces/cli/commands/host/start.ts", "src/host/run-host.ts"],
     rooms: [
       ...commandLine.rooms,
       ...[

@@ -2,8 +2,8 @@ import * as z from "zod";
 
 import type { TestedServer, TestedTool } from "../../domain/sandbox/mcp-server.ts";
 import { risks } from "../../domain/rights/policy.ts";
-import { defineOperation } from "../../operations/define-operation.ts";
-import { list, name, nothing } from "../../operations/schemas.ts";
+import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { list, name, nothing } from "../../operations/definition/schemas.ts";
 
 /** An MCP server of config.yaml, as it is in the running host. */
 const mcpServerView = z.strictObject({

@@ -4,9 +4,9 @@ import type { Actor } from "../../domain/people/actor.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { agentsOf, folderOf } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { defineOperation } from "../../operations/define-operation.ts";
-import { requireGroup } from "../../operations/require-group.ts";
-import { list, name } from "../../operations/schemas.ts";
+import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { requireGroup } from "../../operations/lookup/require-group.ts";
+import { list, name } from "../../operations/definition/schemas.ts";
 
 /**
  * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { defineOperation } from "../../operations/define-operation.ts";
-import { list, name } from "../../operations/schemas.ts";
+import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { list, name } from "../../operations/definition/schemas.ts";
 
 /** The part that knows skills. */
 export interface SkillNeeds {

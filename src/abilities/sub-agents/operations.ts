@@ -7,8 +7,8 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../../operations/define-operation.ts";
-import { flag, list, name, onlyGroup, shownChars, time } from "../../operations/schemas.ts";
+import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { flag, list, name, onlyGroup, shownChars, time } from "../../operations/definition/schemas.ts";
 
 /** The parts that look at sub-agents. */
 export interface SubAgentReadingNeeds {

@@ -7,10 +7,10 @@ import { missedRules, type Task, taskModes } from "../../domain/work/task.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation, type OperationCall } from "../../operations/define-operation.ts";
-import { requireGroup } from "../../operations/require-group.ts";
-import { resolveId } from "../../operations/resolve-id.ts";
-import { limit, list, name, onlyGroup } from "../../operations/schemas.ts";
+import { defineOperation, type OperationCall } from "../../operations/definition/define-operation.ts";
+import { requireGroup } from "../../operations/lookup/require-group.ts";
+import { resolveId } from "../../operations/lookup/resolve-id.ts";
+import { limit, list, name, onlyGroup } from "../../operations/definition/schemas.ts";
 import { taskRunView, type TaskView, taskView, viewRun, viewTask } from "./task-view.ts";
 
 const short = z.string().min(1).max(256).optional();

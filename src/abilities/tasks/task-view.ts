@@ -10,7 +10,7 @@ import {
   taskStates,
   type Timing,
 } from "../../domain/work/task.ts";
-import { isoTime } from "../../operations/schemas.ts";
+import { isoTime } from "../../operations/definition/schemas.ts";
 
 /** One due time of a task. */
 export const taskRunView = z.strictObject({

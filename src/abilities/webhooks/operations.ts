@@ -4,9 +4,9 @@ import * as z from "zod";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import { defineOperation } from "../../operations/define-operation.ts";
+import { defineOperation } from "../../operations/definition/define-operation.ts";
 import { viewWebhooks, type WebhookNeeds, webhookView } from "../../operations/host/webhook-view.ts";
-import { list, name, nothing } from "../../operations/schemas.ts";
+import { list, name, nothing } from "../../operations/definition/schemas.ts";
 
 const timeoutMs = 10_000;
 const bodyChars = 256 * 1024;

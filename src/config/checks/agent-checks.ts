@@ -1,5 +1,5 @@
 import { mainAgent } from "../../domain/turns/session.ts";
-import { agentNameOf } from "../agents.ts";
+import { agentNameOf } from "../configured/agents.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";

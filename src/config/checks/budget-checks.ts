@@ -16,8 +16,8 @@ import { ToolRegistry } from "../../tools/registry.ts";
 import { type Adapters, hasTrait } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { configuredGroups } from "../groups.ts";
-import { agentNameOf } from "../agents.ts";
+import { configuredGroups } from "../configured/groups.ts";
+import { agentNameOf } from "../configured/agents.ts";
 import { policyOf } from "../resolve/policy.ts";
 import type { Config } from "../schema/config.ts";
 

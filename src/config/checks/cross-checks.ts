@@ -8,7 +8,7 @@ import { nearest } from "../../lib/text/nearest.ts";
 import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { checkMcp, mcpServers } from "../mcp.ts";
+import { checkMcp, mcpServers } from "../configured/mcp.ts";
 import type { Config } from "../schema/config.ts";
 import { seesImages } from "../../models/knowledge/capabilities.ts";
 import { referencesOf } from "../../models/routes/routes.ts";

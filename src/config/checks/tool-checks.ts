@@ -2,7 +2,7 @@ import type { ToolPolicy } from "../../domain/rights/policy.ts";
 import { modelsOfRoute } from "../../models/knowledge/capabilities.ts";
 import { ToolRegistry } from "../../tools/registry.ts";
 import type { Adapters } from "../adapters.ts";
-import { agentOf } from "../agents.ts";
+import { agentOf } from "../configured/agents.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import { firstAgent } from "../resolve/entry.ts";

@@ -5,7 +5,7 @@ import { nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";
 import { valueAt } from "../editing/value-after.ts";
 import { formatPath, knownKeys } from "../faults.ts";
-import { groupInEffect } from "../groups.ts";
+import { groupInEffect } from "../configured/groups.ts";
 import { policyInEffect } from "../policy-in-effect.ts";
 import type { Config } from "../schema/config.ts";
 import { configJsonSchema } from "../schema/json-schema.ts";

@@ -11,7 +11,7 @@ import type { SessionVisibility } from "../../domain/turns/session.ts";
 import type { SkillChoice } from "../../domain/sandbox/skill.ts";
 import type { McpServer } from "../../domain/sandbox/mcp-server.ts";
 import { espeakPackages } from "../../domain/settings/speech.ts";
-import { mcpServers } from "../mcp.ts";
+import { mcpServers } from "../configured/mcp.ts";
 import type { Config } from "../schema/config.ts";
 import { entryOf } from "./entry.ts";
 

@@ -1,6 +1,6 @@
 import type { Rule, ToolPolicy } from "../../domain/rights/policy.ts";
 import { mainAgent } from "../../domain/turns/session.ts";
-import { agentOf } from "../agents.ts";
+import { agentOf } from "../configured/agents.ts";
 import { entryOf, firstAgent } from "./entry.ts";
 import { presetByDefault } from "../policy-in-effect.ts";
 import type { Config } from "../schema/config.ts";

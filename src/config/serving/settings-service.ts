@@ -7,7 +7,7 @@ import type { SettingAuthor, SettingChange, SettingEdit } from "../../domain/set
 import { AppError } from "../../lib/app-error.ts";
 import type { GroupSettingView, SettingView } from "../../operations/settings/operations.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
-import { withAddedGroups } from "../added-groups.ts";
+import { withAddedGroups } from "../configured/added-groups.ts";
 import { effectAt } from "../changes/change-effects.ts";
 import { differences } from "../changes/config-change.ts";
 import type { ConfigReloader } from "../changes/config-reloader.ts";

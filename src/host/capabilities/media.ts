@@ -1,10 +1,10 @@
-import { transcriberSource } from "../../config/media.ts";
+import { transcriberSource } from "../../config/configured/media.ts";
 import { Media } from "../../abilities/media/media.ts";
 import type { HearSound } from "../../domain/chats/message.ts";
 import { createHearing } from "../../abilities/media/speech/hearing.ts";
 import { speechFolder } from "../../abilities/media/speech/speech-model.ts";
 import type { AppContext } from "../context.ts";
-import { createSoundCalls, type GroupBudgets, type PaidContext, payFor, withBudget } from "./sound-calls.ts";
+import { createSoundCalls, type GroupBudgets, type PaidContext, payFor, withBudget } from "./voice/sound-calls.ts";
 
 /** The process that reads files of strangers; there is none before it is needed. */
 export function createMedia({ home, publish, logger }: Pick<AppContext, "home" | "publish" | "logger">): Media {

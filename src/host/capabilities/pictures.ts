@@ -10,7 +10,7 @@ import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
 import type { TurnPictures } from "../../turns/collaborators.ts";
 import { createBlobRoom } from "../../stores/blobs/blob-room.ts";
-import { reserveBytes } from "../files.ts";
+import { reserveBytes } from "../data/files.ts";
 import type { AppContext } from "../context.ts";
 import { createConfiguredModels } from "../turns/models.ts";
 

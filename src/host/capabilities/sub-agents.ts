@@ -20,10 +20,10 @@ import { folderOfSession } from "../as-agent.ts";
 import { hostUid } from "../../lib/process/host-uid.ts";
 import type { AppContext } from "../context.ts";
 import { usableProfile } from "./profiles.ts";
-import { refusalOfSkills } from "./skill-narrowing.ts";
+import { refusalOfSkills } from "./skills/skill-narrowing.ts";
 import { principalOf } from "../../rights/people/principal.ts";
-import { createTurnEnded } from "../../turns/turn-ended.ts";
-import type { TurnEndedOptions } from "../../turns/turn-ended.ts";
+import { createTurnEnded } from "../../turns/ending/turn-ended.ts";
+import type { TurnEndedOptions } from "../../turns/ending/turn-ended.ts";
 
 export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
   readonly workAdded: () => void;

@@ -5,8 +5,8 @@ import type { HostTools } from "../../turns/collaborators.ts";
 import type { AppContext } from "../context.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { Memories } from "../memory/memory.ts";
-import { skillPort } from "./skills.ts";
-import type { createSpeech } from "./speech.ts";
+import { skillPort } from "./skills/skills.ts";
+import type { createSpeech } from "./voice/speech.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
 export interface ToolPortOptions {

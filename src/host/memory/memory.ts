@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
-import { agentNameOf, groupWithAgent } from "../../config/agents.ts";
-import { embedderSource } from "../../config/memory.ts";
+import { agentNameOf, groupWithAgent } from "../../config/configured/agents.ts";
+import { embedderSource } from "../../config/configured/memory.ts";
 import { createMessageIds } from "../../turns/context/message-ids.ts";
 import { workFolder } from "../../domain/chats/group.ts";
 import { globalNotes } from "../../abilities/memory/item.ts";

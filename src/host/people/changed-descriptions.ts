@@ -6,7 +6,7 @@ import type { Group } from "../../domain/chats/group.ts";
 import { readMcpLock } from "../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../abilities/mcp/pins/pins.ts";
 import { judgeCall } from "../../rights/policy/judge.ts";
-import type { Mcp } from "../capabilities/mcp.ts";
+import type { Mcp } from "../capabilities/mcp/mcp.ts";
 import type { AppContext } from "../context.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 
 import { hasTrait } from "../../config/adapters.ts";
-import { isKnown } from "../../config/people.ts";
+import { isKnown } from "../../config/configured/people.ts";
 import { sharedPolicy } from "../../config/resolve-group.ts";
 import { risks } from "../../domain/rights/policy.ts";
 import { memberActor } from "../../domain/people/actor.ts";
@@ -17,7 +17,7 @@ import { CodeTries } from "../../rights/people/code-tries.ts";
 import { isAlwaysDenied } from "../../rights/policy/judge.ts";
 import type { ChatBook } from "../../intake/chats/chat-book.ts";
 import type { AppContext } from "../context.ts";
-import type { Entrances } from "../entrances.ts";
+import type { Entrances } from "../chats/entrances.ts";
 import type { GroupFolders } from "../../intake/chats/group-folders.ts";
 
 /**

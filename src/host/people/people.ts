@@ -1,5 +1,5 @@
 import { hasTrait } from "../../config/adapters.ts";
-import { configuredPeople, deniedBy, namedIds } from "../../config/people.ts";
+import { configuredPeople, deniedBy, namedIds } from "../../config/configured/people.ts";
 import { memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";

@@ -1,6 +1,6 @@
 import type { AbilityServices } from "../../abilities/catalog.ts";
 import { CodeTries } from "../../rights/people/code-tries.ts";
-import { agentNameOf } from "../../config/agents.ts";
+import { agentNameOf } from "../../config/configured/agents.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { memberActor } from "../../domain/people/actor.ts";
 import type { BudgetLimits, Group } from "../../domain/chats/group.ts";
@@ -29,14 +29,14 @@ import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { TurnRunner } from "../../turns/turn-runner.ts";
 import type { Approvals } from "../people/approvals.ts";
 import type { SettingsService } from "../../config/serving/settings-service.ts";
-import { chatSettings } from "../../surfaces/chat/chat-settings.ts";
+import { chatSettings } from "../../surfaces/chat/commands/settings/chat-settings.ts";
 import { memoryServices } from "../memory/memory-desks.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "../memory/memory-when-enabled.ts";
 import { createContextView, type FirstPrompt } from "../capabilities/context-view.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
 import { isSessionOf } from "../../domain/turns/session.ts";
-import { createTurnEnded, type TurnEndedOptions } from "../../turns/turn-ended.ts";
+import { createTurnEnded, type TurnEndedOptions } from "../../turns/ending/turn-ended.ts";
 import { describeRest } from "../../intake/limits/resting-notice.ts";
 import { describeForChat } from "../../surfaces/chat/describe-for-chat.ts";
 

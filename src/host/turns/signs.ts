@@ -4,7 +4,7 @@ import { Progress } from "../../delivery/progress.ts";
 import { SignsOfLife } from "../../delivery/signs-of-life.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { AppContext } from "../context.ts";
-import type { Entrances } from "../entrances.ts";
+import type { Entrances } from "../chats/entrances.ts";
 
 /** Shows signs of life in a group's chat, on channels that can. */
 export function createSigns(groups: GroupRegistry, entrances: Entrances): SignsOfLife {

@@ -9,7 +9,7 @@ import {
   type Grant,
   standingQuestions,
 } from "../../domain/rights/approval.ts";
-import { time } from "../schemas.ts";
+import { time } from "../definition/schemas.ts";
 
 /** The operator at the host: no role is higher. */
 export const operator: Decider = { person: "operator", actor: "operator", name: "The operator", role: "owner" };

@@ -7,8 +7,8 @@ import { wholeInput } from "../../rights/approvals/card.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { flag, list, name, onlyGroup } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { flag, list, name, onlyGroup } from "../definition/schemas.ts";
 import { type ApprovalView, approvalView, grantView, operator, viewApproval, viewGrant } from "./approval-view.ts";
 
 /** The parts that look at approvals. */

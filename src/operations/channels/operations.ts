@@ -3,8 +3,8 @@ import * as z from "zod";
 import { type ChannelState, channelStates, type LoginEvent, type LoginOptions } from "../../channels/channel.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import { defineOperation, defineStream } from "../define-operation.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { defineOperation, defineStream } from "../definition/define-operation.ts";
+import { list, name, nothing, time } from "../definition/schemas.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
 export interface OperableChannel {

@@ -16,8 +16,8 @@ import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { list, name, nothing, schemaOf, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { list, name, nothing, schemaOf, time } from "../definition/schemas.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];

@@ -5,9 +5,9 @@ import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { isSessionOf, mainSessionKeys, type Session } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { flag, list, name, schemaOf, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { flag, list, name, schemaOf, time } from "../definition/schemas.ts";
 
 /** The parts that know what stands in prompts. */
 export interface ContextNeeds {

@@ -4,8 +4,8 @@ import type { Delta, MissedDeltas } from "../../domain/chats/delta.ts";
 import type { HostEvent } from "../../domain/events/event.ts";
 import { readEvents } from "../../records/events/read-events.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineStream } from "../define-operation.ts";
-import { flag, name, schemaOf } from "../schemas.ts";
+import { defineStream } from "../definition/define-operation.ts";
+import { flag, name, schemaOf } from "../definition/schemas.ts";
 import { together } from "../../lib/together.ts";
 
 /** The parts that know what happens. */

@@ -8,9 +8,9 @@ import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { findChannel, type OperableChannel } from "../channels/operations.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { list, name, nothing, schemaOf, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { list, name, nothing, schemaOf, time } from "../definition/schemas.ts";
 
 /** The parts that look at groups. */
 export interface GroupReadingNeeds {

@@ -2,9 +2,9 @@ import * as z from "zod";
 
 import type { Group } from "../../domain/chats/group.ts";
 import type { PackageLists } from "../../domain/sandbox/packages.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { list, name, nothing, time } from "../definition/schemas.ts";
 
 /** An image with packages, as the operator sees it. */
 const imageView = z.strictObject({

@@ -4,8 +4,8 @@ import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { formatTime } from "../../lib/time/formats.ts";
-import { defineOperation } from "../define-operation.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { list, name, nothing, time } from "../definition/schemas.ts";
 
 /** A model of the configuration's routes, or of which something was learned. */
 const modelView = z.strictObject({

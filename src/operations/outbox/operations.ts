@@ -7,9 +7,9 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { OutboxStore } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { flag, limit, list, name, onlyGroup, shownChars, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { flag, limit, list, name, onlyGroup, shownChars, time } from "../definition/schemas.ts";
 
 /** The parts that send. */
 export interface OutboxNeeds {

@@ -6,9 +6,9 @@ import type { Sender } from "../../domain/chats/message.ts";
 import { type MemberId, memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { list, name, onlyGroup } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { list, name, onlyGroup } from "../definition/schemas.ts";
 
 /** The parts that know people. */
 export interface PeopleNeeds {

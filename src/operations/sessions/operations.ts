@@ -4,9 +4,9 @@ import { agentOfSession, type HotContainerView, sessionKinds } from "../../domai
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { formatTime } from "../../lib/time/formats.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { resolveId } from "../resolve-id.ts";
-import { list, name, nothing, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { resolveId } from "../lookup/resolve-id.ts";
+import { list, name, nothing, time } from "../definition/schemas.ts";
 
 /** The parts that look at sessions. */
 export interface SessionReadingNeeds {

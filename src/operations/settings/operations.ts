@@ -3,8 +3,8 @@ import * as z from "zod";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/settings/config-state.ts";
 import type { SettingChange, SettingEdit, SettingPath, SettingRecord } from "../../domain/settings/setting.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { limit, list, name, nothing, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { limit, list, name, nothing, time } from "../definition/schemas.ts";
 
 /** A setting by its path, and its value as far as it may be shown. */
 const settingView = z.strictObject({ path: z.string(), value: z.unknown().describe("Secrets are masked") });

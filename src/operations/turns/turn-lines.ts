@@ -4,7 +4,7 @@ import { agentOfSession } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/contract/store.ts";
-import { shownChars } from "../schemas.ts";
+import { shownChars } from "../definition/schemas.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import type { TurnLine } from "./turn-view.ts";
 import { waitingIn } from "./waiting.ts";

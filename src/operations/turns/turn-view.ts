@@ -6,7 +6,7 @@ import { actions, risks } from "../../domain/rights/policy.ts";
 import { turnPhases, turnStates, type TurnTimes } from "../../domain/turns/turn.ts";
 import { causes } from "../../domain/work/work.ts";
 import { approvalView } from "../approvals/approval-view.ts";
-import { list, replyTarget, time } from "../schemas.ts";
+import { list, replyTarget, time } from "../definition/schemas.ts";
 
 const waiting = z.strictObject({ messages: z.number(), oldestAt: time });
 

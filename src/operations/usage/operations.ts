@@ -5,9 +5,9 @@ import { toUsageLine, usageKinds, type UsageSum } from "../../domain/turns/usage
 import type { Clock } from "../../lib/time/clock.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { list, name, schemaOf } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { list, name, schemaOf } from "../definition/schemas.ts";
 
 /** The parts that know what models have used. */
 export interface UsageNeeds {

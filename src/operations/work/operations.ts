@@ -12,10 +12,10 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { defineOperation } from "../define-operation.ts";
-import { requireGroup } from "../require-group.ts";
-import { resolveId } from "../resolve-id.ts";
-import { limit, list, name, onlyGroup, replyTarget, shownChars, time } from "../schemas.ts";
+import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
+import { resolveId } from "../lookup/resolve-id.ts";
+import { limit, list, name, onlyGroup, replyTarget, shownChars, time } from "../definition/schemas.ts";
 
 /** The parts that give agents work. */
 export interface WorkNeeds {

@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql, type Transaction } from "kysely";
 
 import type { BlobPart } from "../../domain/chats/part.ts";
 import type { BlobStore, KnownBlob } from "../contract/blob-store.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 
 type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;

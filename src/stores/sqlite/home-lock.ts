@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 import * as z from "zod";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import { openPrivate } from "./open-private.ts";
+import { openPrivate } from "./database/open-private.ts";
 
 /** The host that holds a home; `startedAt` in milliseconds since 1970. */
 export interface HomeOwner {

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Lease } from "../../domain/turns/lease.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { LeaseStore } from "../contract/lease-store.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 /** Leases in the sessions' rows, so that a write checks the lease without another query. */
 export class SqliteLeases implements LeaseStore {

@@ -4,11 +4,11 @@ import type SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../contract/store.ts";
-import { Database, storeFailure } from "./database.ts";
+import { Database, storeFailure } from "./database/database.ts";
 import { SqliteErasure } from "./erasure/erasure.ts";
 import { migrate } from "./schema/migrations.ts";
-import { openPrivate } from "./open-private.ts";
-import { SqliteEvents } from "./events.ts";
+import { openPrivate } from "./database/open-private.ts";
+import { SqliteEvents } from "./records/events.ts";
 import { openStores } from "./stores.ts";
 
 export interface SqliteOptions {

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 
 import type { PrunedWindow, PruneWindow, RetentionStore } from "../contract/retention-store.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 
 /*

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Actor } from "../../domain/people/actor.ts";
 import type { SettingRecord } from "../../domain/settings/setting.ts";
 import type { AppliedSettings, SettingsStore } from "../contract/settings-store.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { changeGroup } from "./groups/groups.ts";
 import type { Row } from "./schema/tables.ts";
 

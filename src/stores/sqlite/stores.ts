@@ -1,5 +1,5 @@
 import { openTables } from "../tables.ts";
-import { SqliteAuditIndex } from "./audit-index.ts";
+import { SqliteAuditIndex } from "./records/audit-index.ts";
 import { SqliteBlobs } from "./blobs.ts";
 import { SqliteChannelState } from "./groups/channel-state.ts";
 import { SqliteChats } from "./groups/chats.ts";
@@ -17,12 +17,12 @@ import { SqliteSessions } from "./conversation/sessions.ts";
 import { SqliteSettings } from "./settings.ts";
 import { SqliteTasks } from "./tasks/tasks.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
-import { SqliteUsage } from "./usage.ts";
+import { SqliteUsage } from "./records/usage.ts";
 import { SqliteApprovals } from "./conversation/approvals.ts";
 import { SqliteSummaries } from "./conversation/summaries.ts";
 import { SqliteSubAgents } from "./conversation/sub-agents.ts";
 import { SqliteWork } from "./conversation/work.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 /** Opens the stores that need nothing but the database. */
 export function openStores(database: Database) {

@@ -1,28 +1,28 @@
 import type { Group } from "../../domain/chats/group.ts";
-import { agents } from "./agents.ts";
-import { answer } from "./answer.ts";
-import { approve } from "./approve.ts";
+import { agents } from "./commands/agents.ts";
+import { answer } from "./commands/approvals/answer.ts";
+import { approve } from "./commands/approvals/approve.ts";
 import type { ChatCommand } from "./command.ts";
-import { compact } from "./compact.ts";
-import { context } from "./context.ts";
-import { deny } from "./deny.ts";
-import { help } from "./help.ts";
-import { jobs } from "./jobs.ts";
-import { memory } from "./memory.ts";
-import { model } from "./model.ts";
-import { mounts } from "./mounts.ts";
-import { newConversation } from "./new.ts";
+import { compact } from "./commands/compact.ts";
+import { context } from "./commands/context.ts";
+import { deny } from "./commands/approvals/deny.ts";
+import { help } from "./commands/help.ts";
+import { jobs } from "./commands/jobs.ts";
+import { memory } from "./commands/memory.ts";
+import { model } from "./commands/settings/model.ts";
+import { mounts } from "./commands/mounts.ts";
+import { newConversation } from "./commands/new.ts";
 import { type Family, families } from "../operations.ts";
 import { operationCommand } from "./operation-command.ts";
-import { set } from "./set.ts";
-import { settings } from "./settings.ts";
-import { skills } from "./skills.ts";
-import { status } from "./status.ts";
-import { stop } from "./stop.ts";
+import { set } from "./commands/settings/set.ts";
+import { settings } from "./commands/settings/settings.ts";
+import { skills } from "./commands/skills.ts";
+import { status } from "./commands/status.ts";
+import { stop } from "./commands/stop.ts";
 import { agentTaken } from "./agents-addressed.ts";
-import { tasks } from "./tasks.ts";
-import { whoami } from "./whoami.ts";
-import { usage } from "./usage.ts";
+import { tasks } from "./commands/tasks.ts";
+import { whoami } from "./commands/whoami.ts";
+import { usage } from "./commands/usage.ts";
 
 /** In the order in which `/help` lists them. */
 const chatCommands: readonly ChatCommand[] = [

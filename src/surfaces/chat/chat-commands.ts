@@ -5,7 +5,7 @@ import type { Turn } from "../../domain/turns/turn.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
-import { closingStep } from "../../turns/closing-step.ts";
+import { closingStep } from "../../turns/ending/closing-step.ts";
 import { answering, draftFor } from "../../turns/drafts.ts";
 import { commandsOf } from "./catalog.ts";
 import type { CommandOutcome, CommandServices, GivenAnswer } from "./command.ts";

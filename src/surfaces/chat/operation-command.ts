@@ -4,7 +4,7 @@ import { memberActor } from "../../domain/people/actor.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
-import type { AnyOperation } from "../../operations/define-operation.ts";
+import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 import type { ChatCommand, CommandServices, GivenCommand } from "./command.ts";
 

@@ -21,73 +21,73 @@ interface Entry {
  * loaded.
  */
 const entries: Readonly<Record<string, Entry>> = {
-  start: { summary: "run the host", load: async () => (await import("./commands/start.ts")).addStartCommand },
-  stop: { load: async () => (await import("./commands/stop.ts")).addStopCommand },
+  start: { summary: "run the host", load: async () => (await import("./commands/host/start.ts")).addStartCommand },
+  stop: { load: async () => (await import("./commands/host/stop.ts")).addStopCommand },
   reload: {
     summary: "reload the configuration of the running host",
-    load: async () => (await import("./commands/config.ts")).addReloadCommand,
+    load: async () => (await import("./commands/config/config.ts")).addReloadCommand,
   },
   doctor: {
     summary: "check the installation",
-    load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+    load: async () => (await import("./commands/doctor/doctor.ts")).addDoctorCommand,
   },
   mounts: {
     summary: "check a group's mounts",
-    load: async () => (await import("./commands/mounts.ts")).addMountsCommand,
+    load: async () => (await import("./commands/agents/mounts.ts")).addMountsCommand,
   },
-  image: { load: async () => (await import("./commands/image.ts")).addImageCommand },
+  image: { load: async () => (await import("./commands/image/image.ts")).addImageCommand },
   profiles: {
     summary: "list profiles of agents",
-    load: async () => (await import("./commands/profiles.ts")).addProfilesCommand,
+    load: async () => (await import("./commands/agents/profiles.ts")).addProfilesCommand,
   },
   prompts: {
     summary: "list the sections of the system prompt",
-    load: async () => (await import("./commands/prompts.ts")).addPromptsCommand,
+    load: async () => (await import("./commands/agents/prompts.ts")).addPromptsCommand,
   },
   tools: {
     summary: "list the tools of agents",
-    load: async () => (await import("./commands/tools.ts")).addToolsCommand,
+    load: async () => (await import("./commands/agents/tools.ts")).addToolsCommand,
   },
-  policy: { load: async () => (await import("./commands/policy.ts")).addPolicyCommand },
-  memory: { load: async () => (await import("./commands/memory.ts")).addMemoryCommand },
+  policy: { load: async () => (await import("./commands/policy/policy.ts")).addPolicyCommand },
+  memory: { load: async () => (await import("./commands/memory/memory.ts")).addMemoryCommand },
   media: {
     summary: "install the model for voice messages",
-    load: async () => (await import("./commands/media.ts")).addMediaCommand,
+    load: async () => (await import("./commands/agents/media.ts")).addMediaCommand,
   },
-  skills: { load: async () => (await import("./commands/skills.ts")).addSkillsCommand },
+  skills: { load: async () => (await import("./commands/skills/skills.ts")).addSkillsCommand },
   plugins: {
     summary: "list, add, check or remove plugins: tools, channels and providers of others",
-    load: async () => (await import("./commands/plugins.ts")).addPluginsCommand,
+    load: async () => (await import("./commands/plugins/plugins.ts")).addPluginsCommand,
   },
-  mcp: { load: async () => (await import("./commands/mcp.ts")).addMcpCommand },
+  mcp: { load: async () => (await import("./commands/mcp/mcp.ts")).addMcpCommand },
   web: {
     summary: "web access of agents",
-    load: async () => (await import("./commands/web.ts")).addWebCommand,
+    load: async () => (await import("./commands/agents/web.ts")).addWebCommand,
   },
-  events: { load: async () => (await import("./commands/events.ts")).addEventsCommand },
-  logs: { summary: "show the log", load: async () => (await import("./commands/logs.ts")).addLogsCommand },
+  events: { load: async () => (await import("./commands/host/events.ts")).addEventsCommand },
+  logs: { summary: "show the log", load: async () => (await import("./commands/host/logs.ts")).addLogsCommand },
   audit: {
     summary: "verify, show or report the audit log",
-    load: async () => (await import("./commands/audit.ts")).addAuditCommand,
+    load: async () => (await import("./commands/audit/audit.ts")).addAuditCommand,
   },
-  usage: { load: async () => (await import("./commands/usage.ts")).addUsageCommand },
-  config: { load: async () => (await import("./commands/config.ts")).addConfigCommand },
+  usage: { load: async () => (await import("./commands/host/usage.ts")).addUsageCommand },
+  config: { load: async () => (await import("./commands/config/config.ts")).addConfigCommand },
   redteam: {
     summary: "attack a throwaway host to check the sandbox",
     load: async () => (await import("./commands/redteam.ts")).addRedteamCommand,
   },
   version: {
     summary: "show the versions of crabpot, Node.js and the engine",
-    load: async () => (await import("./commands/version.ts")).addVersionCommand,
+    load: async () => (await import("./commands/host/version.ts")).addVersionCommand,
   },
 };
 
 /** Commands that are written by hand, beside those of a family of operations. */
 const besideOperations: Readonly<Record<string, Entry["load"]>> = {
-  approvals: async () => (await import("./commands/approvals.ts")).addAnswerCommand,
-  chats: async () => (await import("./commands/chats.ts")).addChatList,
-  groups: async () => (await import("./commands/groups.ts")).addGroupCommands,
-  people: async () => (await import("./commands/people.ts")).addForgetCommand,
+  approvals: async () => (await import("./commands/people/approvals.ts")).addAnswerCommand,
+  chats: async () => (await import("./commands/people/chats.ts")).addChatList,
+  groups: async () => (await import("./commands/groups/groups.ts")).addGroupCommands,
+  people: async () => (await import("./commands/people/people.ts")).addForgetCommand,
 };
 
 const operationFamilies: Readonly<Record<string, (typeof families)[keyof typeof families]>> = families;

@@ -11,7 +11,7 @@ import type { HomePaths } from "../../config/home/home.ts";
 import type { ConfigCheck, LoadedConfig } from "../../config/loading/load.ts";
 import type { Config } from "../../config/schema/config.ts";
 import type { OfflineNeeds } from "../operations.ts";
-import type { Operation } from "../../operations/define-operation.ts";
+import type { Operation } from "../../operations/definition/define-operation.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
 import { isWithoutHost } from "../../lib/process/control-socket.ts";
 import { HostClient } from "./host-client.ts";

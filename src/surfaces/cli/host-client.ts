@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import type * as z from "zod";
 
-import type { Operation, StreamOperation } from "../../operations/define-operation.ts";
+import type { Operation, StreamOperation } from "../../operations/definition/define-operation.ts";
 import { askSocket, readText, refusalIn } from "../../lib/process/control-socket.ts";
 
 /** Longest silence of the host before a command gives up, in milliseconds. */

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { Operation } from "../../operations/define-operation.ts";
+import type { Operation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 
 /**

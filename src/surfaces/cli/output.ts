@@ -4,7 +4,7 @@ import { createColors } from "picocolors";
 
 import { columnsOf, cutToColumns } from "../../lib/text/columns.ts";
 import { escapeJson, visible, visibleLines } from "../../lib/text/visible.ts";
-import type { Column } from "../../operations/cli-leaf.ts";
+import type { Column } from "../../operations/definition/cli-leaf.ts";
 
 export interface OutputOptions {
   readonly stream: Writable;

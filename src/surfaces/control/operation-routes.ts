@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { AnyOperation } from "../../operations/define-operation.ts";
+import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 import { loadOperations, type OperationNeeds } from "../operations.ts";
 import { describeFault } from "./faults.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { AnyOperation } from "../../operations/define-operation.ts";
+import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { loadOperations } from "../operations.ts";
 import { restRouteOf, type RestRoute } from "./rest-route.ts";
 

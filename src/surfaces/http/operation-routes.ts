@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addressActor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { AnyOperation } from "../../operations/define-operation.ts";
+import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 import { loadOperations, type OperationNeeds } from "../operations.ts";
 import { errorBody } from "./errors.ts";

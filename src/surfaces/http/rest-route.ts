@@ -1,4 +1,4 @@
-import type { AnyOperation } from "../../operations/define-operation.ts";
+import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 
 /** Route of an operation over HTTP. */
 export interface RestRoute {

@@ -12,7 +12,7 @@ import type { ModelCalls } from "../../models/model-calls.ts";
 import { Timers } from "../../lib/time/timers.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import type { SessionLeases } from "../session-leases.ts";
+import type { SessionLeases } from "../sessions/session-leases.ts";
 import { answering, draftFor } from "../drafts.ts";
 import type { SessionGroups, TurnModels } from "../collaborators.ts";
 import type { ConversationScope, SessionGroup } from "../turn-scope.ts";

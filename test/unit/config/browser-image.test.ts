@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { judgeBrowsers } from "../../../src/surfaces/cli/commands/doctor/browser.ts";
+import { judgeBrowsers } from "../../../src/surfaces/cli/commands/doctor/machine/browser.ts";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { groupImage } from "../../../src/config/schema/packages.ts";

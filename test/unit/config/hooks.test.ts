@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { configuredGroups, groupInEffect } from "../../../src/config/groups.ts";
+import { configuredGroups, groupInEffect } from "../../../src/config/configured/groups.ts";
 import { resolveGroup } from "../../../src/config/resolve-group.ts";
 import { checkConfigText, describeFault, describeWarning } from "../../../src/config/loading/load.ts";
 

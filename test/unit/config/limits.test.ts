@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { paceLimits } from "../../../src/config/groups.ts";
+import { paceLimits } from "../../../src/config/configured/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { isGroupName } from "../../../src/domain/chats/group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -10,7 +10,7 @@ import { commandNamesOf } from "../../../src/surfaces/cli/leaves/operation-leaf.
 import { crabpot, newHome } from "../../support/crabpot.ts";
 import { checkoutFolder } from "../../support/engine.ts";
 
-import type { AnyOperation } from "../../../src/operations/define-operation.ts";
+import type { AnyOperation } from "../../../src/operations/definition/define-operation.ts";
 import { loadOperations } from "../../../src/surfaces/operations.ts";
 import { describeOperations } from "../../../src/surfaces/http/openapi.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 
 import type { Role } from "../../../src/domain/people/role.ts";
-import { type AskingMember, defineOperation } from "../../../src/operations/define-operation.ts";
+import { type AskingMember, defineOperation } from "../../../src/operations/definition/define-operation.ts";
 import { invoke } from "../../../src/operations/invoke.ts";
 
 const ownerOf: Readonly<Record<string, { readonly group: string; readonly by: string }>> = {

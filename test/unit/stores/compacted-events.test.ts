@@ -4,7 +4,7 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
-import { SqliteEvents } from "../../../src/stores/sqlite/events.ts";
+import { SqliteEvents } from "../../../src/stores/sqlite/records/events.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const bytesEach = 4_000;

@@ -12,7 +12,7 @@ import type { Lease } from "../../../domain/turns/lease.ts";
 import type { OutgoingDraft } from "../../../domain/chats/message.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
 import type { ApprovalStore, GrantedCall, StandingAsk } from "../../contract/approval-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import type { Row } from "../schema/tables.ts";
 import {
   answerApproval,

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";

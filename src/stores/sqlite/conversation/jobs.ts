@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Job, JobEnd, NewJob } from "../../../domain/work/job.ts";
 import type { NewWork } from "../../../domain/work/work.ts";
 import type { JobStore } from "../../contract/job-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import type { Row } from "../schema/tables.ts";
 import { insertWork } from "./work.ts";
 

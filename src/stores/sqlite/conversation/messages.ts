@@ -4,12 +4,12 @@ import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { IncomingMessage, StoredMessage } from "../../../domain/chats/message.ts";
 import type { Addressee } from "../../../domain/turns/session.ts";
 import type { MessageStore, WaitingInGroup } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { chargeIntake } from "../groups/intake.ts";
 import { leaveInFolder } from "./origins.ts";
 import { parseAttachments, parseQuote } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { statement } from "../statement.ts";
+import { statement } from "../database/statement.ts";
 
 // Written as literals, not as bound values: only then does SQLite see that the partial indexes apply.
 export const isWaiting = sql<boolean>`state = 'waiting'`;

@@ -4,10 +4,10 @@ import { sortOrigins } from "../../../domain/people/origin.ts";
 import type { Exposure, FolderOrigin, Origin } from "../../../domain/people/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OriginStore, TurnProvenance } from "../../contract/origin-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { statement } from "../statement.ts";
+import { statement } from "../database/statement.ts";
 
 /** Assumed origins of conversations from before origins were kept. */
 const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];

@@ -4,10 +4,10 @@ import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OutboxStore } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { statement, written } from "../statement.ts";
+import { statement, written } from "../database/statement.ts";
 
 /** The same clock as the host's, asked by SQLite itself. */
 const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`;

@@ -5,11 +5,11 @@ import type { ToolDefinition } from "../../../domain/turns/model.ts";
 import type { Session } from "../../../domain/turns/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { type NewSideSession, sessionId, type SessionStore } from "../../contract/session-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseSectionTokens, parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
-import { statement } from "../statement.ts";
+import { statement } from "../database/statement.ts";
 import { exposeToFolder } from "./origins.ts";
 
 const selectByKey = statement((kysely, { key }: { readonly key: string }) =>

@@ -5,7 +5,7 @@ import type { OutgoingDraft } from "../../../domain/chats/message.ts";
 import { type NewSubAgent, type SubAgent, subAgentId, subAgentNumber } from "../../../domain/work/sub-agent.ts";
 import type { Turn } from "../../../domain/turns/turn.ts";
 import type { LiveSubAgent, SubAgentStore } from "../../contract/sub-agent-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { leaveInFolder } from "./origins.ts";

@@ -6,7 +6,7 @@ import type { CompactionRequest, LogEntry, NewSummary, Summary } from "../../../
 import type { Step } from "../../../domain/turns/turn.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { SummaryStore } from "../../contract/summary-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseStepBody } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { insertOutgoing } from "./outbox.ts";

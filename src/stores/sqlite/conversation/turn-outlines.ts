@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 
 import type { TurnOutline } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 
 const emptyOutline = { sender: undefined, text: undefined, usage: [] } as const;
 

@@ -8,14 +8,14 @@ import type { PacedTurn, Step, Turn } from "../../../domain/turns/turn.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { NewStep, TurnOutline, TurnStore } from "../../contract/store.ts";
 import { referToBlobs } from "../blobs.ts";
-import { type Database } from "../database.ts";
+import { type Database } from "../database/database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { endSubAgentTurn, insertSubAgents } from "./sub-agent-rows.ts";
 import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
 import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { statement, written } from "../statement.ts";
+import { statement, written } from "../database/statement.ts";
 import { outlineTurns } from "./turn-outlines.ts";
 import { insertWork, settleWork, takeWork } from "./work.ts";
 

@@ -4,10 +4,10 @@ import { sideSessionKey, type SideSession } from "../../../domain/turns/session.
 import type { NewWork, Work } from "../../../domain/work/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { AddedWork, DueSession, WorkStore } from "../../contract/work-store.ts";
-import { type Database } from "../database.ts";
+import { type Database } from "../database/database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { statement } from "../statement.ts";
+import { statement } from "../database/statement.ts";
 import { isDue } from "./is-due.ts";
 import { opened, openSession, reviveSession } from "./sessions.ts";
 

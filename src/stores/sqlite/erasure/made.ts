@@ -3,7 +3,7 @@ import { sql, type Transaction } from "kysely";
 import { addCounts, erasedText } from "../../../domain/erasure.ts";
 import { blobsOf } from "../../../domain/turns/turn.ts";
 import type { GroupErasing, Erased } from "../../contract/erasure-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
 import { changeRows, isBy, keysOf, listed, type LookedAt, rewriteJson, type RowChange } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 
 import type { MemberId } from "../../../domain/people/person.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import type { Tables } from "../schema/tables.ts";
 
 /** Rows per transaction, so that nobody waits long for the store. */

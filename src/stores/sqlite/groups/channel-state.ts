@@ -1,5 +1,5 @@
 import type { ChannelStateStore } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 
 /** SQLite takes 32,766 values in one statement. */
 const rowsAtOnce = 1_000;

@@ -3,10 +3,10 @@ import { type Kysely, sql } from "kysely";
 import type { Chat } from "../../../domain/chats/group.ts";
 import type { Sender } from "../../../domain/chats/message.ts";
 import type { ChatStore } from "../../contract/chat-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseMembers } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
-import { statement } from "../statement.ts";
+import { statement } from "../database/statement.ts";
 
 interface SeenChat {
   readonly channel: string;

@@ -4,7 +4,7 @@ import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../
 import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../contract/store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { parseGroupSettings } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 
 import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../../contract/intake-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import type { Tables } from "../schema/tables.ts";
 
 /** Notices already sent, as bits. */

@@ -7,7 +7,7 @@ import {
   type RequestSettlement,
 } from "../../../domain/chats/group.ts";
 import type { RequestStore } from "../../contract/chat-store.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { insertOutgoing } from "../conversation/outbox.ts";
 import type { Tables } from "../schema/tables.ts";
 

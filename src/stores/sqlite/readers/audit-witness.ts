@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 
 import type { AuditIndex } from "../../contract/store.ts";
-import { SqliteAuditIndex } from "../audit-index.ts";
-import { Database } from "../database.ts";
+import { SqliteAuditIndex } from "../records/audit-index.ts";
+import { Database } from "../database/database.ts";
 import { openReadOnly } from "./open-read-only.ts";
 
 /**

@@ -2,7 +2,7 @@ import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { EventStore } from "../../contract/event-store.ts";
-import { SqliteEvents } from "../events.ts";
+import { SqliteEvents } from "../records/events.ts";
 import { eventsPath } from "../open-sqlite-store.ts";
 
 /**

@@ -7,7 +7,7 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { StoreReader } from "../../define-store.ts";
-import { Database } from "../database.ts";
+import { Database } from "../database/database.ts";
 import { openStores } from "../stores.ts";
 import { requireThisVersion } from "../schema/migrations.ts";
 

@@ -2,7 +2,7 @@ import type { NewTask, Task, TaskRun, TaskState } from "../../../domain/work/tas
 import type { EndedRun, NewRun, RunSettlement, TaskChange, TaskClaim, TaskStore } from "../../contract/task-store.ts";
 import { sql } from "kysely";
 
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 import { claimAll, claimNow } from "./claims.ts";
 import { giveUpWaiting, settleRun } from "./settlements.ts";
 import { endedRuns, isActive, selectTasks, toRun, toTask, toTaskRow } from "./rows.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { formatTime } from "../../../lib/time/formats.ts";
 import { shorten } from "../../../lib/text/visible.ts";
-import type { Column, FieldColumn, TableColumn } from "../../../operations/cli-leaf.ts";
+import type { Column, FieldColumn, TableColumn } from "../../../operations/definition/cli-leaf.ts";
 import { coreOf } from "./parameters.ts";
 
 type Row = Readonly<Record<string, unknown>>;

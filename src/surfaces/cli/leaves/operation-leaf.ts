@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from "commander";
 
-import type { AnyCliLeaf } from "../../../operations/cli-leaf.ts";
-import type { AnyOperation } from "../../../operations/define-operation.ts";
+import type { AnyCliLeaf } from "../../../operations/definition/cli-leaf.ts";
+import type { AnyOperation } from "../../../operations/definition/define-operation.ts";
 import { InputError } from "../../../operations/invoke.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";

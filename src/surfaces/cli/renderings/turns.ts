@@ -1,4 +1,4 @@
-import type { Column } from "../../../operations/cli-leaf.ts";
+import type { Column } from "../../../operations/definition/cli-leaf.ts";
 import type {
   StepView,
   ToolCallView,

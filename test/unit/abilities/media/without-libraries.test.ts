@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../../src/stores/blobs/blob-folder.ts";
 import { keepPicture } from "../../../../src/abilities/media/keep-picture.ts";
-import { checkMedia } from "../../../../src/surfaces/cli/commands/doctor/media.ts";
+import { checkMedia } from "../../../../src/surfaces/cli/commands/doctor/agents/media.ts";
 import { HostileFolder } from "../../../../src/lib/files/open-hostile-file.ts";
 import { Media } from "../../../../src/abilities/media/media.ts";
 import { pngOf } from "../../../support/picture-files.ts";

@@ -6,7 +6,7 @@ import type { OutgoingDraft } from "../../../../src/domain/chats/message.ts";
 import { mainSessionKey } from "../../../../src/domain/turns/session.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
-import { closingStep } from "../../../../src/turns/closing-step.ts";
+import { closingStep } from "../../../../src/turns/ending/closing-step.ts";
 import { createChatCommands } from "../../../../src/surfaces/chat/chat-commands.ts";
 import { byMessage, insert, say, step } from "../../../contracts/store-setup.ts";
 import { ShownLists } from "../../../../src/surfaces/chat/shown-lists.ts";

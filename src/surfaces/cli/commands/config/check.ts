@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 
 import type { ConfigFault } from "../../../../config/faults.ts";
-import { configuredGroups } from "../../../../config/groups.ts";
+import { configuredGroups } from "../../../../config/configured/groups.ts";
 import { describeFault, type LoadedConfig } from "../../../../config/loading/load.ts";
 import { findRenamedGroups } from "../../../../config/checks/renamed-groups.ts";
 import { openStoreReader } from "../../../../stores/catalog.ts";

@@ -6,7 +6,7 @@ import { readValue } from "../../../../config/editing/read-value.ts";
 import { parsePath } from "../../../../config/editing/setting-path.ts";
 import { settingInEffect } from "../../../../config/explain/setting-in-effect.ts";
 import { formatPath } from "../../../../config/faults.ts";
-import { configuredGroups } from "../../../../config/groups.ts";
+import { configuredGroups } from "../../../../config/configured/groups.ts";
 import { checkConfigText } from "../../../../config/loading/load.ts";
 import type { ReloadReport } from "../../../../domain/settings/config-state.ts";
 import type { SettingChange, SettingEdit } from "../../../../domain/settings/setting.ts";

@@ -1,25 +1,25 @@
 import type { CommandContext } from "../../context.ts";
 import type { Check, CheckResult } from "./check.ts";
 import { runChecks } from "./check.ts";
-import { checkConfiguration, checkProviders } from "./configuration.ts";
-import { checkBrowsers } from "./browser.ts";
-import { checkAudit, checkDatabase } from "./data.ts";
-import { checkByAttacks } from "./attacks.ts";
-import { checkEngine } from "./engine.ts";
-import { checkGroupFolders, checkHost } from "./host.ts";
-import { checkMedia } from "./media.ts";
-import { checkVoice } from "./voice.ts";
-import { checkMemory } from "./memory.ts";
-import { checkMcpContainers } from "./mcp-containers.ts";
-import { checkMounts } from "./mounts.ts";
-import { checkAgentProfiles } from "./profiles.ts";
-import { checkOwnPrompts } from "./prompts.ts";
-import { checkSkills } from "./skills.ts";
-import { checkPackages } from "./packages.ts";
-import { checkPlugins } from "./plugins.ts";
-import { checkWeb } from "./web.ts";
-import { checkPeople } from "./people.ts";
-import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
+import { checkConfiguration, checkProviders } from "./home/configuration.ts";
+import { checkBrowsers } from "./machine/browser.ts";
+import { checkAudit, checkDatabase } from "./home/data.ts";
+import { checkByAttacks } from "./machine/attacks.ts";
+import { checkEngine } from "./machine/engine.ts";
+import { checkGroupFolders, checkHost } from "./home/host.ts";
+import { checkMedia } from "./agents/media.ts";
+import { checkVoice } from "./agents/voice.ts";
+import { checkMemory } from "./agents/memory.ts";
+import { checkMcpContainers } from "./agents/mcp-containers.ts";
+import { checkMounts } from "./machine/mounts.ts";
+import { checkAgentProfiles } from "./agents/profiles.ts";
+import { checkOwnPrompts } from "./agents/prompts.ts";
+import { checkSkills } from "./agents/skills.ts";
+import { checkPackages } from "./machine/packages.ts";
+import { checkPlugins } from "./agents/plugins.ts";
+import { checkWeb } from "./agents/web.ts";
+import { checkPeople } from "./home/people.ts";
+import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine/machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
 export function createChecks(context: CommandContext, deep: boolean): AsyncGenerator<CheckResult> {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { findMcpServer, mcpServers } from "../../../../config/mcp.ts";
+import { findMcpServer, mcpServers } from "../../../../config/configured/mcp.ts";
 import { mcp } from "../../../../config/schema/mcp.ts";
 import type { McpServer, RemoteServer } from "../../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../../lib/app-error.ts";

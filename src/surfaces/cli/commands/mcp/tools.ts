@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { mcpServers } from "../../../../config/mcp.ts";
+import { mcpServers } from "../../../../config/configured/mcp.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 
-import { embedderSource } from "../../../../config/memory.ts";
+import { embedderSource } from "../../../../config/configured/memory.ts";
 import type { LoadedConfig } from "../../../../config/loading/load.ts";
 import { agentFolder, groupNameFault, groupOfFolder } from "../../../../domain/chats/group.ts";
 import { AppError } from "../../../../lib/app-error.ts";

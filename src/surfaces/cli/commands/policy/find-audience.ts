@@ -1,6 +1,6 @@
 import type { Adapters } from "../../../../config/adapters.ts";
 import { hasTrait } from "../../../../config/adapters.ts";
-import { configuredGroups } from "../../../../config/groups.ts";
+import { configuredGroups } from "../../../../config/configured/groups.ts";
 import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import { abilitiesOf } from "../../../../domain/settings/group-ability.ts";

@@ -1,0 +1,74 @@
+import { hasTrait } from "../../config/adapters.ts";
+import { ensureGroupFolder } from "../../config/home/group-folders.ts";
+import { OutgoingFiles } from "../../delivery/outgoing-files.ts";
+import { agentFolder } from "../../domain/chats/group.ts";
+import { Inbox } from "../../intake/inbox.ts";
+import { roomOnDisk } from "../../lib/files/free-space.ts";
+import { hostUid } from "../../lib/process/host-uid.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
+import { GroupSpace } from "../../sandbox/workspace/group-space.ts";
+import { createHearingOf } from "../capabilities/media.ts";
+import type { GroupBudgets } from "../capabilities/voice/sound-calls.ts";
+import type { AppContext } from "../context.ts";
+
+/** The disk space of groups' folders. */
+export function createGroupSpace({ live, home }: Pick<AppContext, "live" | "home">): GroupSpace {
+  return new GroupSpace({
+    folder: home.paths.groups,
+    agentFolders: (name) => otherFoldersOf(live, name),
+    quotaBytes: () => live.current.sandbox.workspaceMb * mebibyte,
+    reserveBytes: () => reserveBytes(live),
+  });
+}
+
+/** Returns the names of the folders of a group's agents beside its first one. */
+function otherFoldersOf(live: AppContext["live"], name: string): readonly string[] {
+  const others = live.groupOf({ name }).agents.slice(1);
+  return others.map((agent) => agentFolder(name, agent));
+}
+
+/** Returns the bytes that stay free on the disk. */
+export function reserveBytes(live: AppContext["live"]): number {
+  return live.current.intake.reserveMb * mebibyte;
+}
+
+/**
+ * The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk.
+ */
+export async function openInbox(context: AppContext, registry: GroupBudgets): Promise<Inbox> {
+  const { config, live, home, environment, space, clock, logger } = context;
+  const { groups, incoming } = home.paths;
+  const folders = { groups, checkout: environment.checkout };
+  return Inbox.open({
+    groupsFolder: groups,
+    temporaryFolder: incoming,
+    otherFolders: async (group) => {
+      const names = otherFoldersOf(live, group);
+      await Promise.all(names.map((name) => ensureGroupFolder(folders, { name, main: false })));
+      return names;
+    },
+    get maxBytes() {
+      return config.intake.attachmentMb * mebibyte;
+    },
+    roomFor: (folder) => space.roomIn(folder),
+    hostUid: hostUid(),
+    clock,
+    logger,
+    hear: createHearingOf(context, registry),
+  });
+}
+
+/** Copies of what agents send. */
+export async function openOutgoingFiles(context: AppContext): Promise<OutgoingFiles> {
+  const { live, home, store, clock, logger } = context;
+  const { groups, outgoing } = home.paths;
+  return OutgoingFiles.open({
+    groupsFolder: groups,
+    folder: outgoing,
+    store: store.outbox,
+    isFetchedLater: (channel) => hasTrait(context, channel, "fetchedLater"),
+    freeBytes: () => roomOnDisk(outgoing, reserveBytes(live)),
+    clock,
+    logger,
+  });
+}

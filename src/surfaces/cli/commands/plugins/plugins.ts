@@ -1,0 +1,161 @@
+import { resolve } from "node:path";
+
+import type { Command } from "commander";
+
+import type { Described } from "../../../../plugins/format/described.ts";
+import type { PluginPlan } from "../../../../plugins/install/installer.ts";
+import type { ListedPlugin } from "../../../../plugins/plugins.ts";
+import type { PluginInstaller } from "../../../../plugins/install/installer.ts";
+import { visible } from "../../../../lib/text/visible.ts";
+import type { CommandContext } from "../../context.ts";
+import { addLeaf } from "../../context.ts";
+import type { Column } from "../../../../operations/definition/cli-leaf.ts";
+import type { Output } from "../../output.ts";
+import { isConfirmed } from "../../confirm.ts";
+
+/** Plugins are files, so none of it needs a running host; one that runs takes changes over when it is started again. */
+export function addPluginsCommand(program: Command, context: CommandContext): void {
+  const plugins = program.command("plugins").description("list, add, check or remove plugins");
+  addList(plugins, context);
+  addAdd(plugins, context);
+  addCheck(plugins, context);
+  addRemove(plugins, context);
+}
+
+const columns: readonly Column<ReturnType<typeof view>>[] = [
+  { title: "plugin", of: ({ name }) => name },
+  { title: "version", of: ({ version }) => version },
+  { title: "state", of: ({ state, reason }) => (reason === undefined ? state : `${state}: ${reason}`), fills: true },
+  { title: "provides", of: ({ provides }) => provides.map(({ kind, name }) => `${kind} ${name}`).join(", ") },
+  { title: "from", of: ({ from }) => from },
+];
+
+function view({ name, entry, state, reason }: ListedPlugin) {
+  const { package: packageName, version, kinds, hosts, from, sha256, installedAt, provides } = entry;
+  const named = provides.map(({ kind, name: called }) => ({ kind, name: called }));
+  return {
+    name,
+    package: packageName,
+    version,
+    kinds,
+    state,
+    reason,
+    provides: named,
+    hosts,
+    from,
+    sha256,
+    installedAt,
+  };
+}
+
+function addList(plugins: Command, context: CommandContext): void {
+  addLeaf(plugins, "list", "list plugins and whether they are unchanged").action(
+    async (_options: object, command: Command) => {
+      const found = await context.plugins();
+      const check = await context.checkConfig();
+      await context.configurePlugins(check.ok ? check.loaded.config : { plugins: {} });
+      context.outputOf(command).items((found?.list() ?? []).map(view), columns, "There are no plugins.");
+    },
+  );
+}
+
+async function installerOf({ paths, environment, streams }: CommandContext): Promise<PluginInstaller> {
+  const print = (facts: unknown): void => {
+    const { said } = facts as { readonly said?: string };
+    if (said !== undefined) streams.stderr.write(`crabpot: the plugin says: ${visible(said)}\n`);
+  };
+  const logger = { info: print, warn: () => undefined, error: print };
+  const { createPluginInstaller } = await import("./plugin-installer.ts");
+  return createPluginInstaller(paths, environment.variables, logger);
+}
+
+function addAdd(plugins: Command, context: CommandContext): void {
+  addLeaf(plugins, "add <source>", "folder, .tar.gz, or npm package (NAME or NAME@VERSION)")
+    .option("--yes", "without asking")
+    .action(async (source: string, { yes }: { yes?: boolean }, command: Command) => {
+      const installer = await installerOf(context);
+      const plan = await installer.plan(source);
+      const output = context.outputOf(command);
+      if (!output.json || yes !== true) showPlan(output, plan, "planned");
+      if (!(await isConfirmed(context, output, yes === true))) return;
+      const { provides } = await installer.install(plan);
+      const { name } = plan.manifest;
+      if (output.json) showPlan(output, plan, "installed", provides);
+      for (const line of describeAll(name, provides)) output.line(line);
+      output.line(`Installed: ${name}. Restart a running host to use it.`, "good");
+    });
+}
+
+function addCheck(plugins: Command, context: CommandContext): void {
+  addLeaf(plugins, "check <source>", "show what adding a plugin would do, without installing it").action(
+    async (source: string, _options: object, command: Command) => {
+      const installer = await installerOf(context);
+      const plan = await installer.plan(source);
+      const output = context.outputOf(command);
+      const provides = await installer.check(plan);
+      showPlan(output, plan, "planned", provides);
+      for (const line of describeAll(plan.manifest.name, provides)) output.line(line);
+      output.line(`${plan.manifest.name} can be added: crabpot plugins add ${resolve(source)}`, "good");
+    },
+  );
+}
+
+function addRemove(plugins: Command, context: CommandContext): void {
+  addLeaf(plugins, "remove <name>", "remove a plugin with its files")
+    .option("--yes", "without asking")
+    .action(async (name: string, { yes }: { yes?: boolean }, command: Command) => {
+      const output = context.outputOf(command);
+      const installer = await installerOf(context);
+      output.line(`The plugin ${await installer.find(name)} will be removed with its files.`);
+      if (!(await isConfirmed(context, output, yes === true))) return;
+      const removed = await installer.remove(name);
+      if (output.json) output.object({ name: removed, state: "removed" });
+      output.line(`Removed: ${removed}. A running host keeps it until it is restarted.`);
+      const what = "remove its settings in config.yaml, too (`plugins`, `channels` or `models`)";
+      output.line(`If it was used, ${what}: run crabpot config check.`);
+    });
+}
+
+/** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
+function showPlan(
+  output: Output,
+  { from, manifest, tree, hosts, findings, replaces }: PluginPlan,
+  state: "planned" | "installed",
+  provides?: readonly Described[],
+): void {
+  const { name, packageName, version, description, kinds, hosts: named, dependencies } = manifest;
+  const files = tree.files.map(({ path }) => path);
+  if (output.json) {
+    const told = provides?.map(viewOf);
+    const facts = { name, package: packageName, version, description, kinds, dependencies, files, findings, replaces };
+    return output.object({ ...facts, hosts: [...new Set([...named, ...hosts])], provides: told, state, from });
+  }
+  const takesOver = replaces === undefined ? "is new" : `replaces version ${replaces}`;
+  output.line(`${name} ${version} (${kinds.join(", ")}) ${takesOver} (files: ${files.length})`);
+  if (description !== "") output.line(`  ${description}`);
+  const packages = Object.entries(dependencies).map(([each, wanted]) => visible(`${each}@${wanted}`));
+  if (packages.length > 0) output.line(`  needs the packages: ${packages.join(", ")} (their scripts do not run)`);
+  if (named.length > 0) output.line(`  claims to talk to: ${named.join(", ")}`);
+  if (hosts.length > 0) output.line(`  names hosts: ${hosts.join(", ")}`);
+  for (const { kind, where, shows } of findings) output.line(`  ! ${kind} in ${where}: ${shows}`);
+  output.line("  Runs in a separate process that reads only its own files, writes none, and can reach the network.");
+}
+
+function viewOf(each: Described): object {
+  const settings = Object.keys(each.config?.["properties"] ?? {});
+  return each.kind === "tool"
+    ? { kind: each.kind, name: each.name, risk: each.risk, sends: each.sends, settings }
+    : { kind: each.kind, name: each.name, settings };
+}
+
+function describeAll(plugin: string, provides: readonly Described[]): string[] {
+  return provides.map((each) => {
+    const settings = Object.keys(each.config?.["properties"] ?? {});
+    const wants = settings.length === 0 ? "" : `; settings: ${settings.join(", ")}`;
+    if (each.kind === "channel") return `  channel ${each.name}: configure it as channels.${each.name}${wants}`;
+    if (each.kind === "provider") return `  provider ${each.name}: name it as kind in models.providers${wants}`;
+    const sends = each.sends ? ", writes to the chat" : "";
+    const where = settings.length === 0 ? "" : ` (plugins.${plugin}.settings)`;
+    return `  tool ${each.name}: risk ${each.risk} by its own claim${sends}${wants}${where}`;
+  });
+}
