@@ -103,7 +103,7 @@ test(
     });
     const { host, model } = running;
     const built = await host.cli("image", "build", "--group", "family");
-    expect(built.stdout).toContain("ready");
+    expect(built.stdout).toMatch(/ ready\n$/);
 
     expect((await host.ask("family", "@crab shop")).text).toContain("seen");
     const answered = [...outputs];

@@ -93,7 +93,7 @@ test(
     const without = await host.ask("family", shell("command -v tree || echo none"));
     await host.ask("twin", shell("true"));
     await expect.poll(() => host.control.call(pruneImages, {})).toEqual([]);
-    expect((await host.cli("image", "prune")).stdout).toContain("nothing");
+    expect((await host.cli("image", "prune")).stdout).toContain("Nothing");
     const left = await imagesOf(host);
 
     expect(meanwhile.text).toContain("so: none\n");

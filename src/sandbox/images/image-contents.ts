@@ -55,13 +55,13 @@ export async function readContents(archive: Readable): Promise<ImageContents> {
     return true;
   };
   // Files that matter are hashed on their way, and lie empty in a folder that is removed.
-  const { extract } = await import("tar-fs");
-  const extracting = extract(folder, {
+  const { default: tar } = await import("tar-fs");
+  const extracting = tar.extract(folder, {
     chown: false,
     utimes: false,
     ignore: (_name: string, entry?: unknown) => entry === undefined || judge(entry as Entry),
     mapStream: (stream: Readable, entry: Entry) => stream.pipe(hashing((sum) => program.set(pathOf(entry), sum))),
-  } as unknown as Parameters<typeof extract>[1]);
+  } as unknown as Parameters<typeof tar.extract>[1]);
   try {
     await pipeline(archive, extracting);
   } finally {

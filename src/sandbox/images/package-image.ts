@@ -88,8 +88,8 @@ async function runBuild(
       [packageLabels.base]: name.base,
       [packageLabels.lists]: JSON.stringify(name.lists),
     };
-    const { pack } = await import("tar-fs");
-    const archive = pack(folder, {
+    const { default: tar } = await import("tar-fs");
+    const archive = tar.pack(folder, {
       map: (header) => ({ ...header, uid: 0, gid: 0, mode: 0o644, mtime: new Date(0) }),
     });
     const { memoryMb } = packageBuildLimits;
