@@ -176,7 +176,7 @@ test.for<[string, readonly Harm[]]>([
         writeConfig(
           "groups: { a: { channel: terminal, chat: a, mounts: [{ source: /etc, target: here }, { source: /opt, target: there }] } }",
         ),
-        /never mounted: .*, or remove it/,
+        /never be mounted: .*, or remove it/,
       ],
       [
         "mounts",

@@ -213,7 +213,7 @@ test("who has the role answers in the chat that was asked, with the code; nobody
   expect([elsewhere.text, guessed.text]).toEqual(
     Array(2).fill("Unknown code. Use: /approve CODE [once|session|day|always]"),
   );
-  expect(unclear.text).toBe("Write: /approve CODE [once|session|day|always]");
+  expect(unclear.text).toBe("Use: /approve CODE [once|session|day|always]");
   expect(byAdmin.text).toBe(`"Bob" has allowed shell (${asked.code}) once.`);
   expect(answer.text).toContain("[exit code 0");
   expect(again.text).toBe(`${asked.code} was already decided: allowed by "Bob".`);

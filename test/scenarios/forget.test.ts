@@ -60,7 +60,7 @@ test("facts are shown and forgotten in the chat, and a person everywhere, while 
   await expect.poll(() => facts(host)).toHaveLength(2);
 
   expect(await ask(host, "/help", "bert")).toContain("/memory [forget N]");
-  expect(await ask(host, "/memory forget 1", "bert")).toContain("Write /memory first");
+  expect(await ask(host, "/memory forget 1", "bert")).toContain("Use /memory first");
   const list = await ask(host, "/memory", "bert");
   const numberOf = (words: string): string =>
     list

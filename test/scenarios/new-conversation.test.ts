@@ -38,7 +38,7 @@ test("/new ends what the agent has left running, however it was detached; files 
   const containers = await host.containers();
   const reply = await host.ask("family", "@crab run cat /workspace/group/file; ps -e | wc -l");
 
-  expect(answer.text).toContain("still had running is ended");
+  expect(answer.text).toContain("running background work was ended");
   expect(left).toEqual([]);
   expect(containers).toEqual([]);
   expect(reply.text).toContain("kept");

@@ -62,7 +62,7 @@ test("an agent proposes its instructions, an admin sees what changes and allows 
   expect(asked.text).toContain("The agent says why: “you said so”");
   expect(before).toBe("Be kind.\nBe quick.\n");
   expect(byMember.text).toContain("is for admins to answer");
-  expect(forGood.text).toContain("it can be allowed once");
+  expect(forGood.text).toContain("it can only be allowed once");
   expect(listed).toMatchObject({
     code: asked.code,
     tool: "propose_instructions",

@@ -85,7 +85,7 @@ test("what is edited by hand, or while no host runs, is on record too, and histo
   await host.boot();
 
   expect(applied.code).toBe(0);
-  expect(set.stdout).toContain("No host is running: the next start takes it.");
+  expect(set.stdout).toContain("No host is running; it takes effect at the next start.");
   expect(got.stdout).toBe("Asia/Tokyo\n");
   expect(left).toMatchObject([{ via: "file", path: "timezone", from: "UTC", to: "Europe/Paris" }]);
   expect(await recordsOf(host, "timezone")).toMatchObject([

@@ -117,7 +117,7 @@ describe("somebody whom the channel knows by several ids", () => {
     const { standingOf, roleOf } = rolesWith({});
 
     expect([roleOf(main, whoIs("suspect")), roleOf(main, whoIs("zoe"))]).toEqual(["member", "admin"]);
-    expect(standingOf(main, whoIs("suspect")).why).toMatch("may be somebody in access.deny");
+    expect(standingOf(main, whoIs("suspect")).why).toMatch("may be a person in access.deny");
     const named = rolesWith({ members: { default: "guest", byKey: { "http:suspect": "owner" } } });
     expect(named.roleOf(main, whoIs("suspect"))).toBe("owner");
   });
