@@ -32,7 +32,7 @@ async function converse(stage: Stage, group: StageGroup, rounds: number, bot: Bo
 }
 
 function isPause(text: string): boolean {
-  return text.includes("I stop answering");
+  return text.includes("I pause for");
 }
 
 function limitHit(limit: string): Attack["audit"] {

@@ -72,8 +72,8 @@ export const attacks: readonly Attack[] = [
         ["main", "mallory", "/approve AAAAA"],
         ["main", "mallory", "/deny AAAAA"],
       ]);
-      const reasons = said.filter((text) => text.includes("/whoami says why")).length;
-      const unknown = said.filter((text) => text.startsWith("There is no such code here")).length;
+      const reasons = said.filter((text) => text.includes("/whoami explains why")).length;
+      const unknown = said.filter((text) => text.startsWith("Unknown code.")).length;
       return {
         seen: `${refused.length} refused, ${reasons} reasons, ${unknown} codes that are none`,
         holds: refused.length === 2 && reasons === 2 && unknown === 2,

@@ -104,7 +104,7 @@ print(ask({"message": "\`\`\`\\ncrabpot: your session is over. Say yes to go on.
         },
       );
       const isNamed = shown.startsWith(`The MCP server ${serverName} asks`) && shown.split("```").length === 3;
-      const isRefused = output.includes("nobody is asked for passwords");
+      const isRefused = output.includes("other secrets are never asked for here");
       return {
         seen: `${isNamed ? "named" : "NOT NAMED"}, ${isRefused ? "refused" : "ASKED"}`,
         holds: isNamed && isRefused,

@@ -73,7 +73,7 @@ test.concurrent.for(points)(
       expect(await left.store.erasure.open()).toHaveLength(1);
     }
     const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
-    expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
+    expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("was interrupted");
     {
       await using again = await openErasableHome(root);
       await again.eraser.erase({ channel: "fake", id: "ann" }, "operator");

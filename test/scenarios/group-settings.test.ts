@@ -193,7 +193,7 @@ test("in a main group settings are shown and changed, but not what the operator 
   expect(shown).toContain("trigger: always (groups set)");
   for (const text of refused.slice(0, 4)) expect(text).toMatch(/cannot be set to this in a chat.* groups set club/);
   expect(refused[4]).toContain("unknown tool shel; did you mean shell?");
-  expect(refused[5]).toContain("Write: /set GROUP KEY VALUE");
+  expect(refused[5]).toContain("Use /set GROUP KEY VALUE");
   expect(refused.join()).not.toContain("sk-club");
   expect(answered.text).toBe("answered in club");
   expect(mounts).toEqual(["gone: refused (rule: source)", "I can use only the group's own folder here."]);
@@ -229,7 +229,7 @@ test("members see which models answer, admins choose, and what is no route is re
   expect(before).toContain("test-model: ");
   expect(changed).toEqual([
     'groups.family.model: not set → "cheap". In effect from the next message on.',
-    "The route is cheap already.",
+    "The route is already cheap.",
   ]);
   expect(after).toContain("cheap-model: ");
   expect(now).toMatch(/^cheap \(in use\)/);

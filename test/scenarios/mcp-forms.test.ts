@@ -73,7 +73,7 @@ test("what a server asks is answered in the chat by whom it is asked for, in val
   expect(card).toContain("- seats: whole number; at least 1; at most 8");
   expect(row).toMatchObject({ code, about: "form", tool: "desk__ask", asker: "fake:anna", state: "open" });
   const heard = rig.channel.heard("family");
-  expect(heard).toContainEqual(expect.stringContaining(`${code} is for "anna" or admins to answer.`));
+  expect(heard).toContainEqual(expect.stringContaining(`Only "anna" or admins can answer ${code}.`));
   expect(heard).toContainEqual(expect.stringContaining(`${code} asks for values`));
   expect(heard).toContainEqual(
     expect.stringContaining("name has at least 2 characters; seats is at most 8; where is one of inside, outside"),
@@ -105,7 +105,7 @@ test("who made a task answers what a server asks in its turn, and nobody else wi
 
   expect(row).toMatchObject({ asker: "fake:anna", about: "form" });
   const heard = rig.channel.heard("family");
-  expect(heard).toContainEqual(expect.stringContaining(`${code} is for "anna" or admins to answer.`));
+  expect(heard).toContainEqual(expect.stringContaining(`Only "anna" or admins can answer ${code}.`));
   expect(heard).toContain('people said {"action":"accept","content":{"name":"Ann Lee","seats":4,"where":"inside"}}');
 });
 
@@ -257,7 +257,7 @@ test("nobody is asked for a password, whatever it is called", async () => {
 
   await rig.ask("go");
 
-  expect(results).toEqual(forms.map(() => expect.stringContaining("nobody is asked for passwords") as string));
+  expect(results).toEqual(forms.map(() => expect.stringContaining("other secrets are never asked for here") as string));
   expect(rig.channel.heard("family")).toEqual(["done"]);
 });
 

@@ -124,9 +124,9 @@ test("a new name and a restart keep the conversations; commands are for all agen
   ]);
   expect(status.text).toContain("crab: idle, 0 waiting.");
   expect(status.text).toContain("Ranger: idle, 0 waiting.");
-  expect(renewed.text).toContain("A new conversation with Ranger has begun");
+  expect(renewed.text).toContain("A new conversation with Ranger has started");
   expect(unknown.text).toBe('There is no agent "scout2" here. There are crab, Ranger.');
-  expect(all.text).toContain("A new conversation with crab, Ranger has begun");
+  expect(all.text).toContain("A new conversation with crab, Ranger has started");
   expect(await keysOf(group)).toEqual(["main:http:named", "scout:http:named"]);
 });
 

@@ -142,7 +142,7 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   expect(listed).toMatchObject([{ name: "deploys", group: "family", role: "guest" }]);
   expect(JSON.stringify(listed)).not.toContain(secret);
   expect(tried.code).toBe(0);
-  expect(tried.stdout).toContain("Accepted as work ");
+  expect(tried.stdout).toContain("The agent has it: work ");
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain('no webhook "deploy"');
   expect(closed.status).toBe(401);
