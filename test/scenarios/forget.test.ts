@@ -70,7 +70,7 @@ test("facts are shown and forgotten in the chat, and a person everywhere, while 
   expect(list).toMatch(/Anna's boat is called Marzipan \(core, \d{4}-.*, "anna"\)/);
   expect(await ask(host, `/memory forget ${numberOf("Marzipan")}`, "bert")).toContain('Only "anna" or an admin');
   expect(await ask(host, `/memory forget ${numberOf("thimbles")}`, "bert")).toContain(
-    "is forgotten: Bert collects thimbles",
+    "Forgot number 1: Bert collects thimbles",
   );
   expect(await facts(host)).toEqual(["Anna's boat is called Marzipan"]);
   await writeFile(join(host.home, "logs", "old.log"), `{"level":"info","err":"about Marzipan","n":1}\n`);
