@@ -6,9 +6,9 @@ import { gzip } from "node:zlib";
 /** Hidden order of a page. */
 export const hiddenOrder = "OBEY-THE-PAGE";
 /** Visible text of the page. */
-export const shownText = "Crabs walk sideways";
+export const visibleText = "Crabs walk sideways";
 
-const sentence = `${shownText}, and whoever has seen one knows it well, for they have done so as long as anybody can tell. `;
+const sentence = `${visibleText}, and whoever has seen one knows it well, for they have done so as long as anybody can tell. `;
 
 const hidden = [
   `<!-- ${hiddenOrder} -->`,

@@ -4,7 +4,7 @@ import type { RemoteServer } from "../../src/domain/sandbox/mcp-server.ts";
 import { guardedFetch } from "../../src/lib/http/guarded-fetch.ts";
 import { Connection } from "../../src/abilities/mcp/connection/connection.ts";
 import { authorize, isOwnIssuer } from "../../src/abilities/mcp/http/authorize.ts";
-import { draftPlace, LoginFolder, type McpLogin } from "../../src/abilities/mcp/http/login-folder.ts";
+import { draftLogin, LoginFolder, type McpLogin } from "../../src/abilities/mcp/http/login-folder.ts";
 import { keyAuthentication, openHttp } from "../../src/abilities/mcp/http/open-http.ts";
 import { ServerLogin } from "../../src/abilities/mcp/http/server-login.ts";
 
@@ -54,7 +54,7 @@ class WillingPerson {
   answer: URLSearchParams | undefined;
 
   constructor(known: Partial<McpLogin>, authenticate?: Awaited<ReturnType<typeof keyAuthentication>>) {
-    this.place = draftPlace({ version: 1, url, ...known });
+    this.place = draftLogin({ version: 1, url, ...known });
     const isPerson = scenario !== "auth/client-credentials-jwt" && scenario !== "auth/client-credentials-basic";
     this.login = new ServerLogin({
       url,

@@ -105,7 +105,7 @@ export interface ChannelEvents {
 }
 
 /** A platform's knowledge of a message that may have been sent. */
-export type Found = "accepted" | "absent" | "unknown";
+export type Reconciliation = "accepted" | "absent" | "unknown";
 
 /** The sending side of a channel. */
 export interface Outlet {
@@ -115,7 +115,7 @@ export interface Outlet {
    */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<void>;
   /** Looks for a message whose fate is unknown, before it is sent again. */
-  reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Found>;
+  reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Reconciliation>;
   /** Shows activity to waiting people ("is typing"). Best effort. */
   signal?(chat: string, sign: Sign): Promise<void>;
   /** Puts an emoji on a member's message immediately. Best effort, like `signal`. */

@@ -5,7 +5,15 @@ import type { Logger } from "pino";
 import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/chats/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
-import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
+import type {
+  Connection,
+  ConnectionHost,
+  Connector,
+  Reconciliation,
+  LoginEvent,
+  LoginOptions,
+  Receipt,
+} from "./channel.ts";
 import { ConnectionEnd } from "./channel.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
@@ -93,7 +101,7 @@ export class SupervisedChannel implements Channel {
     await this.#connected().send(message, signal);
   }
 
-  async reconcile(message: OutgoingMessage, signal: AbortSignal): Promise<Found> {
+  async reconcile(message: OutgoingMessage, signal: AbortSignal): Promise<Reconciliation> {
     return (await this.#connected().reconcile?.(message, signal)) ?? "unknown";
   }
 

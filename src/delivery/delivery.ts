@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { type Channel, type Found, SendError } from "../channels/channel.ts";
+import { type Channel, type Reconciliation, SendError } from "../channels/channel.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/chats/message.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { toError } from "../lib/app-error.ts";
@@ -149,9 +149,9 @@ export class Delivery {
   }
 
   /** Undefined when the question itself failed and is worth asking again. */
-  async #find({ row, failures }: Underway, channel: OutgoingChannel): Promise<Found | undefined> {
+  async #find({ row, failures }: Underway, channel: OutgoingChannel): Promise<Reconciliation | undefined> {
     if (!channel.reconcile) return "unknown";
-    const ask = async (signal: AbortSignal): Promise<Found> =>
+    const ask = async (signal: AbortSignal): Promise<Reconciliation> =>
       (await channel.reconcile?.(this.#withName(row), signal)) ?? "unknown";
     try {
       return await withDeadline(this.#stop, answerDeadlineMs, ask);

@@ -39,7 +39,7 @@ import { adoptContainers } from "../work/sessions/adopt-containers.ts";
 import { asAgent } from "./as-agent.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
-import { createMcpDesk } from "./capabilities/mcp/mcp-desk.ts";
+import { createMcpOperations } from "./capabilities/mcp/mcp-desk.ts";
 import { type ChangedTools, createMcp } from "./capabilities/mcp/mcp.ts";
 import { createIntake } from "./chats/intake.ts";
 import { createInterventions, type Interventions } from "./turns/interventions.ts";
@@ -138,7 +138,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   welcomeGroups(opened, { chats, interventions, queue: work.queue });
   stack.use(watchConfig(context, reloader));
   const stopAsked = Promise.withResolvers<void>();
-  const mcpDesk = createMcpDesk(context, mcp, { list: () => groups.list(), approvals });
+  const mcpDesk = createMcpOperations(context, mcp, { list: () => groups.list(), approvals });
   const asked = { ...capabilities, containers, providers, admissions, approvals, reloader, settings, mcpDesk };
   const state = { stop: stopAsked.resolve, intake: () => guard.state() };
   const operations = operationNeeds(context, { ...shared, ...asked, groupOperations, ...state });

@@ -23,7 +23,7 @@ import type { AppContext } from "./context.ts";
 import type { Entrances } from "./chats/entrances.ts";
 import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
 import { createSkillList } from "./capabilities/skills/skills.ts";
-import { createMemoryDesk } from "./memory/memory-desks.ts";
+import { createMemoryOperations } from "./memory/memory-desks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { GroupOperations } from "../config/serving/group-operations.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
@@ -51,7 +51,7 @@ export interface HostOperationOptions {
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
   readonly mcpDesk: OperationNeeds["mcp"];
-  readonly memories: Parameters<typeof createMemoryDesk>[1];
+  readonly memories: Parameters<typeof createMemoryOperations>[1];
   readonly providers: Pick<ProviderSet, "calibration">;
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
@@ -112,7 +112,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     watchDeltas: (group, signal) => context.deltas.read(group, signal),
-    memories: createMemoryDesk(context, options.memories),
+    memories: createMemoryOperations(context, options.memories),
     skills: { list: createSkillList(context, () => options.groups.list()) },
     clock,
     forwardClock: context.forwardClock,

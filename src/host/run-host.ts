@@ -21,7 +21,7 @@ import { visible } from "../lib/text/visible.ts";
 import { adaptersWith, openInstalledPlugins } from "../config/loading/installed-plugins.ts";
 import { lockHome } from "../stores/catalog.ts";
 
-export interface RunOptions {
+export interface HostRunOptions {
   /**
    * Talk to the agents through the streams of this process: with a prompt for a person, otherwise one message per line
    * until the input ends.
@@ -44,7 +44,7 @@ const drainMs = 10_000;
  * Runs the host until a stop request, or until its input has ended and is answered. Resolves with the exit code: 0, or
  * the signal's when nobody asked for this end.
  */
-export async function run(options: RunOptions): Promise<number> {
+export async function run(options: HostRunOptions): Promise<number> {
   let running: Host | undefined;
   // What changes while the host starts is found when it begins to watch the files.
   using signals = listenForSignals(() => void running?.reload());
@@ -101,7 +101,7 @@ export async function run(options: RunOptions): Promise<number> {
 
 /** The configuration, as what is installed lets it be. */
 async function loadWithPlugins(
-  options: RunOptions,
+  options: HostRunOptions,
   { environment, home }: { readonly environment: Environment; readonly home: Home },
 ): Promise<{ readonly plugins: Plugins | undefined; readonly loaded: LoadedConfig }> {
   const plugins = await openInstalledPlugins(home.paths, environment.variables);

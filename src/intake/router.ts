@@ -21,7 +21,7 @@ import { agentsMeant, type AgentsMeantOptions } from "./addressing/agents-meant.
 import { cleanMessage } from "./clean-message.ts";
 import { type CommandForm, parseCommand, type SaidCommand } from "./addressing/command.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
-import type { Reservation } from "./limits/day-budgets.ts";
+import type { MessageReservation } from "./limits/day-budgets.ts";
 import { createInOrder } from "./in-order.ts";
 import { IntakeLimits } from "./limits/intake-limits.ts";
 import type { RouterLimits } from "./limits/limits.ts";
@@ -187,7 +187,7 @@ interface Taken extends Decision {
 interface ChannelIntake {
   readonly message: IncomingMessage;
   readonly decision: Decision;
-  readonly reservation: Reservation;
+  readonly reservation: MessageReservation;
 }
 
 async function storeMessage(options: RouterOptions, group: Group, taking: ChannelIntake): Promise<Taken | "duplicate"> {

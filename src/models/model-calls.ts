@@ -25,7 +25,7 @@ import { withoutEchoes } from "./wire/echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider, ProviderFailure, ProviderRequest } from "./provider.ts";
 import { retryDelayMs } from "./routes/retry.ts";
-import { learnWindow, modelsOfRoute, type RouteModel } from "./routes/route-models.ts";
+import { learnWindow, pickModels, type RouteModel } from "./routes/route-models.ts";
 import type { Routes } from "./routes/routes.ts";
 
 export interface ModelCall {
@@ -105,15 +105,14 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
     complete: (call) => new RouteCall(options, call).run(),
     promptTokens: (route, mostTokens = Infinity) =>
       Math.min(
-        ...modelsOfRoute(options, route).map(({ reference, capability, outputTokens }) =>
+        ...pickModels(options, route).map(({ reference, capability, outputTokens }) =>
           Math.floor(
             (capability.contextTokens - Math.min(outputTokens, mostTokens)) / options.calibration.factorOf(reference),
           ),
         ),
       ),
-    windowTokens: (route) =>
-      Math.min(...modelsOfRoute(options, route).map(({ capability }) => capability.contextTokens)),
-    cacheOf: (route) => cacheOf(modelsOfRoute(options, route)),
+    windowTokens: (route) => Math.min(...pickModels(options, route).map(({ capability }) => capability.contextTokens)),
+    cacheOf: (route) => cacheOf(pickModels(options, route)),
     callsTools: (route) => callsTools(options.models, route),
   };
 }
@@ -135,7 +134,7 @@ class RouteCall {
   async run(): Promise<ModelAnswer> {
     const failures: Failure[] = [];
     const { group, route, conversation = group } = this.#call;
-    for (const model of modelsOfRoute(this.#options, route, conversation)) {
+    for (const model of pickModels(this.#options, route, conversation)) {
       const outcome = await this.#ask(model);
       if (!("why" in outcome)) return outcome;
       failures.push(outcome);

@@ -7,7 +7,7 @@ import type { ProviderDefinition } from "../models/define-provider.ts";
 import type { HostTool } from "../tools/define-tool.ts";
 import type { Described } from "./format/described.ts";
 import type { JsonSchema } from "./format/narrow-schema.ts";
-import { schemaOf } from "./format/narrow-schema.ts";
+import { validatorOf } from "./format/narrow-schema.ts";
 import { type PluginLock, type PluginLockEntry, readPluginLock } from "./install/lock-file.ts";
 import { pluginChannel } from "./outside/plugin-channel.ts";
 import { pluginProvider } from "./outside/plugin-provider.ts";
@@ -167,7 +167,7 @@ function configurable(name: string, provides: readonly Described[]): Configurabl
   const said = tools.flatMap(({ secrets }) => secrets);
   return {
     name,
-    config: schemaOf(merged),
+    config: validatorOf(merged),
     tools: tools.map((tool) => tool.name),
     secrets: (settings) => secretsIn(merged, said, settings),
   };

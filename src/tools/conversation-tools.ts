@@ -15,7 +15,7 @@ import { exposureOf } from "./exposure.ts";
 import { describeFound } from "./finding/find.ts";
 import { findTools, innerCall } from "./finding/finding-tools.ts";
 import { extended, offerNow } from "./finding/offer.ts";
-import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
+import { judgeToolCall, describeUnknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
@@ -192,7 +192,9 @@ async function judgeNamed(call: ToolCall, circumstances: Judged, names: readonly
   const { name } = call;
   const { registry, whyMissing } = circumstances;
   if (!registry.get(name)) {
-    const gone = names.includes(name) ? `There is no tool "${name}" anymore. Do without it.` : unknownTool(name, names);
+    const gone = names.includes(name)
+      ? `There is no tool "${name}" anymore. Do without it.`
+      : describeUnknownTool(name, names);
     return { action: "deny", risk: "high", rule: "unknown tool", reason: whyMissing(name) ?? gone };
   }
   const { verdict } = await judgeToolCall(call, circumstances);

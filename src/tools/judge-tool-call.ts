@@ -10,13 +10,13 @@ import type { Tool } from "./catalog.ts";
 import type { Audience, ToolRegistry, Withheld } from "./registry.ts";
 import { riskOf } from "./risk.ts";
 import { type CommandTool, isCommandTool, shellTool } from "./skills/command-tool.ts";
-import type { RiskPlace } from "./risk.ts";
+import type { RiskContext } from "./risk.ts";
 
 /** Circumstances for judging a call. */
 export interface Circumstances {
   readonly registry: Pick<ToolRegistry, "get" | "tools" | "withheld">;
   readonly audience: Audience;
-  readonly place: RiskPlace;
+  readonly place: RiskContext;
   readonly provenance: Provenance;
 }
 
@@ -34,7 +34,7 @@ export async function judgeToolCall(
   const tool = registry.get(name);
   if (!tool) {
     const names = registry.tools.map((known) => known.name);
-    return refuse("high", "unknown tool", unknownTool(name, names));
+    return refuse("high", "unknown tool", describeUnknownTool(name, names));
   }
   const risk = await riskOf(tool, input, place);
   const withheld = registry.withheld(tool, audience);
@@ -103,7 +103,7 @@ function faultOf(tool: Tool, input: unknown): string | undefined {
 }
 
 /** For the model; `names` are those that it knows. */
-export function unknownTool(name: string, names: readonly string[]): string {
+export function describeUnknownTool(name: string, names: readonly string[]): string {
   return `There is no tool "${name}". ${names.length === 0 ? "There are none here." : `Tools: ${names.join(", ")}.`}`;
 }
 

@@ -10,7 +10,7 @@ import type { Tool } from "./catalog.ts";
 import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";
 
 /** Context for the risk of a call. */
-export interface RiskPlace {
+export interface RiskContext {
   /** The group has a folder of the machine that its agent may write to. */
   readonly hasWritableMount: boolean;
 }
@@ -18,7 +18,7 @@ export interface RiskPlace {
 /** Tells the risk of a tool's calls more exactly than the tool itself does, from one field of its input. */
 interface Refinement {
   readonly field: string;
-  readonly risk: (value: string, place: RiskPlace) => Risk | Promise<Risk>;
+  readonly risk: (value: string, place: RiskContext) => Risk | Promise<Risk>;
 }
 
 const reading: Refinement = { field: "path", risk: riskOfReading };
@@ -34,7 +34,7 @@ const refinements: ReadonlyMap<string, Refinement> = new Map([
 ]);
 
 /** The risk of this call. Input that the tool does not understand is the worst that it could be. */
-export async function riskOf(tool: Tool, input: unknown, place: RiskPlace): Promise<Risk> {
+export async function riskOf(tool: Tool, input: unknown, place: RiskContext): Promise<Risk> {
   const parsed = tool.input.safeParse(input);
   if (!parsed.success) return "high";
   if (isCommandTool(tool)) return riskOfCommand(tool, parsed.data);
@@ -88,7 +88,7 @@ const secretFolders: ReadonlySet<string> = new Set([".ssh", ".aws", ".gnupg", ".
  * Instructions and folders of the machine are worth a question, all else is the group's own. A relative path begins
  * where the shell is, which the host does not know: it counts as one of the machine's where there is any.
  */
-function riskOfWriting(path: string, { hasWritableMount }: RiskPlace): Risk {
+function riskOfWriting(path: string, { hasWritableMount }: RiskContext): Risk {
   const isInHome = path === "~" || path.startsWith("~/");
   if (!path.startsWith("/") && !isInHome && hasWritableMount) return "high";
   const full = isInHome ? posix.join(containerPaths.home, path.slice(1)) : posix.resolve(containerPaths.group, path);

@@ -5,18 +5,18 @@ import type { Part } from "../domain/chats/part.ts";
 import type { Step } from "../domain/turns/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { AgentToolResult } from "../protocol/messages.ts";
-import { takeResultParts } from "./steps/result-parts.ts";
+import { keepAgentResults } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
-import { type Failure, failureOf } from "./ending/failure-words.ts";
+import { type TurnFailure, failureOf } from "./ending/failure-words.ts";
 import { AnswerGate } from "./tool-calls/answer-gate.ts";
 import { HostToolRunner, type HostToolRequest } from "./tool-calls/host-tool-runner.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
 import { steer } from "./steps/steer.ts";
 import type { TurnCollaborators, TurnContainer } from "./collaborators.ts";
-import { placeOf, type TurnScope } from "./turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "./turn-scope.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
@@ -24,13 +24,13 @@ import { TurnSteps } from "./steps/turn-steps.ts";
  * machine had no room or the like; the turn can continue later. `parked`: waits for people or sub-agents. `suspended`:
  * the host is shutting down, the next start continues.
  */
-export type Outcome =
+export type TurnOutcome =
   | {
       readonly kind: "ended";
       readonly state: "done" | "failed" | "cancelled";
       readonly text: string;
       /** Failure code, for an error. */
-      readonly failure?: Failure | undefined;
+      readonly failure?: TurnFailure | undefined;
     }
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "troubled"; readonly reason: string }
@@ -46,7 +46,7 @@ const progressEveryMs = 1_000;
 export class ActiveTurn implements TurnListener {
   readonly #scope: TurnScope;
   readonly #parts: TurnCollaborators;
-  readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #outcome = Promise.withResolvers<TurnOutcome>();
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostToolRunner;
@@ -90,7 +90,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
-  async work(signal: AbortSignal): Promise<Outcome> {
+  async work(signal: AbortSignal): Promise<TurnOutcome> {
     const { group, session, turn, clock } = this.#scope;
     const timeout = setTimeout(() => {
       this.#onTimeout();
@@ -123,7 +123,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
-  async #leave(acquiring: Promise<TurnContainer>): Promise<Outcome> {
+  async #leave(acquiring: Promise<TurnContainer>): Promise<TurnOutcome> {
     acquiring.then(
       () => this.#parts.pool.release(this.#scope.session.id),
       (error: unknown) => this.#parts.logger.debug({ error }, "a container was no longer needed"),
@@ -171,7 +171,7 @@ export class ActiveTurn implements TurnListener {
 
   async #tellLimit(hit: LimitHit): Promise<void> {
     const data = { ...hit, unreported: 0 };
-    await this.#parts.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
+    await this.#parts.publish({ type: "limit.reached", ...turnIdsOf(this.#scope), actor: "agent", data });
   }
 
   /** An agent may say so as often as it likes; it is told at most once a second. */
@@ -179,7 +179,7 @@ export class ActiveTurn implements TurnListener {
     const now = this.#parts.clock.monotonic();
     if (now - this.#progressAt < progressEveryMs) return;
     this.#progressAt = now;
-    await this.#parts.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
+    await this.#parts.publish({ type: "agent.progressed", ...turnIdsOf(this.#scope), actor: "agent", data: { chars } });
   }
 
   /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
@@ -213,12 +213,12 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    await this.#parts.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
+    await this.#parts.publish({ type: "agent.failed", ...turnIdsOf(this.#scope), actor: "agent", data: { claim } });
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
 
-  #end(state: "done" | "failed" | "cancelled", text: string, failure?: Failure): void {
+  #end(state: "done" | "failed" | "cancelled", text: string, failure?: TurnFailure): void {
     this.#scope.clock.enter(undefined);
     this.#outcome.resolve({ kind: "ended", state, text, failure });
   }
@@ -326,7 +326,7 @@ export class ActiveTurn implements TurnListener {
     if (results.length === 0) return false;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
-    const taken = await takeResultParts(results, {
+    const taken = await keepAgentResults(results, {
       group: this.#scope.group,
       container,
       pictures: this.#parts.tools,

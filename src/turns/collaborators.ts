@@ -19,7 +19,7 @@ import type { MessageStore, NewStep, OutboxStore, Store, TurnStore } from "../st
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { SessionService } from "../tools/sessions/session-service.ts";
-import type { Failure } from "./ending/failure-words.ts";
+import type { TurnFailure } from "./ending/failure-words.ts";
 import type { SessionLeases } from "./sessions/session-leases.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { SessionGroup, TurnScope } from "./turn-scope.ts";
@@ -36,13 +36,13 @@ export interface Conversation {
   collect(
     place: Pick<TurnScope, "group" | "settings" | "hears">,
     openSession: OpenSession,
-  ): Promise<Intake | undefined>;
+  ): Promise<TurnInput | undefined>;
   /** Takes the ids of work that says how jobs ended which this turn has started; each once. */
   takeJobNews(session: string, turn: string): readonly string[];
 }
 
 /** New input for the agent: a step to store, and the messages that it answers. */
-export interface Intake {
+export interface TurnInput {
   readonly step: NewStep;
   readonly waiting: readonly StoredMessage[];
 }
@@ -100,7 +100,7 @@ export interface HostTools extends Pick<TurnPictures, "keepImage"> {
 }
 
 /** Words answers, and sets those that are stored on their way. */
-export interface Answers {
+export interface AnswerWriter {
   /** Returns an answer as it goes to the chat; empty when there is nothing to send. */
   formatReply(text: string, scope: TurnScope): string;
   /** Returns words of the host's own, such as why a turn failed, as they go to the chat. */
@@ -109,7 +109,7 @@ export interface Answers {
   tellFailure(failed: {
     readonly group: Group;
     readonly turn: string;
-    readonly failure: Failure;
+    readonly failure: TurnFailure;
     readonly detail: string;
   }): boolean;
   /** Told when there are new rows in the outbox. */
@@ -192,7 +192,7 @@ export interface TurnCollaborators {
   readonly conversation: Conversation;
   readonly calls: CallGate;
   readonly tools: HostTools;
-  readonly answers: Answers;
+  readonly answers: AnswerWriter;
   readonly watchers: TurnWatchers;
   readonly publish: PublishTurn;
   /** Returns length and keyed hash of a text: proof of what was said without saying it. */

@@ -17,9 +17,9 @@ import type { Cause, ReplyTarget } from "../domain/work/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { backoffMs } from "../lib/time/backoff.ts";
 import { sleep } from "../lib/time/sleep.ts";
-import type { Place } from "../domain/sandbox/place.ts";
+import type { WorkSlot } from "../domain/sandbox/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
-import type { Outcome } from "./active-turn.ts";
+import type { TurnOutcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./ending/closing-step.ts";
 import { failureOf } from "./ending/failure-words.ts";
@@ -28,8 +28,8 @@ import { unlessGone, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 import type { TurnCollaborators } from "./collaborators.ts";
 import { draftFor } from "./drafts.ts";
-import { type TurnEnd, wordsAtEnd } from "./ending/end-words.ts";
-import { placeOf, type TurnScope } from "./turn-scope.ts";
+import { type RecordedTurnEnd, wordsAtEnd } from "./ending/end-words.ts";
+import { turnIdsOf, type TurnScope } from "./turn-scope.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
@@ -67,7 +67,7 @@ export class TurnRunner {
   async run(
     { group, key }: { readonly group: Group; readonly key: string },
     signal: AbortSignal,
-    place: Place,
+    place: WorkSlot,
   ): Promise<More> {
     const session = await this.#sessionOf(group, key);
     if (!session) return undefined;
@@ -223,8 +223,8 @@ export class TurnRunner {
     const resumed = scope.firstStep === undefined;
     this.#parts.watchers.began(scope, messages);
     const told = { messages: messages.map(({ id }) => id), senders: messages.map(({ sender }) => sender.id) };
-    await this.#parts.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
-    const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
+    await this.#parts.publish({ type: "turn.started", ...turnIdsOf(scope), actor: "host", data: { resumed, ...told } });
+    const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): TurnOutcome => {
       if (isPassing(error)) throw error;
       const failed = toError(error);
       return { kind: "ended", state: "failed", text: failed.message, failure: failureOf(failed) };
@@ -243,11 +243,11 @@ export class TurnRunner {
    * Runs the turn in containers, in a second one when the first one dies. Trouble of the machine, such as a full disk,
    * keeps the turn for later.
    */
-  async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
+  async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<TurnOutcome> {
     const { pool, logger } = this.#parts;
     const { turn, session, fault } = scope;
     if (fault !== undefined) return { kind: "ended", state: "failed", text: fault };
-    let outcome: Outcome = { kind: "suspended" };
+    let outcome: TurnOutcome = { kind: "suspended" };
     let isResumed = resumed;
     for (let lost = 0; lost < containersPerTurn && !signal.aborted;) {
       outcome = await this.#attempt(scope, isResumed, signal);
@@ -261,7 +261,7 @@ export class TurnRunner {
     return outcome;
   }
 
-  async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
+  async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<TurnOutcome> {
     const { turn, session } = scope;
     if (this.#wasEnded(turn)) return endedMeanwhile;
     const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
@@ -276,7 +276,7 @@ export class TurnRunner {
   }
 
   /** An engine that is away is waited for: the turn is kept, not failed. */
-  async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
+  async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<TurnOutcome> {
     for (let failures = 1; ; failures += 1) {
       const active = new ActiveTurn(scope, this.#parts, resumed);
       this.#active.set(scope.session.id, active);
@@ -299,7 +299,7 @@ export class TurnRunner {
     }
   }
 
-  async #finish(scope: TurnScope, end: TurnEnd): Promise<void> {
+  async #finish(scope: TurnScope, end: RecordedTurnEnd): Promise<void> {
     const { store, clock, publish, answers } = this.#parts;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
@@ -324,7 +324,7 @@ export class TurnRunner {
     if (ended && ended.state !== "running") {
       this.#parts.watchers.ended(scope);
       const data = { state: ended.state, reason: ended.reason, elapsedMs, times, ...(silent && { silent }) };
-      await publish({ type: "turn.ended", ...placeOf(scope), actor: "host", data });
+      await publish({ type: "turn.ended", ...turnIdsOf(scope), actor: "host", data });
     }
   }
 }
@@ -343,12 +343,12 @@ function chatOf({ channel, chat }: Group): ReplyTarget {
   return { kind: "chat", channel, chat };
 }
 
-function endOf(outcome: Exclude<Outcome, { kind: "suspended" | "troubled" }>): TurnEnd {
+function endOf(outcome: Exclude<TurnOutcome, { kind: "suspended" | "troubled" }>): RecordedTurnEnd {
   if (outcome.kind === "parked") return endedMeanwhile;
   return outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
 }
 
-const endedMeanwhile: Extract<Outcome, { kind: "ended" }> = {
+const endedMeanwhile: Extract<TurnOutcome, { kind: "ended" }> = {
   kind: "ended",
   state: "cancelled",
   text: "It was ended.",
@@ -358,7 +358,7 @@ const endedMeanwhile: Extract<Outcome, { kind: "ended" }> = {
  * End for broken mailbox rules. Details are only logged: they quote the container, whose words would pass for the
  * host's, and replaced secrets would confirm a guess.
  */
-function lostTwice(cause: string): TurnEnd {
+function lostTwice(cause: string): RecordedTurnEnd {
   const [, quotes] = /^(mailbox violation|a message of the agent could not be read)\b/.exec(cause) ?? [];
   const reason = quotes ?? cause;
   const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;

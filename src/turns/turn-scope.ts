@@ -1,5 +1,5 @@
 import type { Group } from "../domain/chats/group.ts";
-import type { Place } from "../domain/sandbox/place.ts";
+import type { WorkSlot } from "../domain/sandbox/place.ts";
 import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { Lease } from "../domain/turns/lease.ts";
 import type { Addressee, Session } from "../domain/turns/session.ts";
@@ -21,7 +21,7 @@ export interface TurnScope {
   readonly group: Group;
   readonly session: Session;
   readonly clock: TurnClock;
-  readonly place: Place;
+  readonly place: WorkSlot;
   readonly lease: Lease;
   /** Settings at the beginning of the turn. */
   readonly settings: ResolvedGroup;
@@ -36,7 +36,7 @@ export interface TurnScope {
 }
 
 /** Which turn of which session an event tells of. */
-export function placeOf({ turn, session, group }: TurnScope): {
+export function turnIdsOf({ turn, session, group }: TurnScope): {
   readonly group: string;
   readonly session: string;
   readonly turn: string;

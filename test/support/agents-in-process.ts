@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { StandardLoop } from "../../container/agent/loops/standard.ts";
 import { AgentMailbox } from "../../container/agent/mailbox.ts";
 import { Toolbox } from "../../container/agent/tools/toolbox.ts";
-import type { ContainerPlace, ContainerTool } from "../../container/agent/tools/tool.ts";
+import type { ToolEnvironment, ContainerTool } from "../../container/agent/tools/tool.ts";
 import { TurnDispatcher } from "../../container/agent/turn-dispatcher.ts";
 import type { Session } from "../../src/domain/turns/session.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
@@ -28,7 +28,7 @@ const probe: ProbeReport = {
 };
 
 /** Their tools cannot reach any of it. */
-const nowhere = {} as ContainerPlace;
+const nowhere = {} as ToolEnvironment;
 
 /** Returns the tools of the agent of a group's session. */
 type ToolsOf = (group: string, session: Pick<Session, "id" | "kind">) => readonly ContainerTool[];

@@ -26,7 +26,7 @@ export function runningContainer(overrides: Partial<RunningContainer>): RunningC
 }
 
 /** Parts of a hot container whose agent is ready immediately. */
-export function containerParts(overrides: Partial<HotContainerOptions>): HotContainerOptions {
+export function hotContainerOptions(overrides: Partial<HotContainerOptions>): HotContainerOptions {
   return {
     kind: "main",
     session: "one",

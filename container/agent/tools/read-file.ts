@@ -10,7 +10,7 @@ import { decodeText } from "../text.ts";
 import { fileKind } from "./documents/document-kind.ts";
 import { readDocument, showPage } from "./documents/read-document.ts";
 import { openRegularFile, resolvePath } from "./paths.ts";
-import { type CallPlace, type ContainerToolOutput, defineContainerTool } from "./tool.ts";
+import { type CallEnvironment, type ContainerToolOutput, defineContainerTool } from "./tool.ts";
 import { isBitmap } from "./picture-type.ts";
 import { viewImage } from "./view-image.ts";
 
@@ -63,7 +63,7 @@ export const readFile = defineContainerTool({
 function readPages(
   path: string,
   { page = 1, picture = false, offset = 1, limit = defaultLines }: Input,
-  place: CallPlace,
+  place: CallEnvironment,
 ): Promise<string | ContainerToolOutput> {
   if (picture) return showPage(path, page, place);
   return readDocument(path, { page, firstLine: offset, lines: limit }, place);

@@ -9,7 +9,7 @@ import type { ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
 import { formatSeconds } from "../text.ts";
 import { toError } from "../to-error.ts";
 import { defineContainerTool } from "./tool.ts";
-import type { CallPlace } from "./tool.ts";
+import type { CallEnvironment } from "./tool.ts";
 
 const defaultTimeoutSeconds = 120;
 const maxTimeoutSeconds = 3_600;
@@ -54,7 +54,7 @@ interface ShellInput {
   readonly timeout_s?: number | undefined;
 }
 
-async function startJob({ command, timeout_s: seconds }: ShellInput, place: CallPlace): Promise<string> {
+async function startJob({ command, timeout_s: seconds }: ShellInput, place: CallEnvironment): Promise<string> {
   const { refusal } = place.jobs;
   if (refusal !== undefined) throw new ToolError(`The command was not run: ${refusal}.`);
   const job = await place.jobs.start(command, place.shell.state, seconds).catch((error: unknown) => {
@@ -63,7 +63,7 @@ async function startJob({ command, timeout_s: seconds }: ShellInput, place: Call
   return `[${job.id} runs in the background; you are told when it ends; ${job.output.whereabouts}]`;
 }
 
-async function runNow(input: ShellInput, place: CallPlace): Promise<ToolOutput> {
+async function runNow(input: ShellInput, place: CallEnvironment): Promise<ToolOutput> {
   const timeoutSeconds = input.timeout_s ?? defaultTimeoutSeconds;
   const log = new OutputLog(place.outputs);
   const startedAt = performance.now();

@@ -11,7 +11,7 @@ import type { ToolOutputFolder } from "../tool-output-folder.ts";
 import type { PathBase } from "./paths.ts";
 
 /** Environment of a container's tools. */
-export interface ContainerPlace {
+export interface ToolEnvironment {
   /** The session's one bash, which keeps its working directory and environment. */
   readonly shell: PersistentShell;
   /** Background commands. */
@@ -33,7 +33,7 @@ export interface ContainerToolOutput extends ToolOutput {
 }
 
 /** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
-export interface CallPlace extends ContainerPlace {
+export interface CallEnvironment extends ToolEnvironment {
   readonly signal: AbortSignal;
   /** Takes live output of the call; omitted when nobody watches. */
   readonly show?: ((chunk: Uint8Array) => void) | undefined;
@@ -52,7 +52,7 @@ export interface ContainerTool extends ToolFacts {
   /** Origin of its results besides the group. */
   readonly origin?: "web" | undefined;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
-  run(input: unknown, place: CallPlace): Promise<string | ContainerToolOutput>;
+  run(input: unknown, place: CallEnvironment): Promise<string | ContainerToolOutput>;
 }
 
 /** Definition by a tool's author. `run` gets valid input, and throws ToolError with words for the model. */
@@ -60,7 +60,7 @@ interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<
   readonly readsOnly: boolean;
   readonly requires?: "browser";
   readonly origin?: "web";
-  run(input: z.infer<Schema>, place: CallPlace): Promise<string | ContainerToolOutput>;
+  run(input: z.infer<Schema>, place: CallEnvironment): Promise<string | ContainerToolOutput>;
 }
 
 export function defineContainerTool<Schema extends z.ZodObject>(

@@ -9,7 +9,7 @@ import { toError } from "../to-error.ts";
 import type { HostOutput } from "../loops/agent-loop.ts";
 import { resolvePath } from "./paths.ts";
 import { isForModel } from "./tool.ts";
-import type { ContainerPlace, ContainerTool, ContainerToolOutput } from "./tool.ts";
+import type { ToolEnvironment, ContainerTool, ContainerToolOutput } from "./tool.ts";
 
 /** Last limit: tools cut their output themselves, and say what is missing. */
 const maxOutputChars = limits.toolOutputChars + 1_500;
@@ -34,7 +34,7 @@ export interface RunnableTool {
 
 interface ToolboxOptions {
   readonly tools: readonly ContainerTool[];
-  readonly place: ContainerPlace;
+  readonly place: ToolEnvironment;
   readonly readPage: ReadPage;
   /** Log for bugs. */
   readonly log: (text: string) => void;

@@ -8,7 +8,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import { formatSpan, jobWork, jobWorkId, type JobOwner } from "./job-work.ts";
 
 /** A life of a session's container. */
-export interface JobPlace {
+export interface JobContainer {
   readonly session: string;
   readonly group: string;
   readonly generation: number;
@@ -94,7 +94,7 @@ export class JobService implements Disposable {
   }
 
   /** Takes in what an agent says; `turn` is the one that its container works on. Resolves when it is on record. */
-  async report(place: JobPlace, report: JobReport, turn: string | undefined): Promise<void> {
+  async report(place: JobContainer, report: JobReport, turn: string | undefined): Promise<void> {
     if (report.type === "job-started") return this.#started(place, report, turn);
     const running = this.#find(place, report.job);
     if (!running) return;
@@ -109,14 +109,14 @@ export class JobService implements Disposable {
   }
 
   /** A container of an earlier life of the host is taken over, with what runs in it. */
-  async adopted(place: JobPlace): Promise<void> {
+  async adopted(place: JobContainer): Promise<void> {
     for (const job of await this.#options.store.running(place.session)) {
       if (job.generation === place.generation) this.#watch(job);
     }
   }
 
   /** A container has ended, and its jobs with it. */
-  async gone({ session, generation }: JobPlace, reason: string): Promise<void> {
+  async gone({ session, generation }: JobContainer, reason: string): Promise<void> {
     this.#overstepped.delete(session);
     const lost = [...(this.#running.get(session)?.values() ?? [])].filter(({ job }) => job.generation === generation);
     for (const running of lost) {
@@ -154,7 +154,7 @@ export class JobService implements Disposable {
   }
 
   async #started(
-    place: JobPlace,
+    place: JobContainer,
     { job: id, turn: claimed, command }: Extract<JobReport, { type: "job-started" }>,
     turn: string | undefined,
   ): Promise<void> {
@@ -250,13 +250,13 @@ export class JobService implements Disposable {
     if (this.count(session) === 0) this.#options.over(session);
   }
 
-  #find({ session, generation }: JobPlace, id: string): Running | undefined {
+  #find({ session, generation }: JobContainer, id: string): Running | undefined {
     const running = this.#running.get(session)?.get(id);
     return running?.job.generation === generation ? running : undefined;
   }
 
   /** Told once in the life of a container: an agent may say such things as often as it likes. */
-  async #overstep({ session, group, generation }: JobPlace, reason: string): Promise<void> {
+  async #overstep({ session, group, generation }: JobContainer, reason: string): Promise<void> {
     if (this.#overstepped.get(session) === generation) return;
     this.#overstepped.set(session, generation);
     await this.#options.publish({ type: "agent.overstepped", group, session, actor: "agent", data: { reason } });

@@ -9,7 +9,7 @@ import { plainSentence } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
-import { flag, limit, list, name, onlyGroup, shownChars, time } from "../../operations/definition/schemas.ts";
+import { flag, limit, list, name, onlyGroup, listedChars, time } from "../../operations/definition/schemas.ts";
 
 /** The parts that end jobs. */
 export interface JobNeeds {
@@ -121,7 +121,7 @@ async function findJob(
 
 function viewJob({ id, group, session, command, state, startedAt, endedAt, exitCode }: Job): JobView {
   const end = { endedAt: endedAt ?? null, exitCode: exitCode ?? null };
-  return { id, group, session, command: shorten(command, shownChars), state, startedAt, ...end };
+  return { id, group, session, command: shorten(command, listedChars), state, startedAt, ...end };
 }
 
 /** Operations on background jobs. */

@@ -4,7 +4,7 @@ import { sleep } from "../../lib/time/sleep.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
-import type { Advance, ListQuery, Progress, Said } from "./file/file-orders.ts";
+import type { Advance, ListQuery, ReaderProgress, SaidItem } from "./file/file-orders.ts";
 import { MemoryFile } from "./file/memory-file.ts";
 import { countUnextracted, saidBetween, unextracted } from "./file/said.ts";
 import type { LoadedIndex } from "./index/load-index.ts";
@@ -131,12 +131,12 @@ export class GroupMemory implements AsyncDisposable {
     this.embedSoon();
   }
 
-  progress(): Progress {
+  progress(): ReaderProgress {
     return this.#file.progress();
   }
 
   /** Newest ones whose ids begin so, in order. */
-  unextracted(prefix: string, limit: number): Said[] {
+  unextracted(prefix: string, limit: number): SaidItem[] {
     return unextracted(this.#file, prefix, limit);
   }
 
@@ -144,7 +144,7 @@ export class GroupMemory implements AsyncDisposable {
     return countUnextracted(this.#file, prefix);
   }
 
-  saidBetween(from: number, to: number, limit: number): Said[] {
+  saidBetween(from: number, to: number, limit: number): SaidItem[] {
     return saidBetween(this.#file, from, to, limit);
   }
 

@@ -12,7 +12,7 @@ import { list, name } from "../../operations/definition/schemas.ts";
  * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of
  * the group, or of the folder of another agent of it.
  */
-export interface MemoryDesk {
+export interface MemoryOperations {
   search(folder: string, query: string, limit: number): Promise<readonly object[]>;
   /** Newest first. */
   list(
@@ -27,7 +27,7 @@ export interface MemoryDesk {
 /** The parts that know memories. */
 export interface MemoryNeeds {
   readonly groups: { list(): readonly Pick<Group, "name" | "agent" | "agents">[] };
-  readonly memories: MemoryDesk;
+  readonly memories: MemoryOperations;
 }
 
 const memory: z.ZodType<object> = z.looseObject({});

@@ -15,7 +15,7 @@ const shownChars = 30_000;
 const listedFiles = 100;
 
 /** `<skill name="git" folder="/workspace/skills/git">what it is for</skill>`, a line each. */
-export function listSkills(skills: readonly SkillSummary[]): string {
+export function formatSkills(skills: readonly SkillSummary[]): string {
   if (skills.length === 0) return "There are no skills.";
   return skills.map((skill) => skillLine(skill)).join("\n");
 }

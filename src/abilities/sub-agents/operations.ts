@@ -8,7 +8,7 @@ import { quotedName } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
-import { flag, list, name, onlyGroup, shownChars, time } from "../../operations/definition/schemas.ts";
+import { flag, list, name, onlyGroup, listedChars, time } from "../../operations/definition/schemas.ts";
 
 /** The parts that look at sub-agents. */
 export interface SubAgentReadingNeeds {
@@ -80,7 +80,7 @@ export const listSubAgents = defineOperation<SubAgentReadingNeeds>()({
   },
   run: async ({ store }, { group, all }) => {
     const agents = await store.subAgents.list({ group, running: !all, limit: listed });
-    return agents.map((agent) => ({ ...view(agent), task: shorten(agent.task, shownChars) }));
+    return agents.map((agent) => ({ ...view(agent), task: shorten(agent.task, listedChars) }));
   },
 });
 

@@ -45,7 +45,7 @@ function authorOf({ actor, member }: OperationCall): TaskAuthor {
 }
 
 /** Makes and changes tasks in a host that runs; its methods throw AppErrors. */
-export interface TaskDesk {
+export interface TaskOperations {
   make(group: GroupChat, wanted: Omit<z.output<typeof newTask>, "group">, by: TaskAuthor): Promise<Task>;
   pause(id: string, by: TaskAuthor): Promise<Task>;
   resume(id: string, by: TaskAuthor): Promise<Task>;
@@ -64,7 +64,7 @@ export interface TaskReadingNeeds {
 
 /** The parts that change them. */
 export interface TaskNeeds {
-  readonly taskDesk: TaskDesk;
+  readonly taskDesk: TaskOperations;
   readonly groups: { list(): readonly GroupChat[] };
 }
 

@@ -7,7 +7,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import { type Answer, fetchBytes } from "./fetch-bytes.ts";
 import { parseAddress, withoutQuery } from "./page-address.ts";
 import { pageTypeOf } from "./page-type.ts";
-import { searchPlace, searchWeb } from "./search/search-web.ts";
+import { searchAddress, searchWeb } from "./search/search-web.ts";
 import type { WebPort } from "./tools/web-port.ts";
 
 /** Pages and searches of one turn, and those of one group at the same time. */
@@ -17,14 +17,14 @@ const atOnce = 3;
 const atOnceInAll = 8;
 
 /** The turn of a call. */
-export interface WebPlace {
+export interface WebTurn {
   readonly group: string;
   readonly session: string;
   readonly turn: string;
 }
 
 interface WebCall {
-  readonly place: WebPlace;
+  readonly place: WebTurn;
   readonly web: GroupWeb;
   readonly signal: AbortSignal;
 }
@@ -62,7 +62,7 @@ export class WebService implements AsyncDisposable {
   }
 
   /** The web for a call of this turn, as its group may use it. */
-  portFor(place: WebPlace, signal: AbortSignal): WebPort {
+  portFor(place: WebTurn, signal: AbortSignal): WebPort {
     const web = this.#options.webOf(place.group);
     const { fetches, searches } = webAbilities(web);
     const call = { place, web, signal };
@@ -101,7 +101,7 @@ export class WebService implements AsyncDisposable {
     const { search } = call.web;
     if (search === undefined) throw new ToolError("This group cannot search the web.");
     const { resolve } = this.#options;
-    const about = { call, shown: withoutQuery(searchPlace(search)), queryChars: wanted.query.length };
+    const about = { call, shown: withoutQuery(searchAddress(search)), queryChars: wanted.query.length };
     const { found } = await this.#ask("search", about, () =>
       searchWeb(wanted, search, { signal: call.signal, resolve }),
     );

@@ -1,5 +1,5 @@
 /** Lets readers wait for the next reply without missing one that comes while they look. */
-export class Arrivals {
+export class ReplySignal {
   readonly #waiting = new Set<() => void>();
   #count = 0;
   #closed = false;

@@ -5,7 +5,7 @@ import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { OutgoingMessages } from "../define-channel.ts";
-import { Arrivals } from "./arrivals.ts";
+import { ReplySignal } from "./arrivals.ts";
 import { asAttachment } from "./attachments.ts";
 import { addPostRoute } from "./large-bodies.ts";
 import { asReply, type FileRequest, filesPath, sendFile } from "./replies.ts";
@@ -36,7 +36,7 @@ export class HttpChannel implements Channel {
   /** A reply is a row that readers fetch: it is there once, however often it is announced. */
   readonly idempotent = true;
   readonly #options: HttpOptions;
-  readonly #arrivals = new Arrivals();
+  readonly #arrivals = new ReplySignal();
   readonly #accepting = new Set<Promise<Receipt>>();
   /** Chats with a person who has waited for a while. */
   readonly #activity = new Map<string, { readonly state: Sign; readonly since: number }>();

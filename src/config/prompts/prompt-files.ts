@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type PromptTexts, type SectionName, sectionNames } from "../../turns/context/prompt/sections.ts";
+import { type PromptTexts, type PromptSectionName, promptSectionNames } from "../../turns/context/prompt/sections.ts";
 import { templateFaults } from "../../turns/context/prompt/template.ts";
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
@@ -28,7 +28,7 @@ const bundledTexts = new Map<string, PromptTexts>();
 export function bundledPrompts(checkout: string): PromptTexts {
   const known = bundledTexts.get(checkout);
   if (known) return known;
-  const read = sectionNames.map((name) => [name, readFileSync(bundledFile(checkout, name), "utf8")] as const);
+  const read = promptSectionNames.map((name) => [name, readFileSync(bundledFile(checkout, name), "utf8")] as const);
   const texts = Object.fromEntries(read) as PromptTexts;
   bundledTexts.set(checkout, texts);
   return texts;
@@ -40,13 +40,13 @@ export async function checkPrompts(checkout: string, folder: string): Promise<re
   const entries = (await readdir(folder).catch(nothingIfMissing)) ?? [];
   const names = entries.filter((entry) => entry.endsWith(suffix)).map((entry) => entry.slice(0, -suffix.length));
   const sections = await Promise.all(
-    sectionNames.map(async (name): Promise<CheckedSection> => {
+    promptSectionNames.map(async (name): Promise<CheckedSection> => {
       if (!names.includes(name))
         return { name, file: bundledFile(checkout, name), source: "bundled", text: bundled[name], faults: [] };
       return checkOwn(folder, name, bundled[name]);
     }),
   );
-  const others = names.filter((name) => !(sectionNames as readonly string[]).includes(name)).toSorted();
+  const others = names.filter((name) => !(promptSectionNames as readonly string[]).includes(name)).toSorted();
   return [...sections, ...others.map((name) => noSection(folder, name))];
 }
 
@@ -67,15 +67,15 @@ export async function promptTexts(
   folder: string,
   tell: (section: CheckedSection) => void,
 ): Promise<PromptTexts> {
-  const texts: Record<SectionName, string> = { ...bundledPrompts(checkout) };
+  const texts: Record<PromptSectionName, string> = { ...bundledPrompts(checkout) };
   for (const section of await checkPrompts(checkout, folder)) {
     if (section.faults.length > 0) tell(section);
-    if (section.text !== undefined) texts[section.name as SectionName] = section.text;
+    if (section.text !== undefined) texts[section.name as PromptSectionName] = section.text;
   }
   return texts;
 }
 
-async function checkOwn(folder: string, name: SectionName, bundled: string): Promise<CheckedSection> {
+async function checkOwn(folder: string, name: PromptSectionName, bundled: string): Promise<CheckedSection> {
   const file = join(folder, `${name}${suffix}`);
   const own = { name, file, source: "own" } as const;
   try {
@@ -94,8 +94,8 @@ function noSection(folder: string, name: string): CheckedSection {
 }
 
 function hintFor(name: string): string {
-  const near = nearest(name, sectionNames);
-  return near === undefined ? `there are: ${sectionNames.join(", ")}` : `did you mean ${near}?`;
+  const near = nearest(name, promptSectionNames);
+  return near === undefined ? `there are: ${promptSectionNames.join(", ")}` : `did you mean ${near}?`;
 }
 
 function bundledFile(checkout: string, name: string): string {

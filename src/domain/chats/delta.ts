@@ -1,5 +1,5 @@
 /** Which turn does something, and in which chat its answer will be. */
-export interface DeltaPlace {
+export interface DeltaSource {
   readonly group: string;
   readonly session: string;
   readonly turn: string;
@@ -11,7 +11,7 @@ export interface DeltaPlace {
 }
 
 /** A piece of a turn's live progress, for watchers. Neither stored nor numbered. */
-export type Delta = DeltaPlace &
+export type Delta = DeltaSource &
   (
     | { readonly type: "answer"; readonly text: string }
     /** Marks the answer so far as void: another try, or the next answer of the turn, begins. */

@@ -1,5 +1,5 @@
 /** A place in which a group works, of those that all groups share: `held → away → held …`, until it is disposed of. */
-export interface Place extends Disposable {
+export interface WorkSlot extends Disposable {
   /**
    * Leaves the place to somebody else until `claim`. While too many are away it is kept, and left as soon as possible.
    */

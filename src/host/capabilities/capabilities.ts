@@ -17,7 +17,7 @@ import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
 import type { Approvals } from "../people/approvals.ts";
 import { createToolPorts } from "./tool-ports.ts";
-import type { Answers, HostTools } from "../../turns/collaborators.ts";
+import type { AnswerWriter, HostTools } from "../../turns/collaborators.ts";
 import type { CompactionsOptions } from "../../turns/compaction/compactions.ts";
 import type { LiveWatchersOptions } from "../../turns/live-watchers.ts";
 import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
@@ -28,7 +28,7 @@ export interface Capabilities {
   readonly memories: LazyMemories;
   readonly subAgents: SubAgents;
   readonly forTurns: Pick<HostTools, "portsOf"> &
-    Pick<Answers, "workAdded"> &
+    Pick<AnswerWriter, "workAdded"> &
     LiveWatchersOptions["sessions"] & {
       readonly recall: RecallFunction;
       /** Draws facts from what was said in a group, before a summary stands for it. */

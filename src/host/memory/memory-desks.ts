@@ -4,7 +4,7 @@ import { memberActor } from "../../domain/people/actor.ts";
 import { agentNamedBy, groupOfFolder } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
-import type { MemoryDesk } from "../../abilities/memory/operations.ts";
+import type { MemoryOperations } from "../../abilities/memory/operations.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "./memory-when-enabled.ts";
 
@@ -37,10 +37,10 @@ export function memoryServices(
 const shown = () => import("../../abilities/memory/shown-memory.ts");
 
 /** The same for programs. A group that remembers nothing stays without a file. */
-export function createMemoryDesk(
+export function createMemoryOperations(
   { publish }: Pick<AppContext, "publish">,
   { existing }: Pick<LazyMemories, "existing">,
-): MemoryDesk {
+): MemoryOperations {
   return {
     search: async (folder, query, limit) => {
       const found = (await (await existing(folder))?.search(query, { limit })) ?? [];

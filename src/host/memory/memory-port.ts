@@ -10,7 +10,7 @@ import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
-import { placeOf, type TurnScope } from "../../turns/turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
 
@@ -67,7 +67,7 @@ async function keep(
   const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
   await publish({
     type: "memory.stored",
-    ...placeOf(scope),
+    ...turnIdsOf(scope),
     actor: "agent",
     data: { id, category, chars: text.length, ...(place === memory && agentNamedBy(workFolder(scope.group))) },
   });
@@ -104,7 +104,7 @@ async function forget(
     throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
   await context.publish({
     type: "memory.forgotten",
-    ...placeOf(scope),
+    ...turnIdsOf(scope),
     actor: "agent",
     data: { ids: [id], why: "tool", ...(own && agentNamedBy(workFolder(scope.group))) },
   });

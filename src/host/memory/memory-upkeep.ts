@@ -8,7 +8,7 @@ import { globalNotes } from "../../abilities/memory/item.ts";
 import { memoryPath } from "../../abilities/memory/memory-path.ts";
 import { Hygiene, type HygieneSettings } from "../../abilities/memory/keeping/hygiene.ts";
 import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
-import type { Standing } from "../../abilities/memory/thread/open-memories.ts";
+import type { ReaderStanding } from "../../abilities/memory/thread/open-memories.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { isAtWork } from "../../stores/is-at-work.ts";
@@ -24,7 +24,7 @@ interface UpkeepOptions {
 
 /** `extract` draws facts at once, and never rejects. */
 export interface Upkeep {
-  readonly kept: (group: Group, standing: Standing) => void;
+  readonly kept: (group: Group, standing: ReaderStanding) => void;
   readonly extract: (group: Group, signal: AbortSignal) => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createUpkeep(
   const settings = (): HygieneSettings => hygieneOf(live.current.memory);
   const hygiene = stack.use(new Hygiene({ ...shared, settings, clock, publish }));
   const hasNotes = (): boolean => existsSync(memoryPath(context.home.paths.memory, globalNotes));
-  const kept = (group: Group, standing: Standing): void => {
+  const kept = (group: Group, standing: ReaderStanding): void => {
     extraction.stirred(group, standing);
     dayNotes.stirred(group, standing);
     hygiene.stirred(group, standing);

@@ -10,7 +10,7 @@ import { modelFolder } from "../../abilities/memory/embedding/model-files.ts";
 import { MemoryFaults } from "../../abilities/memory/keeping/faults.ts";
 import { MemoryWriter } from "../../abilities/memory/keeping/memory-writer.ts";
 import { Recall } from "../../abilities/memory/keeping/recall.ts";
-import { type MemoryAt, MemoryDesk } from "../../abilities/memory/thread/memory-desk.ts";
+import { type MemoryAt, MemoryThreadPool } from "../../abilities/memory/thread/memory-desk.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
@@ -104,23 +104,23 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
 }
 
 /** The desk that works with the settings of now; one that has others is closed when another one is needed. */
-function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryDesk {
+function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryThreadPool {
   const onSlow = (slow: object): void => logger.warn(slow, "vectors of memories are compared more slowly");
-  let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
+  let current: { readonly settings: string; readonly desk: MemoryThreadPool } | undefined;
   return () => {
     const { memory } = live.current;
     const place = embedderSource(live.current, adapters, modelFolder(home.paths.root));
     const settings = JSON.stringify([place, memory.weights]);
     if (current?.settings === settings) return current.desk;
     const last = current?.desk;
-    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights, onSlow }));
+    const desk = stack.use(new MemoryThreadPool({ place, weights: memory.weights, onSlow }));
     current = { settings, desk };
     void last?.[Symbol.asyncDispose]();
     return desk;
   };
 }
 
-function memoryAt({ home }: AppContext, desk: MemoryDesk, group: string): MemoryAt {
+function memoryAt({ home }: AppContext, desk: MemoryThreadPool, group: string): MemoryAt {
   return desk.at(memoryPath(home.paths.memory, group));
 }
 

@@ -19,14 +19,14 @@ import { containerPaths } from "../../protocol/paths.ts";
 import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
 import { readAgentNotes } from "../../sandbox/workspace/agent-notes.ts";
 import { ConversationTools } from "../../tools/conversation-tools.ts";
-import type { Answers, CallGate, HostTools, SessionGroups } from "../../turns/collaborators.ts";
+import type { AnswerWriter, CallGate, HostTools, SessionGroups } from "../../turns/collaborators.ts";
 import { Compactions } from "../../turns/compaction/compactions.ts";
 import { Compactor } from "../../turns/compaction/compactor.ts";
 import { createFit } from "../../turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../../turns/compaction/shown-conversation.ts";
 import { estimateStepTokens } from "../../turns/context/tokens.ts";
 import { CacheWatch } from "../../turns/conversation/cache-watch.ts";
-import { Clearing } from "../../turns/conversation/clearing.ts";
+import { ResultClearing } from "../../turns/conversation/clearing.ts";
 import { ConversationPrompts, type PromptSources } from "../../turns/conversation/conversation-prompts.ts";
 import { firstCallOf } from "../../turns/conversation/first-prompt.ts";
 import { ShownPictures } from "../../turns/conversation/shown-pictures.ts";
@@ -130,7 +130,7 @@ function createConversations(
   const { leases, models, sessionGroups, pictures, offered, prompts, watchers } = parts;
   const { sessions, messages } = store;
   const { recall, extract } = capabilities.forTurns;
-  const clearing = new Clearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
+  const clearing = new ResultClearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
   const shownPictures = new ShownPictures({ sessions, captions: pictures.captions });
   const before = (session: Parameters<typeof forkOf>[1]) => forkOf(store, session);
   const shown = new ShownConversations({ store, offered, prompts, before, clearing, pictures: shownPictures });
@@ -205,7 +205,7 @@ function createAnswers(
   { clock }: AppContext,
   { tell, groups, deliver, capabilities }: TurnSurroundings,
   { formatReply, formatNotice }: ReplyFormats,
-): Answers {
+): AnswerWriter {
   const tellFailure = createFailureNotices({ tell, groups, clock });
   return { formatReply, formatNotice, tellFailure, deliver, workAdded: capabilities.forTurns.workAdded };
 }

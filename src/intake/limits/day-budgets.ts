@@ -8,7 +8,7 @@ import type { MessageStore, Store } from "../../stores/contract/store.ts";
 import type { DayBudget } from "./limits.ts";
 
 type Charge = NonNullable<Parameters<MessageStore["insert"]>[1]["charge"]>;
-export type Account = Charge["accounts"][number];
+export type ChargedAccount = Charge["accounts"][number];
 type Amount = Charge["amount"];
 type Used = { -readonly [Key in keyof Amount]: Amount[Key] };
 
@@ -16,18 +16,18 @@ type Used = { -readonly [Key in keyof Amount]: Amount[Key] };
 export interface UsedUp {
   readonly granted: false;
   readonly day: string;
-  readonly account: Account;
+  readonly account: ChargedAccount;
   readonly what: "messages" | "bytes";
 }
 
 /** Room for one message, kept until it is stored or given back. */
-export interface Reservation {
+export interface MessageReservation {
   readonly granted: true;
   readonly day: string;
   /** Bytes of files that may be fetched for it. */
   readonly fileRoom: number;
   /** Budget that limits the files to less than announced. */
-  readonly filesLimitedBy: Account | undefined;
+  readonly filesLimitedBy: ChargedAccount | undefined;
   /** Charges the stored message with this number of file bytes. */
   charge(fileBytes: number): Charge;
   /** The message was not stored, or was there already. */
@@ -63,7 +63,7 @@ export class DayBudgets {
     this.#clock = clock;
   }
 
-  async reserve(group: Group, message: IncomingMessage, isCommand: boolean): Promise<Reservation | UsedUp> {
+  async reserve(group: Group, message: IncomingMessage, isCommand: boolean): Promise<MessageReservation | UsedUp> {
     const day = utcDay(this.#clock.now());
     const accounts = [
       { kind: "group", name: group.name },
@@ -109,7 +109,7 @@ export class DayBudgets {
     };
   }
 
-  #usedBy(day: string, account: Account): Promise<Used> {
+  #usedBy(day: string, account: ChargedAccount): Promise<Used> {
     if (day !== this.#day) this.#used.clear();
     this.#day = day;
     const key = `${account.kind} ${account.name}`;
@@ -120,7 +120,7 @@ export class DayBudgets {
     return used;
   }
 
-  async #load(day: string, account: Account, key: string): Promise<Used> {
+  async #load(day: string, account: ChargedAccount, key: string): Promise<Used> {
     try {
       return { ...(await this.#store.ofDay(day, account)) };
     } catch (error) {

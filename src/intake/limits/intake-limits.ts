@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { secondsLeftInUtcDay } from "../../lib/time/utc-day.ts";
-import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
+import { DayBudgets, type MessageReservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
@@ -30,7 +30,7 @@ interface News {
 }
 
 /** A message may be stored with this charge, or why not. */
-export type IntakeDecision = Reservation | { readonly granted: false; readonly receipt: Receipt };
+export type IntakeDecision = MessageReservation | { readonly granted: false; readonly receipt: Receipt };
 
 interface LimitOptions {
   readonly store: {

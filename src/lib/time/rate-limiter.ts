@@ -9,7 +9,7 @@ export interface RateLimit {
 }
 
 /** Result of asking to pass. */
-export interface Passage {
+export interface RateVerdict {
   /** 0: it passed. */
   readonly waitMs: number;
   /** Number refused since the last one that passed, including this one. */
@@ -64,7 +64,7 @@ export class RateLimiter {
   }
 
   /** Counts it if it may pass. */
-  take(now: number, key = ""): Passage {
+  take(now: number, key = ""): RateVerdict {
     const waitMs = this.waitMs(now, key);
     const state = this.#states.get(key);
     if (state && waitMs > 0) return { waitMs, refused: (state.refused += 1) };

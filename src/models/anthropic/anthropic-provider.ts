@@ -12,7 +12,7 @@ import { createTransport } from "../wire/transport.ts";
 import { estimateInputTokens } from "../wire/wire.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { adapt, firstDialect, toAnthropicRequest } from "./anthropic-request.ts";
-import type { Dialect } from "./anthropic-request.ts";
+import type { AnthropicDialect } from "./anthropic-request.ts";
 
 /** The Messages API, streaming. */
 export class AnthropicProvider implements Provider {
@@ -54,7 +54,7 @@ export class AnthropicProvider implements Provider {
 
   async #call(
     request: ProviderRequest,
-    dialect: Dialect,
+    dialect: AnthropicDialect,
     options: Parameters<Provider["complete"]>[1],
   ): Promise<ModelAnswer> {
     options.signal.throwIfAborted();

@@ -19,7 +19,7 @@ type Block = ContentBlock | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBl
 const cacheMark = { type: "ephemeral" } as const;
 
 /** Differences between models, learned from refusals: see `adapt`. */
-export interface Dialect {
+export interface AnthropicDialect {
   /** Older models take a number of tokens, newer ones decide themselves by an effort. */
   readonly thinking: "adaptive" | "budget" | "none";
   /** Some always think, and refuse to be told not to. */
@@ -29,11 +29,11 @@ export interface Dialect {
   readonly thoughts: boolean;
 }
 
-export const firstDialect: Dialect = { thinking: "adaptive", off: true, temperature: true, thoughts: true };
+export const firstDialect: AnthropicDialect = { thinking: "adaptive", off: true, temperature: true, thoughts: true };
 
 const aboutThinking = /thinking|adaptive|effort|output_config|budget_tokens/i;
 
-const lessons: readonly Lesson<Dialect>[] = [
+const lessons: readonly Lesson<AnthropicDialect>[] = [
   // Signatures are of one account's models: after a change of the key, or of what a server stands in for, they are
   // worth nothing.
   {
@@ -59,7 +59,11 @@ function wantsThinking({ thinking }: ProviderRequest): boolean {
 }
 
 /** Returns the change for a request refused with this text; `undefined` when nothing helps. */
-export function adapt(dialect: Dialect, refusal: string, request: ProviderRequest): Adapted<Dialect> | undefined {
+export function adapt(
+  dialect: AnthropicDialect,
+  refusal: string,
+  request: ProviderRequest,
+): Adapted<AnthropicDialect> | undefined {
   return learn(lessons, { dialect, refusal, request });
 }
 
@@ -70,7 +74,7 @@ const budgetShare = { low: 0.1, medium: 0.3, high: 0.6 } as const;
 /** `temperature` goes with no thinking (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). */
 function thinkingOf(
   { thinking, temperature, maxOutputTokens }: ProviderRequest,
-  { dialect, messages }: { readonly dialect: Dialect; readonly messages: readonly MessageParam[] },
+  { dialect, messages }: { readonly dialect: AnthropicDialect; readonly messages: readonly MessageParam[] },
 ): Pick<Anthropic.MessageCreateParamsStreaming, "thinking" | "output_config"> & { readonly temperature?: number } {
   const warmth = temperature !== undefined && dialect.temperature ? { temperature: Math.min(1, temperature) } : {};
   if (thinking === "off") return { ...warmth, ...(dialect.off && { thinking: { type: "disabled" } as const }) };
@@ -105,7 +109,7 @@ function beginsWithThought(messages: readonly MessageParam[]): boolean {
  */
 export function toAnthropicRequest(
   request: ProviderRequest,
-  dialect: Dialect = firstDialect,
+  dialect: AnthropicDialect = firstDialect,
 ): Anthropic.MessageCreateParamsStreaming {
   const messages = toMessages(request, dialect);
   const system = request.system
@@ -123,7 +127,7 @@ export function toAnthropicRequest(
   };
 }
 
-function toMessages(request: ProviderRequest, { thoughts }: Dialect): MessageParam[] {
+function toMessages(request: ProviderRequest, { thoughts }: AnthropicDialect): MessageParam[] {
   const messages: MessageParam[] = [];
   for (const message of toWireMessages(request)) {
     const role = message.role === "assistant" ? "assistant" : "user";

@@ -5,7 +5,7 @@ import type { EffortStyle } from "./effort.ts";
 import type { ServerTraits } from "./server-traits.ts";
 
 /** Differences between Chat Completions servers. Unknown ones are learned from refusals: see `adapt`. */
-export interface Dialect {
+export interface OpenAiDialect {
   /** Some servers refuse `stream_options`; then the usage is estimated. */
   readonly usageInStream: boolean;
   readonly outputLimit: "max_completion_tokens" | "max_tokens";
@@ -29,7 +29,7 @@ export interface Dialect {
   readonly answersTools: boolean;
 }
 
-export function firstDialect(traits: ServerTraits): Dialect {
+export function firstDialect(traits: ServerTraits): OpenAiDialect {
   return {
     usageInStream: true,
     outputLimit: traits.outputLimit ?? "max_tokens",
@@ -49,7 +49,7 @@ export function firstDialect(traits: ServerTraits): Dialect {
 const lacks = /must|missing|required/i;
 
 /** The words are those of the servers that are named, and of those behind them that run the same models. */
-const lessons: readonly Lesson<Dialect>[] = [
+const lessons: readonly Lesson<OpenAiDialect>[] = [
   // Mistral, and vLLM with Mistral's tokenizer.
   { says: /tool call id.*length of 9/is, change: { callIds: "short" } },
   { says: /unexpected role .?user.? after role .?tool/i, change: { answersTools: true } },
@@ -87,11 +87,15 @@ const lessons: readonly Lesson<Dialect>[] = [
 ];
 
 /** Returns the change for a request refused with this text; `undefined` when nothing helps. */
-export function adapt(dialect: Dialect, refusal: string, request: ProviderRequest): Adapted<Dialect> | undefined {
+export function adapt(
+  dialect: OpenAiDialect,
+  refusal: string,
+  request: ProviderRequest,
+): Adapted<OpenAiDialect> | undefined {
   return learn(lessons, { dialect, refusal, request }) ?? withOtherLimit(dialect, refusal);
 }
 
-function withOtherLimit(dialect: Dialect, refusal: string): Adapted<Dialect> | undefined {
+function withOtherLimit(dialect: OpenAiDialect, refusal: string): Adapted<OpenAiDialect> | undefined {
   if (dialect.isLimitSwapped || !/max_(completion_)?tokens/.test(refusal)) return undefined;
   // Both names occur in OpenAI's refusal; only the one that was sent says that it is about the name and not about the
   // number.

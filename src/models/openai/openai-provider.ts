@@ -7,7 +7,7 @@ import type { VendorSettings } from "../wire/vendor-settings.ts";
 import { estimateInputTokens } from "../wire/wire.ts";
 import { OpenAiConnection, refusalOf } from "./connection.ts";
 import { adapt, firstDialect } from "./dialect.ts";
-import type { Dialect } from "./dialect.ts";
+import type { OpenAiDialect } from "./dialect.ts";
 import { OpenAiAnswer } from "./openai-answer.ts";
 import { toOpenAiRequest } from "./openai-request.ts";
 import type { ServerTraits } from "./server-traits.ts";
@@ -18,7 +18,7 @@ type CallOptions = Parameters<Provider["complete"]>[1];
 export class OpenAiProvider implements Provider {
   readonly name: string;
   readonly #connection: OpenAiConnection;
-  readonly #dialects: Dialects<Dialect>;
+  readonly #dialects: Dialects<OpenAiDialect>;
 
   constructor(
     config: VendorSettings,
@@ -41,7 +41,7 @@ export class OpenAiProvider implements Provider {
     return this.#connection.check(signal);
   }
 
-  async #call(request: ProviderRequest, dialect: Dialect, options: CallOptions): Promise<ModelAnswer> {
+  async #call(request: ProviderRequest, dialect: OpenAiDialect, options: CallOptions): Promise<ModelAnswer> {
     options.signal.throwIfAborted();
     const body = toOpenAiRequest(request, dialect);
     const answer = new OpenAiAnswer({

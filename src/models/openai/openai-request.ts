@@ -5,7 +5,7 @@ import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
 import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire/wire.ts";
 import type { WireMessage, WirePart, WireResult } from "../wire/wire.ts";
-import type { Dialect } from "./dialect.ts";
+import type { OpenAiDialect } from "./dialect.ts";
 import { effortStyles } from "./effort.ts";
 import { readThoughts } from "./thoughts.ts";
 import type { Thought } from "./thoughts.ts";
@@ -26,7 +26,7 @@ const resultsRead = "I have the results.";
 /** The Chat Completions request. Only what we put here is sent: no web search, no remote MCP servers, no storing. */
 export function toOpenAiRequest(
   request: ProviderRequest,
-  dialect: Dialect,
+  dialect: OpenAiDialect,
 ): OpenAI.ChatCompletionCreateParamsStreaming {
   const messages = toMessages(request, dialect);
   return {
@@ -48,7 +48,7 @@ export function toOpenAiRequest(
   };
 }
 
-function toMessages(request: ProviderRequest, dialect: Dialect): Message[] {
+function toMessages(request: ProviderRequest, dialect: OpenAiDialect): Message[] {
   const shown = withShownImages(toWireMessages(request, { callIds: dialect.callIds }));
   const all = shown.flatMap((message) => toMessage(message, dialect));
   const conversation = dialect.answersTools ? all.flatMap(withAnswer) : all;
@@ -63,7 +63,7 @@ function withAnswer(message: Message, index: number, all: readonly Message[]): M
   return isAfterTool ? [{ role: "assistant", content: resultsRead }, message] : [message];
 }
 
-function toMessage(message: WireMessage, dialect: Dialect): Message[] {
+function toMessage(message: WireMessage, dialect: OpenAiDialect): Message[] {
   if (message.role === "user") return [{ role: "user", content: toContent(message.parts) }];
   if (message.role === "tool") return message.results.map(toResult);
   const thoughts = dialect.thoughts ? readThoughts(message.thoughts) : [];
@@ -87,7 +87,10 @@ function contentOf(text: string | undefined, thoughts: readonly Thought[]): stri
   return content as unknown as string;
 }
 
-function effortFields({ thinking, model }: ProviderRequest, { effort, effortNone, isThoughtless }: Dialect): object {
+function effortFields(
+  { thinking, model }: ProviderRequest,
+  { effort, effortNone, isThoughtless }: OpenAiDialect,
+): object {
   if (effort === undefined) return {};
   if (effortNone) return { reasoning_effort: "none" };
   if (isThoughtless) return effortStyles[effort]("off", model);

@@ -33,7 +33,7 @@ export interface RouteModelsOptions {
  * Models of a route (default: the default route), in this conversation's order. Throws `config_invalid` for an unknown
  * one.
  */
-export function modelsOfRoute(
+export function pickModels(
   options: RouteModelsOptions,
   route: string | undefined,
   conversation?: string,

@@ -26,7 +26,7 @@ export const time = z.number().meta({ description: "Milliseconds since 1970", fo
 export const isoTime = z.string().meta({ description: "ISO 8601", format: "date-time" });
 
 /** Characters of a long text that a list shows. */
-export const shownChars = 400;
+export const listedChars = 400;
 
 /** A schema of values whose type is defined elsewhere, more exactly than zod can say it. */
 export function schemaOf<Value>(schema: z.ZodType): z.ZodType<Value> {

@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { OutboxStore } from "../../stores/contract/store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
-import { flag, limit, list, name, onlyGroup, shownChars, time } from "../definition/schemas.ts";
+import { flag, limit, list, name, onlyGroup, listedChars, time } from "../definition/schemas.ts";
 
 /** The parts that send. */
 export interface OutboxNeeds {
@@ -158,7 +158,7 @@ function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
 }
 
 function view(row: OutgoingMessage): OutboxView {
-  return { ...row, text: shorten(row.text, shownChars) };
+  return { ...row, text: shorten(row.text, listedChars) };
 }
 
 function contentOf({ text, file, reaction, pruned }: OutboxView): string {

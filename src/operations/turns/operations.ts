@@ -11,7 +11,7 @@ import { viewApproval } from "../approvals/approval-view.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { resolveId } from "../lookup/resolve-id.ts";
-import { flag, limit, list, name, onlyGroup, shownChars } from "../definition/schemas.ts";
+import { flag, limit, list, name, onlyGroup, listedChars } from "../definition/schemas.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { turnLine, turnReport } from "./turn-view.ts";
@@ -81,7 +81,7 @@ export const showTurn = defineOperation<TurnReadingNeeds>()({
   summary: "show everything that happened in a turn",
   input: z.strictObject({
     id: name.describe("id of the turn, or its beginning"),
-    maxChars: z.coerce.number().int().min(1).max(wholeText).default(shownChars).describe("where texts are cut"),
+    maxChars: z.coerce.number().int().min(1).max(wholeText).default(listedChars).describe("where texts are cut"),
     full: flag.describe("do not shorten texts"),
   }),
   output: turnReport,

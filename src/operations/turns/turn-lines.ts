@@ -4,7 +4,7 @@ import { agentOfSession } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/contract/store.ts";
-import { shownChars } from "../definition/schemas.ts";
+import { listedChars } from "../definition/schemas.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import type { TurnLine } from "./turn-view.ts";
 import { waitingIn } from "./waiting.ts";
@@ -38,7 +38,7 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
     const outlines = await options.store.turns.outlines(some.map(({ id }) => id));
     for (const turn of some) {
       const { sender, text, usage } = outlines.get(turn.id) ?? {};
-      const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", shownChars);
+      const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", listedChars);
       const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
       const waits = { waiting: waiting.get(turn.group), waitsFor: waitsFor.get(turn.id) };
       lines.push({ ...turn, ...waits, agent: agents.get(turn.session), member: sender, question, usd });

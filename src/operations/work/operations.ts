@@ -15,7 +15,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { resolveId } from "../lookup/resolve-id.ts";
-import { limit, list, name, onlyGroup, replyTarget, shownChars, time } from "../definition/schemas.ts";
+import { limit, list, name, onlyGroup, replyTarget, listedChars, time } from "../definition/schemas.ts";
 
 /** The parts that give agents work. */
 export interface WorkNeeds {
@@ -150,7 +150,7 @@ async function found({ store }: WorkNeeds, id: string): Promise<Work> {
 }
 
 function view({ text, ...work }: Work): WorkView {
-  return { ...work, text: shorten(text, shownChars) };
+  return { ...work, text: shorten(text, listedChars) };
 }
 
 /** Operations on work of agents. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { hiddenInProse } from "../../lib/text/hidden-characters.ts";
-import { narrowSchema, schemaOf } from "./narrow-schema.ts";
+import { narrowSchema, validatorOf } from "./narrow-schema.ts";
 
 /*
  * A plugin's description by its own process, kept in `plugins.lock`, so that programs can check settings and offer
@@ -15,7 +15,7 @@ const jsonSchema = z.unknown().transform((value, context) => {
     if (JSON.stringify(value ?? null).length > maxSchemaBytes)
       throw new Error(`it has more than ${maxSchemaBytes} bytes`);
     const narrowed = narrowSchema(value);
-    schemaOf(narrowed);
+    validatorOf(narrowed);
     return narrowed;
   } catch (error) {
     context.addIssue({ code: "custom", message: error instanceof Error ? error.message : "it cannot be read" });

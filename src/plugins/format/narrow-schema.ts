@@ -88,7 +88,7 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /** Makes a validator of a narrowed schema. Throws when impossible. */
-export function schemaOf(schema: JsonSchema): z.ZodObject {
+export function validatorOf(schema: JsonSchema): z.ZodObject {
   const made = z.fromJSONSchema(schema);
   if (made instanceof z.ZodObject) return made.strict();
   throw new Error("it is not the schema of an object");

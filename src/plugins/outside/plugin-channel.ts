@@ -5,7 +5,7 @@ import { defineChannel } from "../../channels/define-channel.ts";
 import type { OutgoingMessage } from "../../domain/chats/message.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { DescribedChannel } from "../format/described.ts";
-import { schemaOf } from "../format/narrow-schema.ts";
+import { validatorOf } from "../format/narrow-schema.ts";
 import type { CallValue } from "../../processes/line.ts";
 import type { plugin as protocol } from "../../processes/protocol.ts";
 import { pluginFailures } from "../process/failures.ts";
@@ -18,7 +18,7 @@ export function pluginChannel(plugin: RunningPlugin, described: DescribedChannel
   const { name, config, secrets, traits } = described;
   return defineChannel({
     name,
-    config: schemaOf(config),
+    config: validatorOf(config),
     traits,
     secrets: (settings) => secretsIn(config, secrets, settings),
     open: async (settings, ports) => new PluginConnector({ plugin, described, settings, ports }),

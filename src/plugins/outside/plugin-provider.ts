@@ -3,7 +3,7 @@ import { toError } from "../../lib/app-error.ts";
 import { defineProvider, type ProviderDefinition, type ProviderPorts } from "../../models/define-provider.ts";
 import { type Provider, ProviderError, type ProviderRequest } from "../../models/provider.ts";
 import type { DescribedProvider } from "../format/described.ts";
-import { schemaOf } from "../format/narrow-schema.ts";
+import { validatorOf } from "../format/narrow-schema.ts";
 import { InvalidAnswer } from "../../processes/line.ts";
 import type { PluginProcess } from "../process/plugin-process.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
@@ -14,7 +14,7 @@ export function pluginProvider(plugin: RunningPlugin, described: DescribedProvid
   const { name: kind, config, secrets } = described;
   return defineProvider({
     kind,
-    config: schemaOf(config),
+    config: validatorOf(config),
     secrets: (settings) => secretsIn(config, secrets, settings),
     open: async (given, ports) => {
       const settings = Object.fromEntries(Object.entries(given).filter(([name]) => name !== "kind"));

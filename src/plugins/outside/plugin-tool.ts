@@ -3,7 +3,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import type { ToolRisk } from "../../protocol/tools.ts";
 import { defineTool, type HostTool, type HostToolOutput } from "../../tools/define-tool.ts";
 import type { DescribedTool } from "../format/described.ts";
-import { schemaOf } from "../format/narrow-schema.ts";
+import { validatorOf } from "../format/narrow-schema.ts";
 import { type CallOptions, type CallValue, InvalidAnswer } from "../../processes/line.ts";
 import type { plugin as protocol } from "../../processes/protocol.ts";
 import type { RunningPlugin } from "./running-plugin.ts";
@@ -29,7 +29,7 @@ export function pluginTool(
   const tool = defineTool({
     name,
     description,
-    input: schemaOf(described.input),
+    input: validatorOf(described.input),
     runs: "host",
     risk: described.risk,
     timeoutSeconds,

@@ -6,7 +6,7 @@ import { type Launch, ownCode } from "../../processes/launch.ts";
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-export interface LaunchOptions {
+export interface PluginLaunchOptions {
   /** The plugin's own folder. */
   readonly folder: string;
   /** Its module, below that folder. */
@@ -30,7 +30,7 @@ const mappedMb = 640;
  * The process of a plugin: it reads its own folder and what of crabpot it needs, writes nothing, and starts no process,
  * no thread and no compiled code.
  */
-export async function launchOf({ folder, entry, memoryMb, variables }: LaunchOptions): Promise<Launch> {
+export async function launchOf({ folder, entry, memoryMb, variables }: PluginLaunchOptions): Promise<Launch> {
   const own = await realpath(folder);
   const main = join(import.meta.dirname, `plugin-main${extname(import.meta.filename)}`);
   return {

@@ -5,7 +5,7 @@ import { memberKey } from "../../domain/people/person.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import { shownInput } from "./card.ts";
+import { cutInput } from "./card.ts";
 
 /** An answering person and their role in the chat. */
 export interface Answering {
@@ -56,6 +56,6 @@ export function formFault({ code, about }: Pick<Approval, "code" | "about">): st
 
 /** Refuses approval of input that was not fully shown. */
 export function lengthFault(approval: Approval): string | undefined {
-  if (shownInput(approval).isWhole) return undefined;
+  if (cutInput(approval).isWhole) return undefined;
   return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
 }

@@ -36,7 +36,7 @@ export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change
 }
 
 /** Input, cut to the size of a card. */
-export function shownInput({
+export function cutInput({
   about,
   input,
   sha256,
@@ -69,7 +69,7 @@ export interface CardOptions {
 /** Text of the card. */
 export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
-  const { text, isWhole } = shownInput(approval);
+  const { text, isWhole } = cutInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people must allow it.` : "";
   return [
     approval.about === "description"

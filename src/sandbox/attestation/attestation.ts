@@ -5,7 +5,7 @@ import { compareSeenMounts } from "./mounts.ts";
 import type { CreateBody, Inspection } from "../engine/engine.ts";
 
 /** Everything that is known about a container that has just started. */
-export interface Evidence {
+export interface ContainerEvidence {
   /** The engine's inspection, taken while it runs. */
   readonly inspection: Inspection;
   /** The body of the engine's create request. */
@@ -112,7 +112,7 @@ const noCapabilities = /^0+$/;
  * difference is one sentence; an empty list means that the container may be used. Anything else means it must be
  * removed.
  */
-export function attest({ inspection, body, probe, hostView, folders }: Evidence): string[] {
+export function attest({ inspection, body, probe, hostView, folders }: ContainerEvidence): string[] {
   const inside = probe === undefined ? [] : compareProbe(probe, body);
   const outside = hostView === undefined ? [] : compareHostView(hostView, body, folders);
   return [
@@ -143,7 +143,7 @@ function compareProbe(probe: ProbeReport, body: CreateBody): string[] {
   ];
 }
 
-function compareHostView(view: HostView, body: CreateBody, folders: Evidence["folders"]): string[] {
+function compareHostView(view: HostView, body: CreateBody, folders: ContainerEvidence["folders"]): string[] {
   const { uid, gid } = userOf(body);
   const { status } = view;
   const hostConfig = body["HostConfig"] as { PidsLimit: number; Memory: number };

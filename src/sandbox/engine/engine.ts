@@ -45,7 +45,7 @@ export interface ContainerExit {
  * The streams of a container that reads what we write. Both end when it does, or the engine goes away; destroy one to
  * detach.
  */
-export interface Conversation {
+export interface ContainerStreams {
   /** Standard input; ending it closes only that direction. Its errors may be ignored. */
   readonly input: Writable;
   readonly output: Readable;
@@ -75,7 +75,7 @@ export interface ContainerEngine extends AsyncDisposable {
   /** The container's stdout and stderr from now on, or only one, as a byte stream. Destroy it to detach. */
   attach(id: string, only?: "stderr"): Promise<Readable>;
   /** stdin and stdout from now on of a container that was made with its stdin open. */
-  converse(id: string): Promise<Conversation>;
+  converse(id: string): Promise<ContainerStreams>;
   /** The image's ID (`sha256:…`) and configuration; undefined when it is missing. */
   image(
     reference: string,

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 
 /** Called with each line that the engine reports about a long piece of work. */
-export type Progress = (line: string) => void;
+export type OnBuildLine = (line: string) => void;
 
 export interface BuildOptions {
   readonly tag: string;
@@ -30,11 +30,11 @@ export interface ImageBuilder {
    * Pulls an image by `name:tag@digest` or `name:tag`. Gives up with `engine_unavailable` after that long without any
    * progress.
    */
-  pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void>;
+  pull(reference: string, stallLimitMs: number, progress: OnBuildLine): Promise<void>;
   /** Makes an image of one layer from a tar archive of a root file system. */
   importRoot(archive: Readable, tag: string): Promise<void>;
   /** Builds an image from a tar archive with a `Dockerfile` in it. */
-  build(archive: Readable, options: BuildOptions, progress: Progress): Promise<void>;
+  build(archive: Readable, options: BuildOptions, progress: OnBuildLine): Promise<void>;
   /** Gives an image one more name. */
   tag(id: string, tag: string): Promise<void>;
   /** Images with that label, each with all its names. */

@@ -5,7 +5,7 @@ import type {
   ContainerEngine,
   ContainerExit,
   ContainerSummary,
-  Conversation,
+  ContainerStreams,
   CreateBody,
   EngineFacts,
   Inspection,
@@ -74,7 +74,7 @@ export class LateEngine implements ContainerEngine {
     return (await this.#engine()).attach(id, only);
   }
 
-  async converse(id: string): Promise<Conversation> {
+  async converse(id: string): Promise<ContainerStreams> {
     return (await this.#engine()).converse(id);
   }
 

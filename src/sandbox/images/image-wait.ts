@@ -1,5 +1,5 @@
 import type { Group } from "../../domain/chats/group.ts";
-import type { Place } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/sandbox/place.ts";
 import type { Images } from "./images.ts";
 
 const notice = "The packages of this group are being installed. I answer as soon as that is done.";
@@ -19,7 +19,7 @@ export class ImageWait {
    * Resolves when a turn of the group may begin, as far as that depends on its image: false when the signal has
    * aborted. A turn that waits leaves its place to others.
    */
-  async ready(group: Group, signal: AbortSignal, place: Pick<Place, "leave" | "claim">): Promise<boolean> {
+  async ready(group: Group, signal: AbortSignal, place: Pick<WorkSlot, "leave" | "claim">): Promise<boolean> {
     const hasWaited = await this.#images.ready(group.name, signal, () => this.#begin(group, place));
     if (!hasWaited || signal.aborted) return !signal.aborted;
     this.#waiting.delete(group.name);
@@ -27,7 +27,7 @@ export class ImageWait {
     return true;
   }
 
-  async #begin(group: Group, place: Pick<Place, "leave">): Promise<void> {
+  async #begin(group: Group, place: Pick<WorkSlot, "leave">): Promise<void> {
     place.leave();
     if (this.#waiting.has(group.name)) return;
     this.#waiting.add(group.name);

@@ -5,7 +5,7 @@ import { memoize } from "../../lib/memoize.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 import { attest } from "../attestation/attestation.ts";
-import type { Evidence } from "../attestation/attestation.ts";
+import type { ContainerEvidence } from "../attestation/attestation.ts";
 import { readHostView } from "../attestation/host.ts";
 import { ContainerCgroups, readLimitCounters } from "../cgroups/container-cgroups.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "../engine/engine.ts";
@@ -32,8 +32,8 @@ export interface LaunchedOptions {
 interface OutsideView {
   readonly inspection: Inspection;
   readonly cgroups: ContainerCgroups | undefined;
-  readonly hostView: Evidence["hostView"];
-  readonly folders: Evidence["folders"];
+  readonly hostView: ContainerEvidence["hostView"];
+  readonly folders: ContainerEvidence["folders"];
   /** Folders that are not what they were when they were judged. */
   readonly changed: readonly string[];
 }

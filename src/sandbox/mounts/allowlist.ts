@@ -41,7 +41,7 @@ export type Allowlist =
   | { readonly state: "ready"; readonly roots: readonly MountRoot[]; readonly blocked: readonly string[] }
   | { readonly state: "unusable"; readonly reason: string; readonly fix?: string | undefined };
 
-export interface AllowlistPlace {
+export interface AllowlistLocation {
   readonly path: string;
   /** Meaning of `~`. */
   readonly homeFolder: string;
@@ -52,7 +52,7 @@ export interface AllowlistPlace {
  * Reads the mount allowlist. Valid only when nobody but root and the host's user can have written it: a regular file of
  * one of them, not writable by others, in such a folder, outside of all its own roots. Never rejects.
  */
-export async function readAllowlist(place: AllowlistPlace): Promise<Allowlist> {
+export async function readAllowlist(place: AllowlistLocation): Promise<Allowlist> {
   try {
     const text = await readTrusted(place);
     if (text === undefined)
@@ -76,7 +76,7 @@ function firstIssue(error: z.ZodError): string {
 }
 
 /** The file's text; undefined when there is none; throws when others could have written it. */
-async function readTrusted({ path, hostUid }: AllowlistPlace): Promise<string | undefined> {
+async function readTrusted({ path, hostUid }: AllowlistLocation): Promise<string | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -108,7 +108,7 @@ function requireOwnership({ uid, mode }: { uid: number; mode: number }, hostUid:
   throw new AppError("mount_denied", `${path} can be written by others; run: ${fix}`, { fix });
 }
 
-async function locate(place: AllowlistPlace, content: z.infer<typeof allowlistSchema>): Promise<Allowlist> {
+async function locate(place: AllowlistLocation, content: z.infer<typeof allowlistSchema>): Promise<Allowlist> {
   const file = await realpath(place.path);
   const roots: MountRoot[] = [];
   for (const { path, access } of content.roots) {

@@ -10,7 +10,7 @@ import { findEntries, type FoundEntry } from "./find-entries.ts";
 import { recheckMount } from "./identity.ts";
 import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
-import { shown, type RefuseName } from "./walk.ts";
+import { visiblePath, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
 import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
 import { secretPatterns } from "./secret-names.ts";
@@ -122,8 +122,8 @@ export class MountInspector {
   /** The end of a sentence, as the rules for mounts say it. */
   #refusalOf({ path, type }: FoundEntry): string | undefined {
     const why = this.#options.refuseName(nameOf(path));
-    if (why !== undefined) return `${shown(path)}, a name that ${why}`;
-    return special[type] && `the ${special[type]} ${shown(path)}`;
+    if (why !== undefined) return `${visiblePath(path)}, a name that ${why}`;
+    return special[type] && `the ${special[type]} ${visiblePath(path)}`;
   }
 
   async #takeBits({ folder, path: where, found, since }: Place, entry: FoundEntry): Promise<void> {
@@ -135,7 +135,7 @@ export class MountInspector {
     // Through the descriptor: by its name it could be another file by now.
     await chmod(`/proc/self/fd/${file.fd}`, facts.mode & 0o1777);
     if (found.setIdFiles.length === most) return;
-    found.setIdFiles.push({ folder: where, path: shown(path), mode: (facts.mode & 0o7777).toString(8) });
+    found.setIdFiles.push({ folder: where, path: visiblePath(path), mode: (facts.mode & 0o7777).toString(8) });
   }
 
   async #notePoint({ folder, target, found }: Place, entry: FoundEntry): Promise<void> {
@@ -143,7 +143,7 @@ export class MountInspector {
     if (kind === undefined || found.executionPoints.size >= most) return;
     const key = `${target}/${entry.path.toString("latin1")}`;
     const state = await this.#stateOf(folder, key, entry);
-    found.executionPoints.set(key, { target, path: shown(entry.path), kind, state });
+    found.executionPoints.set(key, { target, path: visiblePath(entry.path), kind, state });
   }
 
   /** Returns kind, contents and executability. A folder is only identified: its entries count themselves. */
@@ -176,7 +176,7 @@ function refusalTests(names: readonly string[]): string[][] {
 
 function noteSecret({ target, found: { secrets } }: Place, { path, type }: FoundEntry): void {
   if (type === "d" || secrets.length >= most || !looksLikeSecret(nameOf(path))) return;
-  secrets.push({ target, path: shown(path) });
+  secrets.push({ target, path: visiblePath(path) });
 }
 
 async function isSame(folder: FileHandle, { device, inode }: MountGrant): Promise<boolean> {

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { components, foldName, isWithin } from "../../lib/files/paths.ts";
 
 /** Folders of this installation and its user, which are never mounted. */
-export interface OwnPlaces {
+export interface OwnFolders {
   /** Home folder of the host's user: what `~` stands for. */
   readonly homeFolder: string;
   /** `CRABPOT_HOME`: configuration, keys, database, the folders of all groups. */
@@ -108,7 +108,7 @@ export class Refusals {
   }
 
   /** Resolves links in the list, so that both the written and the real path of each place count. */
-  static async build(own: OwnPlaces, blocked: readonly string[]): Promise<Refusals> {
+  static async build(own: OwnFolders, blocked: readonly string[]): Promise<Refusals> {
     const written: Place[] = [
       ...systemTrees.map(tree("a system folder")),
       ...engineTrees.map(tree("the data of a container engine")),

@@ -7,7 +7,7 @@ import { readAllowlist, type Allowlist, type MountRoot } from "./allowlist.ts";
 import { identifyFolder, type FolderIdentity } from "./identity.ts";
 import { expandHome, hasHiddenCharacters, isWithin } from "../../lib/files/paths.ts";
 import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "../../lib/files/mount-points.ts";
-import { Refusals, type OwnPlaces } from "./refusals.ts";
+import { Refusals, type OwnFolders } from "./refusals.ts";
 import { targetFault } from "./target.ts";
 import { lookThrough, type Contents, type WalkLimits } from "./walk.ts";
 import { findProtected, type ProtectedPath } from "./protected-paths.ts";
@@ -86,7 +86,7 @@ export interface MountDenial {
   readonly fix?: string;
 }
 
-export interface MountContext extends OwnPlaces {
+export interface MountContext extends OwnFolders {
   /** Path of `mounts.json`. */
   readonly allowlistPath: string;
   readonly hostUid: number;

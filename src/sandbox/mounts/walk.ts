@@ -58,7 +58,7 @@ async function walk(
       if (look.refusal !== undefined) return look.refusal;
       left -= look.entries;
       for (const inside of look.folders) waiting.push(inside);
-      for (const path of look.secrets) secrets.push(shown(path).slice(folder.length + 1));
+      for (const path of look.secrets) secrets.push(visiblePath(path).slice(folder.length + 1));
     }
     if (left < 0) return `it has more than ${limits.entries} entries, too many to look through`;
     if (performance.now() > deadline) return `it could not be looked through within ${limits.milliseconds / 1000} s`;
@@ -91,18 +91,19 @@ async function lookInto(path: Buffer, refuseName: RefuseName, most: number): Pro
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     // A folder may vanish while its neighbours are read; then nothing of it will be mounted either.
-    if (code !== "ENOENT") return { entries, folders, secrets, refusal: `${shown(path)} cannot be read (${code})` };
+    if (code !== "ENOENT")
+      return { entries, folders, secrets, refusal: `${visiblePath(path)} cannot be read (${code})` };
   }
   return { entries, folders, secrets };
 }
 
 function refuseEntry(entry: Dirent, folder: Buffer, refuseName: RefuseName): string | undefined {
   const why = refuseName(Buffer.from(entry.name, "latin1").toString("utf8"));
-  if (why !== undefined) return `it contains ${shown(pathOf(entry, folder))}, a name that ${why}`;
+  if (why !== undefined) return `it contains ${visiblePath(pathOf(entry, folder))}, a name that ${why}`;
   if (entry.isSocket())
-    return `it contains the socket ${shown(pathOf(entry, folder))}, a way to a program of this machine`;
+    return `it contains the socket ${visiblePath(pathOf(entry, folder))}, a way to a program of this machine`;
   if (!entry.isBlockDevice() && !entry.isCharacterDevice()) return undefined;
-  return `it contains the device file ${shown(pathOf(entry, folder))}`;
+  return `it contains the device file ${visiblePath(pathOf(entry, folder))}`;
 }
 
 function pathOf(entry: Dirent, folder: Buffer): Buffer {
@@ -110,6 +111,6 @@ function pathOf(entry: Dirent, folder: Buffer): Buffer {
 }
 
 /** An agent can choose names in a folder that it may write, so they must not reach a terminal or a log as they are. */
-export function shown(path: Buffer): string {
+export function visiblePath(path: Buffer): string {
   return path.toString().replaceAll(hiddenCharacter, "\u{FFFD}");
 }

@@ -17,7 +17,7 @@ export interface MailboxRequest extends MailboxEvents {
 }
 
 /** A life of a session's container. */
-export interface JobPlace {
+export interface ContainerRun {
   readonly session: string;
   readonly group: string;
   readonly generation: number;
@@ -62,11 +62,11 @@ export interface PoolOptions {
   /** Background jobs: a container with jobs does not idle. */
   readonly jobs: {
     count(session: string): number;
-    report(place: JobPlace, payload: JobPayload, turn: string | undefined): Promise<void>;
+    report(place: ContainerRun, payload: JobPayload, turn: string | undefined): Promise<void>;
     /** A container is taken over. */
-    adopted(place: JobPlace): Promise<void>;
+    adopted(place: ContainerRun): Promise<void>;
     /** A container has ended. */
-    gone(place: JobPlace, reason: string): Promise<void>;
+    gone(place: ContainerRun, reason: string): Promise<void>;
   };
   /** Watch over the containers' mounts. */
   readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;

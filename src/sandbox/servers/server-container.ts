@@ -5,13 +5,13 @@ import type { ServerEnd, ServerStreams } from "./server-streams.ts";
 import { toError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import { memoize } from "../../lib/memoize.ts";
-import type { Conversation } from "../engine/engine.ts";
+import type { ContainerStreams } from "../engine/engine.ts";
 import type { LaunchedContainer } from "../launch/launched-container.ts";
 import type { ErrorLines } from "./error-lines.ts";
 
 export interface ServerContainerOptions {
   readonly launched: LaunchedContainer;
-  readonly conversation: Conversation;
+  readonly conversation: ContainerStreams;
   readonly errors: ErrorLines;
   /** Records the end and its reason. Rejects when that could not be recorded. */
   readonly stopped: (reason: string) => Promise<void>;

@@ -8,7 +8,7 @@ import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ServerStreams } from "./server-streams.ts";
-import type { ContainerEngine, Conversation } from "../engine/engine.ts";
+import type { ContainerEngine, ContainerStreams } from "../engine/engine.ts";
 import { LaunchedContainer } from "../launch/launched-container.ts";
 import type { EgressMount, ImageFacts } from "../launch/spec.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
@@ -207,7 +207,7 @@ export class Servers implements AsyncDisposable {
     await publish({ type: "container.created", ...about, data });
     const id = await engine.create(name, spec.body);
     let launched: LaunchedContainer | undefined;
-    let conversation: Conversation | undefined;
+    let conversation: ContainerStreams | undefined;
     try {
       const begin = { type: "container.started", ...about, data: { name, container: id } } as const;
       const [talk, errors] = await Promise.all([engine.converse(id), engine.attach(id, "stderr"), publish(begin)]);
@@ -230,7 +230,7 @@ export class Servers implements AsyncDisposable {
 
   #running(
     launched: LaunchedContainer,
-    streams: { readonly conversation: Conversation; readonly errors: ErrorLines },
+    streams: { readonly conversation: ContainerStreams; readonly errors: ErrorLines },
     about: { readonly group: string | undefined; readonly actor: "host" },
   ): ServerContainer {
     const { publish, logger } = this.#options;
@@ -253,7 +253,7 @@ export class Servers implements AsyncDisposable {
    */
   async #attest(
     launched: LaunchedContainer,
-    { conversation, start, signal }: { conversation: Conversation; start: Start; signal: AbortSignal },
+    { conversation, start, signal }: { conversation: ContainerStreams; start: Start; signal: AbortSignal },
   ): Promise<void> {
     const began = performance.now();
     void launched.lookFromOutside();

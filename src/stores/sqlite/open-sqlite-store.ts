@@ -6,7 +6,7 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../contract/store.ts";
 import { Database, storeFailure } from "./database/database.ts";
 import { SqliteErasure } from "./erasure/erasure.ts";
-import { migrate } from "./schema/migrations.ts";
+import { migrateStore } from "./schema/migrations.ts";
 import { openPrivate } from "./database/open-private.ts";
 import { SqliteEvents } from "./records/events.ts";
 import { openStores } from "./stores.ts";
@@ -26,7 +26,7 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(openDatabase(options));
-  await database.read((kysely) => migrate(kysely, options.path));
+  await database.read((kysely) => migrateStore(kysely, options.path));
   const events = opening.use(openEvents(eventsPath(options.path)));
   const owned = opening.move();
   return {

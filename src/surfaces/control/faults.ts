@@ -9,7 +9,7 @@ interface Fault {
  * Describes an error to the caller. Faults of a request that the web framework found keep their status; a fault of ours
  * is not told.
  */
-export function describeFault(error: Error): Fault {
+export function toControlFault(error: Error): Fault {
   if (error instanceof AppError) {
     const { httpStatus: status, code, message, fix } = error;
     return { status, body: { error: { code, message, ...(fix !== undefined && { fix }) } } };

@@ -7,7 +7,7 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
 import { loadOperations, type OperationNeeds } from "../operations.ts";
-import { describeFault } from "./faults.ts";
+import { toControlFault } from "./faults.ts";
 
 export interface OperationRouteOptions {
   readonly needs: OperationNeeds;
@@ -32,7 +32,7 @@ export function addOperationRoutes(server: FastifyInstance, options: OperationRo
   });
   server.setErrorHandler((thrown, _request, reply) => {
     const error = toError(thrown);
-    const { status, body } = describeFault(error);
+    const { status, body } = toControlFault(error);
     if (status >= 500) options.onFault(error);
     return reply.status(status).send(body);
   });
@@ -60,7 +60,7 @@ function asLines(values: AsyncIterable<unknown>, onFault: (error: Error) => void
     try {
       for await (const value of values) yield `${JSON.stringify(value)}\n`;
     } catch (thrown) {
-      const { status, body } = describeFault(toError(thrown));
+      const { status, body } = toControlFault(toError(thrown));
       if (status >= 500) onFault(toError(thrown));
       yield `${JSON.stringify(body)}\n`;
     }

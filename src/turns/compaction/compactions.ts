@@ -16,9 +16,15 @@ import type { SessionLeases } from "../sessions/session-leases.ts";
 import { answering, draftFor } from "../drafts.ts";
 import type { SessionGroups, TurnModels } from "../collaborators.ts";
 import type { ConversationScope, SessionGroup } from "../turn-scope.ts";
-import { type CompactionCause, type CompactionOutcome, type Compactor, limitsFor, limitsOf } from "./compactor.ts";
-import { describeOutcome } from "./describe-outcome.ts";
-import { type ShownConversations, shownTokens } from "./shown-conversation.ts";
+import {
+  type CompactionCause,
+  type CompactionOutcome,
+  type Compactor,
+  limitsFor,
+  contextLimitsOf,
+} from "./compactor.ts";
+import { describeCompaction } from "./describe-outcome.ts";
+import { type ShownConversations, tokensOfConversation } from "./shown-conversation.ts";
 
 export interface CompactionsOptions {
   readonly store: {
@@ -86,7 +92,7 @@ export class Compactions implements AsyncDisposable {
   answered(scope: ConversationScope, size: PromptSize): void {
     const { id, kind, ephemeral } = scope.session;
     if (kind === "agent" || ephemeral === true) return;
-    if (isCompactionDue(size, limitsOf(scope))) this.#due.set(id, scope.group.name);
+    if (isCompactionDue(size, contextLimitsOf(scope))) this.#due.set(id, scope.group.name);
     else this.#due.delete(id);
   }
 
@@ -232,8 +238,8 @@ export class Compactions implements AsyncDisposable {
         { session: scope.session.id, reason: outcome.reason },
         "a conversation could not be summarized; retrying after a later turn",
       );
-    return describeOutcome(outcome, {
-      before: shownTokens(shown),
+    return describeCompaction(outcome, {
+      before: tokensOfConversation(shown),
       ...limitsFor(scope, shown),
       isMain: scope.group.main,
     });

@@ -22,7 +22,7 @@ import type { ConversationScope } from "../turn-scope.ts";
 import {
   type ShownConversation,
   type ShownConversations,
-  shownTokens,
+  tokensOfConversation,
   tokensBesideSteps,
 } from "./shown-conversation.ts";
 
@@ -150,7 +150,7 @@ export class Compactor {
     const added = await this.#options.store.summaries.add(summary, { windowStart }, scope.lease);
     if (!added) return { kind: "stale" };
     const now = await this.#options.shown.moved(scope, summary.toStep + 1);
-    return { kind: "compacted", before: shownTokens(shown), shown: now };
+    return { kind: "compacted", before: tokensOfConversation(shown), shown: now };
   }
 
   /** Writes a summary; undefined when no answer is usable. Rejects like model calls. */
@@ -223,13 +223,13 @@ function summaryRoom({ group, models }: ConversationScope, { answerTokens }: Con
 }
 
 /** Limits of this conversation. */
-export function limitsOf({ group: { model: route }, models }: ConversationScope): ContextLimits {
+export function contextLimitsOf({ group: { model: route }, models }: ConversationScope): ContextLimits {
   return contextLimits({ windowTokens: models.windowTokens(route), promptTokens: models.promptTokens(route) });
 }
 
 /** Limits that keep less of the conversation raw when system prompt and tools are large. */
 export function limitsFor(scope: ConversationScope, shown: ShownConversation): ContextLimits {
-  const limits = limitsOf(scope);
+  const limits = contextLimitsOf(scope);
   const roomLeft = Math.max(0, limits.roomTokens - shown.fixedTokens);
   return { ...limits, keptTokens: Math.min(limits.keptTokens, Math.floor(roomLeft / 2)) };
 }

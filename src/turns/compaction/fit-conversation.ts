@@ -2,12 +2,12 @@ import { planCut, tokensOf } from "../context/compaction/cut.ts";
 import { shortenedToFit, shortenOutputs } from "../context/window.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Logger } from "pino";
-import type { AskedPrompt, Clearing } from "../conversation/clearing.ts";
-import { type CompactingScope, type Compactor, limitsFor, limitsOf } from "./compactor.ts";
+import type { AskedPrompt, ResultClearing } from "../conversation/clearing.ts";
+import { type CompactingScope, type Compactor, limitsFor, contextLimitsOf } from "./compactor.ts";
 import {
   type ShownConversation,
   type ShownConversations,
-  shownTokens,
+  tokensOfConversation,
   tokensBesideSteps,
 } from "./shown-conversation.ts";
 
@@ -17,7 +17,7 @@ const growthShare = 0.1;
 export interface FitOptions {
   readonly shown: Pick<ShownConversations, "of">;
   readonly compactor: Pick<Compactor, "compact" | "evict">;
-  readonly clearing: Pick<Clearing, "clear">;
+  readonly clearing: Pick<ResultClearing, "clear">;
   readonly logger: Pick<Logger, "info">;
 }
 
@@ -36,12 +36,12 @@ export function createFit(
   const tried = new WeakMap<Session, number>();
   return async (scope, signal) => {
     const { shown, ...asked } = await cleared(options, scope);
-    const { roomTokens } = limitsOf(scope);
-    const tokens = shownTokens(shown);
+    const { roomTokens } = contextLimitsOf(scope);
+    const tokens = tokensOfConversation(shown);
     if (tokens <= roomTokens) return { ...shown, ...asked };
     const hasGrown = tokens > (tried.get(scope.session) ?? -Infinity) + roomTokens * growthShare;
     const compacted = hasGrown ? await sumUp(options, scope, { shown, signal }) : shown;
-    tried.set(scope.session, shownTokens(compacted));
+    tried.set(scope.session, tokensOfConversation(compacted));
     const evicted = await makeRoom(options, scope, compacted);
     return { ...shortened(evicted, scope.models.promptTokens(scope.group.model)), ...asked };
   };
@@ -53,7 +53,7 @@ async function cleared(
   scope: CompactingScope,
 ): Promise<Pick<AskedPrompt, "askedAt" | "isMore"> & { readonly shown: ShownConversation }> {
   const shown = await conversations.of(scope);
-  const budgetTokens = limitsOf(scope).roomTokens - tokensBesideSteps(shown);
+  const budgetTokens = contextLimitsOf(scope).roomTokens - tokensBesideSteps(shown);
   const own = shown.steps.slice(shown.forked);
   const { steps, isMore, askedAt } = await clearing.clear(scope, { steps: own, budgetTokens });
   return {
@@ -86,7 +86,7 @@ async function makeRoom(
 ): Promise<ShownConversation> {
   const { group, models, turn } = scope;
   const promptTokens = models.promptTokens(group.model);
-  if (shownTokens(shown) <= promptTokens) return shown;
+  if (tokensOfConversation(shown) <= promptTokens) return shown;
   const ofTurn = tokensOf(shown.steps.filter((step) => step.turn === turn.id));
   if (tokensBesideSteps(shown) + ofTurn > promptTokens && fitsShortened(shown, promptTokens)) return shown;
   const outcome = await compactor.evict(scope, shown, { why: "full" });

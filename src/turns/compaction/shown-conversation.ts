@@ -8,7 +8,7 @@ import type { Session } from "../../domain/turns/session.ts";
 import type { Summary } from "../../domain/turns/summary.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import type { Clearing } from "../conversation/clearing.ts";
+import type { ResultClearing } from "../conversation/clearing.ts";
 import type { ConversationPrompts } from "../conversation/conversation-prompts.ts";
 import type { ShownPictures } from "../conversation/shown-pictures.ts";
 import { StepMemory } from "../conversation/step-memory.ts";
@@ -43,7 +43,7 @@ export interface ShownConversationsOptions {
   readonly before: (
     session: Session,
   ) => Promise<{ readonly cover: readonly Summary[]; readonly steps: readonly Step[] } | undefined>;
-  readonly clearing: Pick<Clearing, "shown">;
+  readonly clearing: Pick<ResultClearing, "shown">;
   readonly pictures: Pick<ShownPictures, "retire" | "shown">;
 }
 
@@ -153,6 +153,6 @@ export function tokensBesideSteps({ fixedTokens, first }: Pick<ShownConversation
 }
 
 /** All of the prompt. */
-export function shownTokens(shown: ShownConversation): number {
+export function tokensOfConversation(shown: ShownConversation): number {
   return tokensBesideSteps(shown) + tokensOf(shown.steps);
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Step } from "../../domain/turns/turn.ts";
 
 /** Position of a result in a step. */
-export interface ResultPlace {
+export interface ResultPosition {
   readonly step: Pick<Step, "seq" | "turn">;
   readonly index: number;
 }
@@ -16,7 +16,7 @@ const ownChars = 8;
  * Id of a cleared result. Begins like its turn's id, so that it can be found; the rest is a digest, as step numbers
  * would reveal other groups' activity.
  */
-export function resultId({ step, index }: ResultPlace): string {
+export function resultId({ step, index }: ResultPosition): string {
   const own = createHash("sha256").update(`${step.turn} ${step.seq} ${index}`).digest("hex");
   return `${step.turn.slice(0, turnChars)}-${own.slice(0, ownChars)}`;
 }
@@ -27,6 +27,6 @@ export function turnPrefixOf(id: string): string {
 }
 
 /** Stands where words of a tool's result are left out. */
-export function resultNote(place: ResultPlace, omittedChars: number): string {
+export function resultNote(place: ResultPosition, omittedChars: number): string {
   return `[${omittedChars} characters of this older output were left out to save space; read_result {"id": "${resultId(place)}"} shows all of it]`;
 }

@@ -4,7 +4,7 @@ import type { Step } from "../../domain/turns/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { resultNote } from "./result-note.ts";
-import type { ResultPlace } from "./result-note.ts";
+import type { ResultPosition } from "./result-note.ts";
 import { tokensOf } from "./compaction/cut.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
@@ -52,7 +52,7 @@ function shorten(step: Step): Step {
   return { ...step, body, tokens: Math.min(step.tokens, estimateStepTokens(body)) };
 }
 
-function shortenResult(result: ToolResult, place: ResultPlace): ToolResult {
+function shortenResult(result: ToolResult, place: ResultPosition): ToolResult {
   const { callId, isError } = result;
   const { head, tail, omitted } = cutMiddle(describeParts(partsOf(result)), shortenedChars);
   if (omitted === 0 && result.parts === undefined) return result;

@@ -6,14 +6,14 @@ import type { FittedConversation } from "../compaction/fit-conversation.ts";
 import type { LiveWatchers } from "../live-watchers.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { askUntilItFits } from "./ask-until-it-fits.ts";
-import type { Clearing } from "./clearing.ts";
+import type { ResultClearing } from "./clearing.ts";
 
 export interface AskModelOptions {
   /** Fits the conversation; the rest is summarized. */
   readonly fit: (scope: TurnScope, signal: AbortSignal) => Promise<FittedConversation>;
   /** A model has answered a prompt of this size. */
   readonly answered: (scope: TurnScope, size: PromptSize) => void;
-  readonly clearing: Pick<Clearing, "answered">;
+  readonly clearing: Pick<ResultClearing, "answered">;
   readonly watchers: Pick<LiveWatchers, "watchAnswer">;
 }
 

@@ -30,7 +30,7 @@ export interface AskedPrompt extends Pick<Cleared, "askedAt" | "isMore"> {
  * Keeps prompts as cheap as vendors' caches allow: clears long results of old turns when no cache is lost by it, and
  * notices when caches fail.
  */
-export class Clearing {
+export class ResultClearing {
   readonly #options: ClearingOptions;
   /** Progress of clearing, by sessions as they were at their turn's beginning. */
   readonly #known = new WeakMap<Session, number>();

@@ -1,7 +1,7 @@
 import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
-import type { Conversation, Intake, OpenSession } from "../collaborators.ts";
+import type { Conversation, TurnInput, OpenSession } from "../collaborators.ts";
 import { collectIntake, type IntakeSources } from "../steps/turn-intake.ts";
 import type { OfferedTools } from "../tool-calls/offered-tools.ts";
 import type { TurnScope } from "../turn-scope.ts";
@@ -39,7 +39,7 @@ export class StoredConversation implements Conversation {
   collect(
     place: Pick<TurnScope, "group" | "settings" | "hears">,
     openSession: OpenSession,
-  ): Promise<Intake | undefined> {
+  ): Promise<TurnInput | undefined> {
     return collectIntake(this.#options.intake, place, openSession);
   }
 

@@ -1,12 +1,12 @@
 import { isSilent } from "../../domain/chats/silence.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
-import type { Outcome } from "../active-turn.ts";
-import type { Answers } from "../collaborators.ts";
+import type { TurnOutcome } from "../active-turn.ts";
+import type { AnswerWriter } from "../collaborators.ts";
 import { wordsForMembers } from "./failure-words.ts";
 import type { TurnScope } from "../turn-scope.ts";
 
 /** End of a turn, with its record. */
-export type TurnEnd = Omit<Extract<Outcome, { kind: "ended" }>, "kind">;
+export type RecordedTurnEnd = Omit<Extract<TurnOutcome, { kind: "ended" }>, "kind">;
 
 /** Words in which an end is told where the turn's answer goes. */
 interface EndWords {
@@ -15,10 +15,10 @@ interface EndWords {
   readonly silent?: true;
 }
 
-type Wording = Pick<Answers, "formatReply" | "formatNotice" | "tellFailure">;
+type Wording = Pick<AnswerWriter, "formatReply" | "formatNotice" | "tellFailure">;
 
 /** Returns the words in which a turn's end is told. Tells the operator of a failure that is not for members. */
-export function wordsAtEnd(answers: Wording, end: TurnEnd, scope: TurnScope): EndWords {
+export function wordsAtEnd(answers: Wording, end: RecordedTurnEnd, scope: TurnScope): EndWords {
   if (end.state === "cancelled") return { kind: "notice", text: end.text };
   // A task is tried again, and its group is told when that does not help.
   if (end.state === "failed" && scope.turn.cause === "schedule") return { kind: "notice", text: "" };
@@ -32,7 +32,7 @@ export function wordsAtEnd(answers: Wording, end: TurnEnd, scope: TurnScope): En
 }
 
 /** A main group gets the detail, others what concerns them; then the operator is told. */
-function failureWords(answers: Wording, { text, failure }: TurnEnd, scope: TurnScope): string {
+function failureWords(answers: Wording, { text, failure }: RecordedTurnEnd, scope: TurnScope): string {
   const { group, turn } = scope;
   const detail = plainSentence(answers.formatNotice(text, scope));
   const words = group.main ? undefined : wordsForMembers(failure);

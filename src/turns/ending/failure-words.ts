@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../../lib/app-error.ts";
 
 /** Failure of a turn; `unexpected`: without a code. */
-export type Failure = ErrorCode | "unexpected";
+export type TurnFailure = ErrorCode | "unexpected";
 
 /** Words for members about a failure. */
 interface FailureWords {
@@ -13,7 +13,7 @@ interface FailureWords {
 const setUp: FailureWords = { said: "something is wrong with how I am set up", forOperator: true };
 
 /** Their messages are written for members already. */
-const plain: ReadonlySet<Failure> = new Set([
+const plain: ReadonlySet<TurnFailure> = new Set([
   "model_refused",
   "rate_limited",
   "too_large",
@@ -21,7 +21,7 @@ const plain: ReadonlySet<Failure> = new Set([
   "cancelled",
 ]);
 
-const words: { readonly [Code in Failure]?: FailureWords } = {
+const words: { readonly [Code in TurnFailure]?: FailureWords } = {
   model_unavailable: { said: "I cannot reach my model just now", forOperator: true },
   budget_exhausted: {
     said: "today's budget is not enough for this. It starts afresh at 00:00 UTC, and after /new I need less",
@@ -42,11 +42,11 @@ const words: { readonly [Code in Failure]?: FailureWords } = {
  * Words for members; undefined when the failure's own message is for them. Container ids, settings and vendors' words
  * are for the operator.
  */
-export function wordsForMembers(failure: Failure | undefined): FailureWords | undefined {
+export function wordsForMembers(failure: TurnFailure | undefined): FailureWords | undefined {
   if (failure === undefined || plain.has(failure)) return undefined;
   return words[failure] ?? setUp;
 }
 
-export function failureOf(error: Error): Failure {
+export function failureOf(error: Error): TurnFailure {
   return error instanceof AppError ? error.code : "unexpected";
 }

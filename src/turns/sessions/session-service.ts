@@ -19,7 +19,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { SessionService, SessionHistory, WantedSession } from "../../tools/sessions/session-service.ts";
-import { placeOf, type TurnScope } from "../turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../turn-scope.ts";
 import { visibleSessions } from "./visible-sessions.ts";
 
 /** Sends of one turn. */
@@ -73,7 +73,7 @@ export function createSessionService(options: SessionServiceOptions, scope: Turn
       const read = await options.store.origins.ofSession(session.id);
       await options.store.origins.note(scope.turn.id, ["agent", ...read]);
       const data = { of: session.id, entries: history.entries.length };
-      await options.publish({ type: "session.read", ...placeOf(scope), actor: "agent", data });
+      await options.publish({ type: "session.read", ...turnIdsOf(scope), actor: "agent", data });
       return history;
     },
     send: (id, text) => send(options, scope, { call, id, text }),
@@ -122,7 +122,7 @@ async function send(
   const work = await workFor(options, scope, { call, text, group: target.group });
   await requireRoom(options, scope, target);
   const data = { to: target.id, work: work.id, chars: text.length };
-  await publish({ type: "session.addressed", ...placeOf(scope), actor: "agent", data });
+  await publish({ type: "session.addressed", ...turnIdsOf(scope), actor: "agent", data });
   await store.work.add({ ...work, group: target.group, session: target.id }, clock.now());
   options.workAdded();
 }
@@ -143,7 +143,7 @@ async function begin(
   await requireRoom(options, scope, target);
   await requireFew(options, { key, group: group.name });
   const data = { to: target.id, work: work.id, chars: text.length };
-  await publish({ type: "session.addressed", ...placeOf(scope), actor: "agent", data });
+  await publish({ type: "session.addressed", ...turnIdsOf(scope), actor: "agent", data });
   const { session } = await store.work.addAside(work, { ...side, parent: own.id, ephemeral: true }, clock.now());
   options.workAdded();
   return session;

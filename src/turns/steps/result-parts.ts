@@ -11,7 +11,7 @@ import type { TurnPictures } from "../collaborators.ts";
  * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from
  * there and kept. What cannot be kept, or is beyond what one step may have, is told in words.
  */
-export async function takeResultParts(
+export async function keepAgentResults(
   results: readonly AgentToolResult[],
   from: {
     readonly group: Group;
@@ -40,7 +40,7 @@ export async function takeResultParts(
 }
 
 async function take(
-  { group, container, pictures }: Parameters<typeof takeResultParts>[1],
+  { group, container, pictures }: Parameters<typeof keepAgentResults>[1],
   file: string,
   name: string,
 ): Promise<Part | string> {

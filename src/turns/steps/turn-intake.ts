@@ -9,7 +9,7 @@ import type { Work } from "../../domain/work/work.ts";
 import type { MessageStore, NewStep } from "../../stores/contract/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
-import type { Intake, OpenSession, TurnPictures } from "../collaborators.ts";
+import type { TurnInput, OpenSession, TurnPictures } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -52,7 +52,7 @@ export async function collectIntake(
   sources: IntakeSources,
   { group, settings, hears }: Pick<TurnScope, "group" | "settings" | "hears">,
   openSession: OpenSession,
-): Promise<Intake | undefined> {
+): Promise<TurnInput | undefined> {
   if (!hears) return undefined;
   const waiting = await sources.messages.waiting(group, messagesPerStep, hears);
   const last = waiting.at(-1);

@@ -9,7 +9,7 @@ import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
 import { shellTool } from "../../tools/skills/command-tool.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
-import { placeOf, type TurnScope } from "../turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../turn-scope.ts";
 import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
 import { areAwaited, isSpawn, SpawnGate } from "./spawn-gate.ts";
 import { publishToolCalls } from "./tool-events.ts";
@@ -170,7 +170,7 @@ export class AnswerGate {
     if (!grant) return false;
     const { code, scope, id, by } = grant;
     const data = { code, call: call.id, tool: call.name, sha256, scope, grant: id, by };
-    await publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
+    await publish({ type: "approval.used", ...turnIdsOf(this.#scope), actor: "host", data });
     return true;
   }
 
@@ -181,7 +181,7 @@ export class AnswerGate {
       const ask = await this.#parts.calls.ask(group, turn.id, { ...one, origins });
       const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
       const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
-      await this.#parts.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });
+      await this.#parts.publish({ type: "approval.asked", ...turnIdsOf(this.#scope), actor: "model", data });
       asks.push(ask);
     }
     return asks;
@@ -211,7 +211,7 @@ export class AnswerGate {
     const { code, call, tool, sha256, scope = "once", decider } = approval;
     if (!allowed.some((one) => one.call.id === call)) return;
     const data = { code, call, tool, sha256, scope, grant: undefined, by: decider?.actor ?? "host" };
-    await this.#parts.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
+    await this.#parts.publish({ type: "approval.used", ...turnIdsOf(this.#scope), actor: "host", data });
   }
 
   /** The host's own are not the agent's. */

@@ -24,7 +24,7 @@ import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { AnswerGate } from "./answer-gate.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
 import { answering, draftFor } from "../drafts.ts";
-import { placeOf, type TurnScope } from "../turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../turn-scope.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
 const sendsPerTurn = 20;
@@ -120,7 +120,7 @@ export class HostToolRunner {
   async overstepped(reason: string): Promise<void> {
     this.#oversteps += 1;
     if (this.#oversteps > limits.violations) return;
-    const about = placeOf(this.#scope);
+    const about = turnIdsOf(this.#scope);
     await this.#parts.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
   }
 

@@ -4,7 +4,7 @@ import type { ToolCall, ToolResult } from "../../domain/turns/model.ts";
 import type { Part } from "../../domain/chats/part.ts";
 import { partsOf } from "../../domain/chats/part.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
-import { placeOf, type TurnScope } from "../turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../turn-scope.ts";
 import type { JudgedCall, JudgedCalls } from "./judge-calls.ts";
 
 type EventParts = Pick<TurnCollaborators, "publish" | "fingerprint">;
@@ -15,7 +15,7 @@ export async function publishToolCalls(
   { publish, fingerprint }: EventParts,
   { allowed, denied, origins }: JudgedCalls,
 ): Promise<void> {
-  const about = { ...placeOf(scope), actor: "model" } as const;
+  const about = { ...turnIdsOf(scope), actor: "model" } as const;
   const shortly = ({ call: { id, name, input }, verdict: { risk, rule } }: JudgedCall) => {
     return { id, name, input: fingerprint(JSON.stringify(input)), risk, rule, origins };
   };
@@ -38,7 +38,7 @@ export async function publishToolResults(
   const telling = results.map((result) => {
     const { callId: id, isError } = result;
     const data = { id, name: names.get(id) ?? "", ...digestOf(result), isError };
-    return publish({ type: "tool.returned", ...placeOf(scope), actor: "agent", data });
+    return publish({ type: "tool.returned", ...turnIdsOf(scope), actor: "agent", data });
   });
   await Promise.all(telling);
 }

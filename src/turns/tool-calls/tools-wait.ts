@@ -1,11 +1,11 @@
-import type { Place } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/sandbox/place.ts";
 
 /** Tools that are done sooner cost no wait in line. */
 const leaveMs = 2_000;
 
 /** Handles a turn's slot while only its tools run: gives it up, and may end the turn after `holdMs`. */
 export class ToolsWait implements Disposable {
-  readonly #place: Place;
+  readonly #place: WorkSlot;
   readonly #holdMs: number;
   readonly #end: () => void;
   #leave: NodeJS.Timeout | undefined;
@@ -14,7 +14,7 @@ export class ToolsWait implements Disposable {
   #isDisposed = false;
 
   /** `end`: others wait, get no place, and these tools have run for longer than all others'. */
-  constructor(options: { readonly place: Place; readonly holdMs: number; readonly end: () => void }) {
+  constructor(options: { readonly place: WorkSlot; readonly holdMs: number; readonly end: () => void }) {
     this.#place = options.place;
     this.#holdMs = options.holdMs;
     this.#end = options.end;

@@ -1,4 +1,4 @@
-import type { Place } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/sandbox/place.ts";
 import { rejectAt } from "../../lib/time/reject-at.ts";
 
 /** Work that has held its place for this long lets others that wait go first, before its next piece. */
@@ -52,7 +52,7 @@ export class WorkSlots {
   }
 
   /** A place for work of this group, as soon as it is its turn. `isAwaited` is asked whenever a place is free. */
-  async enter(group: string, isAwaited: () => boolean = () => false): Promise<Place> {
+  async enter(group: string, isAwaited: () => boolean = () => false): Promise<WorkSlot> {
     const seat: Seat = { group, isAwaited, turn: undefined, holds: false, since: 0, isAway: false };
     await this.#standInLine(seat);
     return {

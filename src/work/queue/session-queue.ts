@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { mainSessionKeys } from "../../domain/turns/session.ts";
-import type { Place } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/sandbox/place.ts";
 import { WorkSlots } from "./places.ts";
 
 /** A session by its key, and the group whose it is. */
@@ -50,7 +50,7 @@ export interface SessionQueueOptions {
    * Does what is due for the session: at most one turn. It may leave its place for a while. Should not reject; a
    * rejection is reported and the queue goes on.
    */
-  readonly run: (queued: QueuedSession, signal: AbortSignal, place: Place) => Promise<void>;
+  readonly run: (queued: QueuedSession, signal: AbortSignal, place: WorkSlot) => Promise<void>;
   readonly onError: (queued: QueuedSession, error: unknown) => void;
   /** Reports that the session waits for a slot, runs, or (undefined) has nothing to do. Must not throw. */
   readonly onChange?: ((queued: QueuedSession, activity: "waiting" | "running" | undefined) => void) | undefined;
@@ -194,7 +194,7 @@ export class SessionQueue implements AsyncDisposable {
     await this.#run(known, place);
   }
 
-  async #run(known: Known, place: Place): Promise<void> {
+  async #run(known: Known, place: WorkSlot): Promise<void> {
     known.state = "running";
     this.#options.onChange?.(known, "running");
     try {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { Arrivals } from "../../../src/channels/http/arrivals.ts";
+import { ReplySignal } from "../../../src/channels/http/arrivals.ts";
 
 const never = new AbortController().signal;
 
 test("what arrives between looking and waiting is not missed", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new ReplySignal();
   const { count } = arrivals;
   arrivals.announce();
 
@@ -15,7 +15,7 @@ test("what arrives between looking and waiting is not missed", async () => {
 });
 
 test("all who wait are woken by an arrival", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new ReplySignal();
   const waiting = [1, 2, 3].map(() => arrivals.after(0, never));
 
   arrivals.announce();
@@ -24,7 +24,7 @@ test("all who wait are woken by an arrival", async () => {
 });
 
 test("nobody waits after the end, or when there is no time left", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new ReplySignal();
   const hurry = new AbortController();
   const waiting = [arrivals.after(0, hurry.signal)];
 

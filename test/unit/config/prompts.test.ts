@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { bundledPrompts, checkPrompts, promptTexts } from "../../../src/config/prompts/prompt-files.ts";
-import { promptSections, sectionNames } from "../../../src/turns/context/prompt/sections.ts";
+import { promptSections, promptSectionNames } from "../../../src/turns/context/prompt/sections.ts";
 import { fillTemplate, templateFaults } from "../../../src/turns/context/prompt/template.ts";
 import { crabpot, jsonLines } from "../../support/crabpot.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -25,7 +25,7 @@ async function homeWith(files: Readonly<Record<string, string>>) {
 test("every section that comes with crabpot can be used", () => {
   const texts = bundledPrompts(checkout);
 
-  expect(sectionNames.flatMap((name) => templateFaults(name, texts[name]))).toEqual([]);
+  expect(promptSectionNames.flatMap((name) => templateFaults(name, texts[name]))).toEqual([]);
 });
 
 test("the operator's own text of a section takes the place of the bundled one, and the others stay", async () => {

@@ -9,10 +9,10 @@ import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
-import { MemoryDesk } from "../../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryThreadPool } from "../../../src/abilities/memory/thread/memory-desk.ts";
 import type { OperationNeeds } from "../../../src/surfaces/operations.ts";
 import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
-import { createMemoryDesk } from "../../../src/host/memory/memory-desks.ts";
+import { createMemoryOperations } from "../../../src/host/memory/memory-desks.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const token = "0123456789abcdef0123456789abcdef";
@@ -21,7 +21,7 @@ async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const published: NewEvent[] = [];
-  const desk = stack.use(new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
+  const desk = stack.use(new MemoryThreadPool({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
   const pathOf = (group: string): string => join(folder.path, `${group}.sqlite`);
   const publish = async (event: NewEvent): Promise<void> => void published.push(event);
   const existing = (group: string) => (existsSync(pathOf(group)) ? desk.at(pathOf(group)) : undefined);
@@ -36,7 +36,7 @@ async function openRig() {
       logger: pino({ level: "silent" }),
     }),
   );
-  const memoryDesk = createMemoryDesk({ publish }, { existing: async (group) => existing(group) });
+  const memoryDesk = createMemoryOperations({ publish }, { existing: async (group) => existing(group) });
   const groups = { list: () => [{ name: "family", agent: "main", agents: ["main", "scout"] }, { name: "club" }] };
   addRestRoutes(server.routes, {
     // All that these operations work with.

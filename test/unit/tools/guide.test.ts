@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { CallPlace } from "../../../container/agent/tools/tool.ts";
+import type { CallEnvironment } from "../../../container/agent/tools/tool.ts";
 import { countWords } from "../../fixtures/guides/count-words.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -23,7 +23,7 @@ test("the guide's tool of the container counts words, and says what is wrong wit
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, "notes"), "one two\n three\n");
   const paths = { home: folder.path, workingDirectory: () => folder.path };
-  const place = { paths } as unknown as CallPlace;
+  const place = { paths } as unknown as CallEnvironment;
 
   expect(await countWords.run({ path: "notes" }, place)).toBe("3 words");
   await expect(countWords.run({ file: "notes" }, place)).rejects.toThrow("The input of count_words is wrong: path: ");

@@ -17,7 +17,7 @@ import { createFit } from "../../../src/turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../../../src/turns/compaction/shown-conversation.ts";
 import { askModel } from "../../../src/turns/conversation/ask-model.ts";
 import { CacheWatch } from "../../../src/turns/conversation/cache-watch.ts";
-import { Clearing } from "../../../src/turns/conversation/clearing.ts";
+import { ResultClearing } from "../../../src/turns/conversation/clearing.ts";
 import { ShownPictures } from "../../../src/turns/conversation/shown-pictures.ts";
 import { byMessage } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -42,7 +42,7 @@ interface Call {
 interface Life {
   readonly shown: ShownConversations;
   readonly compactor: Compactor;
-  readonly clearing: Clearing;
+  readonly clearing: ResultClearing;
   readonly fit: ReturnType<typeof createFit>;
 }
 
@@ -89,7 +89,7 @@ class Conversation {
     };
     const { sessions } = store;
     const cacheWatch = new CacheWatch(async () => undefined);
-    const clearing = new Clearing({ sessions, cacheWatch, now: () => clock.now() });
+    const clearing = new ResultClearing({ sessions, cacheWatch, now: () => clock.now() });
     const captions = { find: async () => new Map<string, string>(), make: async () => 0 };
     const pictures = new ShownPictures({ sessions, captions });
     const shown = new ShownConversations({

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { BlobFolder } from "../../../src/stores/blobs/blob-folder.ts";
 import { keepImage } from "../../../src/abilities/media/keep-picture.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
-import { takeResultParts } from "../../../src/turns/steps/result-parts.ts";
+import { keepAgentResults } from "../../../src/turns/steps/result-parts.ts";
 import { openMedia } from "../../support/open-media.ts";
 import { openMailbox } from "../../support/mailbox-under-test.ts";
 import { pngOf } from "../../support/picture-files.ts";
@@ -27,7 +27,7 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
   const owned = stack.move();
   return {
     take: (results: readonly AgentToolResult[]) =>
-      takeResultParts(results, {
+      keepAgentResults(results, {
         group: someGroup("family"),
         container: box.mailbox,
         shownBy: () => [],

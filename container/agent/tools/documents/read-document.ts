@@ -4,7 +4,7 @@ import * as z from "zod";
 
 import { withoutOwnElements } from "../../../../src/lib/text/own-elements.ts";
 import { limits } from "../../../../src/protocol/limits.ts";
-import type { CallPlace, ContainerToolOutput } from "../tool.ts";
+import type { CallEnvironment, ContainerToolOutput } from "../tool.ts";
 import { runReader } from "./run-reader.ts";
 
 /** Which part of a document is asked for. */
@@ -38,7 +38,7 @@ type Found = z.infer<typeof found>;
 export async function readDocument(
   path: string,
   { page, firstLine, lines }: DocumentSpan,
-  { environment, signal }: CallPlace,
+  { environment, signal }: CallEnvironment,
 ): Promise<string> {
   const numbers = [page, firstLine, lines, maxChars].map(String);
   const printed = await runReader(["text", path, ...numbers], { env: environment, signal });
@@ -48,7 +48,7 @@ export async function readDocument(
 }
 
 /** A page of a PDF as people see it. */
-export async function showPage(path: string, page: number, place: CallPlace): Promise<ContainerToolOutput> {
+export async function showPage(path: string, page: number, place: CallEnvironment): Promise<ContainerToolOutput> {
   const { environment, signal, files } = place;
   const picture = await runReader(["picture", path, String(page), "1", "1", "1"], { env: environment, signal });
   const name = `${basename(path).toWellFormed().slice(0, 200)}, page ${page}`;

@@ -25,7 +25,7 @@ const logLineChars = 500;
 const logLinesPerConnection = 200;
 
 /** Options of a running call. */
-export interface CallOptions {
+export interface McpCallOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onProgress?: ((text: string) => void) | undefined;
@@ -144,15 +144,15 @@ export class Connection implements AsyncDisposable {
     });
   }
 
-  callTool(name: string, input: Record<string, unknown>, options: CallOptions): Promise<CallToolResult> {
+  callTool(name: string, input: Record<string, unknown>, options: McpCallOptions): Promise<CallToolResult> {
     return this.#client.callTool({ name, arguments: input }, requestOptions(options));
   }
 
-  readResource(uri: string, options: CallOptions): Promise<ReadResourceResult> {
+  readResource(uri: string, options: McpCallOptions): Promise<ReadResourceResult> {
     return this.#client.readResource({ uri }, { ...requestOptions(options), cacheMode: "bypass" });
   }
 
-  getPrompt(name: string, args: Record<string, string>, options: CallOptions): Promise<GetPromptResult> {
+  getPrompt(name: string, args: Record<string, string>, options: McpCallOptions): Promise<GetPromptResult> {
     return this.#client.getPrompt({ name, arguments: args }, requestOptions(options));
   }
 
@@ -169,7 +169,7 @@ function atCursor(cursor: string | undefined): { cursor?: string } {
   return cursor === undefined ? {} : { cursor };
 }
 
-function requestOptions({ signal, timeoutMs, onProgress }: CallOptions): RequestOptions {
+function requestOptions({ signal, timeoutMs, onProgress }: McpCallOptions): RequestOptions {
   return {
     signal,
     timeout: timeoutMs,

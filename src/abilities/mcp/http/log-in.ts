@@ -4,7 +4,7 @@ import { visible } from "../../../lib/text/visible.ts";
 import { rejectAt } from "../../../lib/time/reject-at.ts";
 import { Connection } from "../connection/connection.ts";
 import { authorize, isOwnIssuer } from "./authorize.ts";
-import { draftPlace, type LoginFolder, type LoginPlace, type McpLogin } from "./login-folder.ts";
+import { draftLogin, type LoginFolder, type LoginStore, type McpLogin } from "./login-folder.ts";
 import { guardedFor, keyAuthentication, openHttp } from "./open-http.ts";
 import { RedirectListener } from "./redirect-listener.ts";
 import { ServerLogin } from "./server-login.ts";
@@ -47,7 +47,7 @@ export async function logIn(options: LogInOptions): Promise<"done" | "not-needed
     (state) => attempt.login?.isOwnState(state) === true,
   );
   const redirectUrl = options.isUnattended ? undefined : listener.url;
-  const place = draftPlace(beginning(options, redirectUrl));
+  const place = draftLogin(beginning(options, redirectUrl));
   const round = await prepare(options, { place, redirectUrl });
   attempt.login = round.login;
   for (let tries = 0; tries < mostRounds; tries += 1) {
@@ -82,7 +82,7 @@ function beginning({ server, client }: LogInOptions, redirectUrl: string | undef
 
 async function prepare(
   { server, scope, show }: LogInOptions,
-  { place, redirectUrl }: { readonly place: LoginPlace; readonly redirectUrl: string | undefined },
+  { place, redirectUrl }: { readonly place: LoginStore; readonly redirectUrl: string | undefined },
 ): Promise<Round> {
   const known = await place.read();
   const login = new ServerLogin({
@@ -152,7 +152,7 @@ function refusal(answer: URLSearchParams): AppError {
   return new AppError("unauthorized", `The login was refused: ${visible(said.slice(0, 300)) || "no code came back"}.`);
 }
 
-async function keep({ server, logins }: LogInOptions, place: LoginPlace): Promise<"done" | "not-needed"> {
+async function keep({ server, logins }: LogInOptions, place: LoginStore): Promise<"done" | "not-needed"> {
   const login = await place.read();
   if (login?.tokens === undefined) return "not-needed";
   await logins.of(server.name, server.url).write(login);

@@ -28,7 +28,7 @@ const login = z.strictObject({
 export type McpLogin = z.output<typeof login>;
 
 /** Storage of a login. */
-export interface LoginPlace {
+export interface LoginStore {
   readonly read: () => Promise<McpLogin | undefined>;
   readonly write: (login: McpLogin) => Promise<void>;
 }
@@ -42,7 +42,7 @@ export class LoginFolder {
   }
 
   /** For the server of this name, as long as it has this address. */
-  of(name: string, url: string): LoginPlace {
+  of(name: string, url: string): LoginStore {
     return {
       read: async () => {
         const found = await this.#read(name);
@@ -83,7 +83,7 @@ export class LoginFolder {
 }
 
 /** In-memory storage for an unfinished login. */
-export function draftPlace(begin?: McpLogin): LoginPlace {
+export function draftLogin(begin?: McpLogin): LoginStore {
   let held = begin;
   return {
     read: async () => held,

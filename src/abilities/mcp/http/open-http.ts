@@ -6,7 +6,7 @@ import { placeOf } from "../../../lib/http/address-guard.ts";
 import { type Fetch, type GuardedFetch, guardedFetch } from "../../../lib/http/guarded-fetch.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { authorize } from "./authorize.ts";
-import type { LoginFolder, LoginPlace, McpLogin } from "./login-folder.ts";
+import type { LoginFolder, LoginStore, McpLogin } from "./login-folder.ts";
 import { RemoteTransport } from "./remote-transport.ts";
 import { ServerLogin } from "./server-login.ts";
 
@@ -74,7 +74,7 @@ function withHeaders(fetch: Fetch, { url, headers }: RemoteServer): Fetch {
 }
 
 /** Uses and renews existing tokens. */
-function unattended(server: RemoteServer, place: LoginPlace): AuthProvider {
+function unattended(server: RemoteServer, place: LoginStore): AuthProvider {
   let renewing: Promise<void> | undefined;
   return {
     token: async () => (await place.read())?.tokens?.access_token,
@@ -88,7 +88,7 @@ function unattended(server: RemoteServer, place: LoginPlace): AuthProvider {
   };
 }
 
-async function renew(server: RemoteServer, place: LoginPlace, context: UnauthorizedContext): Promise<void> {
+async function renew(server: RemoteServer, place: LoginStore, context: UnauthorizedContext): Promise<void> {
   const login = await place.read();
   if (login?.tokens === undefined) {
     await place.write(login ?? { version: 1, url: server.url });

@@ -9,12 +9,12 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 
-import type { LoginPlace, McpLogin } from "./login-folder.ts";
+import type { LoginStore, McpLogin } from "./login-folder.ts";
 
 export interface ServerLoginOptions {
   /** Address of the server. */
   readonly url: string;
-  readonly place: LoginPlace;
+  readonly place: LoginStore;
   /** Redirect address; undefined for a client that logs in without people (client credentials). */
   readonly redirectUrl: string | undefined;
   /** Has a person open this address, or throws when nobody is available. */

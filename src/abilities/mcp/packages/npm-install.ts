@@ -37,14 +37,14 @@ const manifest = z.object({
   bin: z.union([z.string(), z.record(z.string(), z.string())]).optional(),
 });
 
-export interface NpmPlace {
+export interface NpmOptions {
   /** Environment of npm: proxies, where its settings are. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Fetches a package, with those that it needs, into a new folder. No code of any of them runs. */
-export async function fetchWithNpm(wanted: WantedPackage, folder: string, place: NpmPlace): Promise<FetchedPackage> {
+export async function fetchWithNpm(wanted: WantedPackage, folder: string, place: NpmOptions): Promise<FetchedPackage> {
   await mkdir(folder, { mode: 0o755 });
   await writeFile(join(folder, "package.json"), `{"name":"crabpot-mcp-server","private":true}\n`);
   await runNpm([...npmOptions, `--prefix=${folder}`, "--", wanted.spec], folder, place);
@@ -113,7 +113,7 @@ async function refuseForeignProgram(file: string, spec: string): Promise<void> {
   );
 }
 
-async function runNpm(args: readonly string[], cwd: string, place: NpmPlace): Promise<void> {
+async function runNpm(args: readonly string[], cwd: string, place: NpmOptions): Promise<void> {
   try {
     await runFetcher("npm", args, { ...place, cwd, limits });
   } catch (cause) {

@@ -3,11 +3,11 @@ import { MediaError, type MediaResult } from "../operations.ts";
 
 /** Length of the sound in seconds, to a tenth; undefined when unknown. Rejects with the signal's reason. */
 export async function soundLength(work: MediaWork, signal: AbortSignal): Promise<number | undefined> {
-  return (await measureSound(work, { waveform: false }, signal)).seconds;
+  return (await measureWithWorker(work, { waveform: false }, signal)).seconds;
 }
 
 /** Length, and loudness where phones draw it; unknown values are left out. */
-export async function measureSound(
+export async function measureWithWorker(
   work: MediaWork,
   request: { readonly waveform: boolean },
   signal: AbortSignal,

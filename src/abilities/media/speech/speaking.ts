@@ -9,7 +9,7 @@ import { MediaError } from "../operations.ts";
 import { paidBy, type SoundPayment } from "./sound-payment.ts";
 import { isOggOpus } from "./ogg-opus.ts";
 import { speakByProvider } from "./provider-speech.ts";
-import { measureSound } from "./sound-length.ts";
+import { measureWithWorker } from "./sound-length.ts";
 
 /** Texts of one group, and of all groups, that are said at the same time. */
 const atOnce = 2;
@@ -146,6 +146,6 @@ export class Speaking {
   async #measure(content: Uint8Array, signal: AbortSignal): Promise<Pick<VoiceMessage, "seconds" | "waveform">> {
     await using work = await this.#options.media.open();
     await writeFile(work.input, content, { mode: 0o600, flag: "wx" });
-    return await measureSound(work, { waveform: true }, signal);
+    return await measureWithWorker(work, { waveform: true }, signal);
   }
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { ProviderPlace } from "../../../domain/settings/embedder-source.ts";
+import type { EmbeddingModel } from "../../../domain/settings/embedder-source.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";
@@ -8,7 +8,7 @@ import { parseJson } from "../../../lib/text/parse-json.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
 import type { Embedder } from "./embedder.ts";
 
-export interface ProviderEmbedderOptions extends ProviderPlace {
+export interface ProviderEmbedderOptions extends EmbeddingModel {
   /** Time limit of an answer. */
   readonly timeoutMs?: number;
   /** Delays before retries. */

@@ -1,7 +1,7 @@
 import type { Memory } from "../item.ts";
 
 /** Progress of readers: members' messages, the agent's, fact extraction, and two times. */
-export interface Progress {
+export interface ReaderProgress {
   readonly messages: number;
   readonly replies: number;
   readonly extracted: number;
@@ -12,12 +12,12 @@ export interface Progress {
 }
 
 /** Something that was said, by its place in the file. */
-export interface Said extends Memory {
+export interface SaidItem extends Memory {
   readonly seq: number;
 }
 
 export interface Advance {
-  readonly progress: Partial<Progress>;
+  readonly progress: Partial<ReaderProgress>;
   readonly supersedes?: readonly { readonly id: string; readonly by: string }[] | undefined;
 }
 

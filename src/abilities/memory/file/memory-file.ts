@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { Memory, NewMemory } from "../item.ts";
-import type { Advance, ListQuery, Progress } from "./file-orders.ts";
+import type { Advance, ListQuery, ReaderProgress } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
 
@@ -91,7 +91,7 @@ export class MemoryFile implements Disposable {
   }
 
   /** Progress of each reader. */
-  progress(): Progress {
+  progress(): ReaderProgress {
     const rows = this.#prepare("select name, value from facts").all() as { name: string; value: number }[];
     const valueOf = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
     const [messages, replies, extracted] = [valueOf("messages"), valueOf("replies"), valueOf("extracted")];

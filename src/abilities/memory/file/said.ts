@@ -1,11 +1,11 @@
-import type { Said } from "./file-orders.ts";
+import type { SaidItem } from "./file-orders.ts";
 import type { MemoryFile } from "./memory-file.ts";
 import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
 
 const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 
 /** Newest messages not yet examined for facts, of memories with this id prefix, in order. */
-export function unextracted(file: MemoryFile, prefix: string, limit: number): Said[] {
+export function unextracted(file: MemoryFile, prefix: string, limit: number): SaidItem[] {
   const text = `select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`;
   return inOrder(file.read((prepare) => prepare(text).all(prefix, limit)));
 }
@@ -18,12 +18,12 @@ export function countUnextracted(file: MemoryFile, prefix: string): number {
 }
 
 /** Newest messages within a time range, in order. */
-export function saidBetween(file: MemoryFile, from: number, to: number, limit: number): Said[] {
+export function saidBetween(file: MemoryFile, from: number, to: number, limit: number): SaidItem[] {
   const where = "category = 'conversation' and time >= ? and time < ? and superseded_by is null";
   const text = `select ${itemColumns} from items where ${where} order by time desc, seq desc limit ?`;
   return inOrder(file.read((prepare) => prepare(text).all(from, to, limit)));
 }
 
-function inOrder(newestFirst: unknown[]): Said[] {
+function inOrder(newestFirst: unknown[]): SaidItem[] {
   return (newestFirst as ItemRow[]).toReversed().map((row) => ({ ...toMemory(row), seq: row.seq }));
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { sortOrigins } from "../../../domain/people/origin.ts";
-import type { Said } from "../file/file-orders.ts";
+import type { SaidItem } from "../file/file-orders.ts";
 import { dayNotePrefix, type NewMemory, originsOf } from "../item.ts";
 import { lowest } from "./facts.ts";
 import { nameMessages, showSaid } from "./show-said.ts";
@@ -20,11 +20,11 @@ Answer with JSON only, exactly of this form, with no text around it:
 export interface DayNotePrompt {
   readonly system: readonly string[];
   readonly text: string;
-  readonly messages: ReadonlyMap<string, Said>;
+  readonly messages: ReadonlyMap<string, SaidItem>;
 }
 
 /** `day`: such as `2026-01-15`. */
-export function dayNotePrompt(day: string, said: readonly Said[], at: (time: number) => string): DayNotePrompt {
+export function dayNotePrompt(day: string, said: readonly SaidItem[], at: (time: number) => string): DayNotePrompt {
   const messages = nameMessages(said);
   return { system: [task], text: [`<day date="${day}">`, ...showSaid(messages, at), "</day>"].join("\n"), messages };
 }
@@ -51,7 +51,7 @@ export function toDayNote(text: string, day: string, { messages }: DayNotePrompt
   const named = [...new Set(sources)].map((id) => messages.get(id));
   if (named.includes(undefined)) return { refused: "a source that was not shown" };
   const shown = [...messages.values()];
-  const byPeople = named.filter((source) => source !== undefined && source.origin !== "agent") as Said[];
+  const byPeople = named.filter((source) => source !== undefined && source.origin !== "agent") as SaidItem[];
   if (byPeople.length === 0) return { refused: "nobody but the assistant said it" };
   const reason = unfit(note);
   if (reason !== undefined)

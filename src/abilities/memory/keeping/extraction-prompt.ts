@@ -1,9 +1,9 @@
 import * as z from "zod";
 
 import { escapeAttribute } from "../../../lib/text/markup.ts";
-import type { Said } from "../file/file-orders.ts";
+import type { SaidItem } from "../file/file-orders.ts";
 import { categoryPattern, type Memory } from "../item.ts";
-import { shown } from "./show-memories.ts";
+import { escapeAndCut } from "./show-memories.ts";
 import { nameMessages, showSaid } from "./show-said.ts";
 
 const task = `You draw lasting facts from what people say in a chat group, for its memory.
@@ -22,13 +22,13 @@ Answer with JSON only, exactly of this form, with no text around it:
 export interface ExtractionPrompt {
   readonly system: readonly string[];
   readonly text: string;
-  readonly messages: ReadonlyMap<string, Said>;
+  readonly messages: ReadonlyMap<string, SaidItem>;
   readonly facts: ReadonlyMap<string, Memory>;
 }
 
 /** Messages are called as their channel calls them, where that names one of them only. */
 export function extractionPrompt(
-  said: readonly Said[],
+  said: readonly SaidItem[],
   known: readonly Memory[],
   at: (time: number) => string,
 ): ExtractionPrompt {
@@ -36,7 +36,7 @@ export function extractionPrompt(
   const messages = nameMessages(said, facts);
   const factLines = known.map(
     ({ id, category, text }) =>
-      `<fact id="${escapeAttribute(id)}" category="${escapeAttribute(category)}">${shown(text)}</fact>`,
+      `<fact id="${escapeAttribute(id)}" category="${escapeAttribute(category)}">${escapeAndCut(text)}</fact>`,
   );
   const text = ["<facts>", ...factLines, "</facts>", ...showSaid(messages, at)].join("\n");
   return { system: [task], text, messages, facts };

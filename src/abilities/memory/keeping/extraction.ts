@@ -4,7 +4,7 @@ import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/grou
 import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Standing } from "../thread/open-memories.ts";
+import type { ReaderStanding } from "../thread/open-memories.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";
 import { newestOf } from "./newest.ts";
@@ -59,7 +59,7 @@ export class Extraction implements AsyncDisposable {
   }
 
   /** Something was kept, or a turn has ended: looks again when the group has been quiet for a while. */
-  stirred(group: Group, standing: Pick<Standing, "unextracted">): void {
+  stirred(group: Group, standing: Pick<ReaderStanding, "unextracted">): void {
     const every = this.#options.everyMessages();
     if (every > 0 && standing.unextracted >= every) this.#quiet.wait(group);
   }

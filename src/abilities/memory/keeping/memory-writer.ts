@@ -13,7 +13,7 @@ import { Timers } from "../../../lib/time/timers.ts";
 import type { Store } from "../../../stores/contract/store.ts";
 import { type NewMemory, ownIds } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import type { Standing } from "../thread/open-memories.ts";
+import type { ReaderStanding } from "../thread/open-memories.ts";
 import type { MemoryFaults } from "./faults.ts";
 import { isSecret } from "./secrets.ts";
 
@@ -36,7 +36,7 @@ export interface MemoryWriterOptions {
   /** A number that says nothing of other groups, the same each time. */
   readonly idOf: (row: string) => string;
   /** Everything that was said so far is kept in the memory of this agent of the group; how it stands now. */
-  readonly kept: (group: Group, standing: Standing) => void;
+  readonly kept: (group: Group, standing: ReaderStanding) => void;
   /** Is told what a memory could not do. */
   readonly faults: Pick<MemoryFaults, "failed" | "worked">;
   readonly publish: Publish<"memory.kept">;
@@ -143,7 +143,7 @@ export class MemoryWriter implements AsyncDisposable {
     }
   }
 
-  async #keepAll(group: Group): Promise<Standing> {
+  async #keepAll(group: Group): Promise<ReaderStanding> {
     const { store, memoryOf, publish } = this.#options;
     const memory = memoryOf(workFolder(group));
     const addressee = group.agents && addresseeOf(group, group.agent ?? mainAgent);

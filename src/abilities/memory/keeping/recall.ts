@@ -15,7 +15,7 @@ import { type MemoryWriterOptions, saidId } from "./memory-writer.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";
 import { ShownMemories } from "./shown-memories.ts";
 
-export interface RecallOptions {
+export interface RecallerOptions {
   readonly turns: Pick<TurnStore, "history">;
   /** Memory of a group; undefined: no recall. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
@@ -56,13 +56,13 @@ type Place = {
  * Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out.
  */
 export class Recall {
-  readonly #options: RecallOptions;
+  readonly #options: RecallerOptions;
   /** Memories that the model sees, by session. */
   readonly #seen = new LRUCache<string, { readonly window: string; readonly sight: ShownMemories }>({ max: mostKnown });
   /** Last kind of lookup, by memory; the next turn probably wants the same. */
   readonly #ways = new LRUCache<string, Ahead>({ max: mostKnown });
 
-  constructor(options: RecallOptions) {
+  constructor(options: RecallerOptions) {
     this.#options = options;
   }
 

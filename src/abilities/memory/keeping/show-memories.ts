@@ -36,12 +36,12 @@ export function showMemory(memory: ShownMemory, at: (time: number) => string): s
     attribute("origin", originsOf(memory).join(" ")),
     attribute("time", at(memory.time)),
   ];
-  const picture = photo === undefined ? "" : ` [photo: ${shown(photo)}]`;
-  return `<memory${attributes.join("")}>${shown(text)}${picture}</memory>`;
+  const picture = photo === undefined ? "" : ` [photo: ${escapeAndCut(photo)}]`;
+  return `<memory${attributes.join("")}>${escapeAndCut(text)}${picture}</memory>`;
 }
 
 /** Escaped, and cut in the middle where it is long. */
-export function shown(text: string): string {
+export function escapeAndCut(text: string): string {
   const { head, tail, omitted } = cutMiddle(text, mostTextChars);
   return `${escapeText(head)}${omitted > 0 ? `<cut characters="${omitted}"/>` : ""}${escapeText(tail)}`;
 }

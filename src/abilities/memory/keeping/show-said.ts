@@ -1,13 +1,13 @@
 import { escapeAttribute } from "../../../lib/text/markup.ts";
-import type { Said } from "../file/file-orders.ts";
-import { shown } from "./show-memories.ts";
+import type { SaidItem } from "../file/file-orders.ts";
+import { escapeAndCut } from "./show-memories.ts";
 
 /** Messages by what they are called in a prompt: as their channel calls them, where that names one of them only. */
 export function nameMessages(
-  said: readonly Said[],
+  said: readonly SaidItem[],
   taken: ReadonlyMap<string, unknown> = new Map(),
-): Map<string, Said> {
-  const messages = new Map<string, Said>();
+): Map<string, SaidItem> {
+  const messages = new Map<string, SaidItem>();
   for (const one of said) {
     const given = one.sources[0];
     const isFree = given !== undefined && given !== "" && !messages.has(given) && !taken.has(given);
@@ -17,11 +17,11 @@ export function nameMessages(
 }
 
 /** Formats messages for a model. All text by people is escaped. */
-export function showSaid(messages: ReadonlyMap<string, Said>, at: (time: number) => string): string[] {
+export function showSaid(messages: ReadonlyMap<string, SaidItem>, at: (time: number) => string): string[] {
   const lines = [...messages].map(([id, one]) => {
     const by = one.origin === "agent" ? ' by="assistant"' : "";
     const from = escapeAttribute(one.sender.slice(0, 128));
-    return `<message id="${escapeAttribute(id)}" from="${from}"${by} time="${at(one.time)}">${shown(one.text)}</message>`;
+    return `<message id="${escapeAttribute(id)}" from="${from}"${by} time="${at(one.time)}">${escapeAndCut(one.text)}</message>`;
   });
   return ["<messages>", ...lines, "</messages>"];
 }

@@ -11,7 +11,7 @@ import { Restarted } from "../../../processes/restarted.ts";
 import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import type { Weights } from "../search/hybrid.ts";
 
-export interface MemoryDeskOptions {
+export interface MemoryThreadOptions {
   readonly place: EmbedderSource;
   readonly weights: Weights;
   /** Called once when vectors are compared more slowly than possible. */
@@ -34,10 +34,10 @@ const mostOpen = 1_000;
  * Lets a thread work on the memories of groups, so that nothing of it holds the host up. The thread begins with the
  * first call, and again after it has failed.
  */
-export class MemoryDesk implements AsyncDisposable {
+export class MemoryThreadPool implements AsyncDisposable {
   readonly #threads: Restarted<OwnThread<typeof memoryThread>>;
 
-  constructor({ place, weights, onSlow }: MemoryDeskOptions) {
+  constructor({ place, weights, onSlow }: MemoryThreadOptions) {
     const start = (): OwnThread<typeof memoryThread> =>
       new OwnThread({
         name: "its thread",

@@ -2,7 +2,7 @@ import type * as z from "zod";
 
 import type { memoryThread } from "../../../processes/protocol.ts";
 import { checkIndex, cleanSome, endCleaning, noteAnnounced, planCleaning } from "../file/cleaning.ts";
-import type { Advance, Progress } from "../file/file-orders.ts";
+import type { Advance, ReaderProgress } from "../file/file-orders.ts";
 import { IdleGate } from "../../../lib/time/idle-gate.ts";
 import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
 import { type Memory, ownIds } from "../item.ts";
@@ -25,7 +25,7 @@ export interface Ahead {
 type RecallHow = SearchOptions & { readonly tokens: number };
 
 /** Progress of readers, and the number of messages not yet examined for facts. */
-export interface Standing extends Progress {
+export interface ReaderStanding extends ReaderProgress {
   readonly unextracted: number;
 }
 
@@ -140,7 +140,7 @@ function toRecall(how: RecallHow, inSight: AlreadyShown): RecallOptions {
   return { ...how, name: JSON.stringify([how, inSight]), textOf, isInSight: inSightBy(inSight) };
 }
 
-function standingOf(memory: GroupMemory): Standing {
+function standingOf(memory: GroupMemory): ReaderStanding {
   return { ...memory.progress(), unextracted: memory.countUnextracted(ownIds.said) };
 }
 

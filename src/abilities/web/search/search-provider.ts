@@ -21,13 +21,13 @@ export interface SearchProvider {
   readonly baseUrl: string | undefined;
   /** Results that it gives at once, at most. */
   readonly most: number;
-  readonly request: (query: string, count: number, place: SearchPlace) => SearchRequest;
+  readonly request: (query: string, count: number, place: SearchEndpoint) => SearchRequest;
   /** Parses a JSON answer; undefined when the answer is a page for the agent's reader. */
   readonly results?: (answer: unknown) => readonly SearchResult[];
 }
 
 /** Address and key of a provider. */
-export type SearchPlace = Pick<SearchSettings, "apiKey"> & { readonly baseUrl: string };
+export type SearchEndpoint = Pick<SearchSettings, "apiKey"> & { readonly baseUrl: string };
 
 /** Address below the base, which may have a path. */
 export function below(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {

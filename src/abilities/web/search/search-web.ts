@@ -22,7 +22,7 @@ export interface Searched {
 }
 
 /** Address of the provider. */
-export function searchPlace({ provider, baseUrl }: SearchSettings): URL {
+export function searchAddress({ provider, baseUrl }: SearchSettings): URL {
   return new URL(baseUrl ?? searchCatalog[provider].baseUrl ?? "");
 }
 
@@ -36,7 +36,7 @@ export async function searchWeb(
   { signal, ...limits }: AnswerLimits & { readonly signal: AbortSignal },
 ): Promise<Searched> {
   const { request, results, most } = searchCatalog[settings.provider];
-  const place = searchPlace(settings);
+  const place = searchAddress(settings);
   const wanted = Math.min(count, most);
   const { url, ...init } = request(query, wanted, { baseUrl: place.href, apiKey: settings.apiKey });
   const answer = await fetchBytes(
@@ -53,7 +53,7 @@ export async function searchWeb(
 
 /** Whether anybody answers where this one is, whatever the answer. Rejects with why not. */
 export async function reachSearch(settings: SearchSettings, ms: number): Promise<void> {
-  const place = searchPlace(settings);
+  const place = searchAddress(settings);
   const init = { method: "HEAD", redirect: "manual", signal: new AbortController().signal } as const;
   await fetchBytes(place, init, { pageMs: ms, allowPrivate: [placeOf(place)], onlyListed: true });
 }

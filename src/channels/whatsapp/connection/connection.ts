@@ -4,7 +4,7 @@ import { type Connection, type ConnectionEnd, type ConnectionHost } from "../../
 import { userOf } from "../jids.ts";
 import type { AccountState } from "./account-state.ts";
 import { connectionEnd } from "./disconnects.ts";
-import { Intake } from "../incoming/intake.ts";
+import { WhatsAppIntake } from "../incoming/intake.ts";
 import { Numbers, pairsAmong } from "../incoming/numbers.ts";
 import { fetchMedia } from "../incoming/media.ts";
 import { WhatsAppOutlet } from "../outgoing/outlet.ts";
@@ -45,7 +45,7 @@ export class WhatsAppConnection implements Connection {
   readonly #worker: WorkerProcess;
   readonly #seqOf: SeqOf;
   readonly #numbers: Numbers;
-  readonly #intake: Intake;
+  readonly #intake: WhatsAppIntake;
   readonly #outlet: WhatsAppOutlet;
   readonly #opened = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<Error>();
@@ -126,9 +126,9 @@ export class WhatsAppConnection implements Connection {
     if (this.#endReport?.code === unlinked) await this.#state.setAside();
   }
 
-  #createIntake(): Intake {
+  #createIntake(): WhatsAppIntake {
     const { channel, assistantName, wait, logger } = this.#options;
-    return new Intake({
+    return new WhatsAppIntake({
       channel,
       assistantName,
       wait,

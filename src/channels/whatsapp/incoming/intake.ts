@@ -42,7 +42,7 @@ const longestMs = 60_000;
  * each chat, to the host; out of the journal when the host has them. What is left at an end is taken up at the next
  * start.
  */
-export class Intake implements AsyncDisposable {
+export class WhatsAppIntake implements AsyncDisposable {
   readonly #options: IntakeOptions;
   readonly #stop = new AbortController();
   readonly #chats = new Map<string, Promise<void>>();

@@ -16,7 +16,7 @@ export interface ArrivalsOptions {
  * Receives messages when they are decrypted. The library acknowledges a message before it emits it, so events could be
  * lost in a crash. Here decryption waits until the message is on disk, and the server hears "received" only then.
  */
-export class Arrivals {
+export class DurableArrivals {
   readonly #options: ArrivalsOptions;
   readonly #nodes = new WeakMap<Uint8Array, BinaryNode>();
 

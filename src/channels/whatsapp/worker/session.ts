@@ -14,7 +14,7 @@ import type * as z from "zod";
 import { userOf } from "../jids.ts";
 import type { Line } from "../../../processes/line.ts";
 import type { whatsappWorker } from "../../../processes/protocol.ts";
-import { Arrivals } from "./arrivals.ts";
+import { DurableArrivals } from "./arrivals.ts";
 import { type AuthState, openAuthState } from "./auth-state.ts";
 import { Groups } from "./groups.ts";
 import { quietLogger } from "./quiet-logger.ts";
@@ -141,10 +141,10 @@ export class WhatsAppSession {
     await this.#auth.saved();
   }
 
-  #createArrivals(): Arrivals {
+  #createArrivals(): DurableArrivals {
     const { creds, keys } = this.#auth;
     const host = this.#host;
-    return new Arrivals({
+    return new DurableArrivals({
       creds,
       translate: (message) =>
         translate(message, {

@@ -13,7 +13,7 @@ import type { Mcp } from "./mcp.ts";
 const testMs = 180_000;
 
 /** Operations on MCP servers. */
-export function createMcpDesk(
+export function createMcpOperations(
   { live, publish }: Pick<AppContext, "live" | "publish">,
   { view, test: testServer, allow: allowTool }: Pick<Mcp, "view" | "test" | "allow">,
   {

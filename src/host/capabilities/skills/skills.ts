@@ -14,7 +14,7 @@ import { ToolError } from "../../../protocol/tools.ts";
 import { skillFolders } from "../../../abilities/skills/places.ts";
 import { GroupSkills } from "../../../abilities/skills/group-skills.ts";
 import { listAll, listForGroup } from "../../../abilities/skills/list-skills.ts";
-import { listMatched, listSkills, showSkillFile } from "../../../abilities/skills/show-skills.ts";
+import { listMatched, formatSkills, showSkillFile } from "../../../abilities/skills/show-skills.ts";
 import { readSkillMapping, skillsForTask, skillsNamedIn } from "../../../abilities/skills/skill-mapping.ts";
 import { SkillToolSource } from "../../../tools/skills/skill-tool-source.ts";
 import type { SkillPort } from "../../../tools/skills/skill-port.ts";
@@ -61,7 +61,7 @@ export function skillPort(
   if (live.groupOf(group).skills === "none") return undefined;
   const known = (): readonly Skill[] => leftOf(skills.known(group.name), settings.agent.skills);
   return {
-    available: () => listSkills(known()),
+    available: () => formatSkills(known()),
     forTask: async (task) =>
       listMatched(skillsForTask(known(), { ...task, mapping: await readSkillMapping(home.paths.skillMapping) })),
     content: async (name, file) => {

@@ -4,7 +4,7 @@ import { Speaking } from "../../../abilities/media/speech/speaking.ts";
 import { ToolError } from "../../../protocol/tools.ts";
 import type { EventStore } from "../../../stores/contract/event-store.ts";
 import type { SpeechPort } from "../../../tools/chat/speech-port.ts";
-import { placeOf, type TurnScope } from "../../../turns/turn-scope.ts";
+import { turnIdsOf, type TurnScope } from "../../../turns/turn-scope.ts";
 import type { AppContext } from "../../context.ts";
 import { createContainerSpeech } from "./container-speech.ts";
 import { createSoundCalls, payFor, withBudget } from "./sound-calls.ts";
@@ -44,7 +44,7 @@ export function createSpeech(
   const speaking = (): Speaking => (made ??= make());
   return (scope, signal) => {
     if (!live.groupOf(scope.group).speaks) return undefined;
-    return { say: (text) => inWordsForModel(speaking().say(text, placeOf(scope), signal)) };
+    return { say: (text) => inWordsForModel(speaking().say(text, turnIdsOf(scope), signal)) };
   };
 }
 

@@ -48,7 +48,7 @@ const others: readonly ReportColumn[] = [
 ];
 
 /** `withTexts`: what was said is shown, too. */
-export function columnsOf(section: SectionName, withTexts: boolean): readonly ReportColumn[] {
+export function columnsOfSection(section: SectionName, withTexts: boolean): readonly ReportColumn[] {
   if (section === "asked") return withTexts ? [...asked, said] : asked;
   return section === "approvals" ? approvals : others;
 }

@@ -1,6 +1,6 @@
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import type { AuditRecord } from "../record.ts";
-import { placeOf, type SectionName } from "./sections.ts";
+import { sectionOf, type SectionName } from "./sections.ts";
 
 /** Usage of model calls, by their records. */
 export interface CallFigures {
@@ -73,7 +73,7 @@ export class FigureCount {
     if (type === "message-in") day.messages += 1;
     if (type === "turn-end") day.turns += 1;
     if (type === "tool-call") day.toolCalls += 1;
-    if (placeOf(record) === "refused") day.refused += 1;
+    if (sectionOf(record) === "refused") day.refused += 1;
     if (type === "model-response") this.#addCall(record, day);
   }
 
@@ -94,7 +94,7 @@ export class FigureCount {
 
   #countType(record: AuditRecord): void {
     const type = this.#types.has(record.type) || this.#types.size < mostTypes ? record.type : "(more types)";
-    const place = placeOf(record);
+    const place = sectionOf(record);
     const known = this.#types.get(type) ?? { records: 0, section: place === "counted" ? null : place };
     this.#types.set(type, { ...known, records: known.records + 1 });
   }

@@ -1,6 +1,6 @@
 import { escapeText } from "../../../lib/text/markup.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import { columnsOf } from "./columns.ts";
+import { columnsOfSection } from "./columns.ts";
 import { headFacts } from "./head-facts.ts";
 import { type HeadTable, headTables } from "./head-tables.ts";
 import type { ReportFormat, ReportHead } from "./report-format.ts";
@@ -38,12 +38,12 @@ export function htmlReport(withTexts: boolean): ReportFormat {
     head: (head) => `${pageHead()}<h1>Audit report</h1>\n${verdictOf(head)}${headTables(head).map(tableOf).join("")}`,
     opens: (section, count) => {
       const { title, none } = sectionTitles[section];
-      const titles = columnsOf(section, withTexts).map((column) => column.title);
+      const titles = columnsOfSection(section, withTexts).map((column) => column.title);
       const heading = `<section aria-labelledby="${section}">\n<h2 id="${section}">${title}</h2>\n`;
       if (count === 0) return `${heading}<p>${none}</p>\n`;
       return `${heading}<table>\n<caption>${title}: ${count} ${count === 1 ? "record" : "records"}</caption>\n${headingOf(titles)}<tbody>\n`;
     },
-    entry: (section, entry) => rowOf(columnsOf(section, withTexts).map(({ of }) => of(entry))),
+    entry: (section, entry) => rowOf(columnsOfSection(section, withTexts).map(({ of }) => of(entry))),
     closes: (_section, count) => (count === 0 ? "</section>\n" : "</tbody>\n</table>\n</section>\n"),
     end: () => "</main>\n</body>\n</html>\n",
   };

@@ -1,5 +1,5 @@
 import { visible } from "../../../lib/text/visible.ts";
-import { columnsOf } from "./columns.ts";
+import { columnsOfSection } from "./columns.ts";
 import { headFacts } from "./head-facts.ts";
 import { headTables } from "./head-tables.ts";
 import type { ReportFormat } from "./report-format.ts";
@@ -23,10 +23,10 @@ export function markdownReport(withTexts: boolean): ReportFormat {
       ].join("\n\n"),
     opens: (section, count) => {
       const { title, none } = sectionTitles[section];
-      const titles = columnsOf(section, withTexts).map((column) => column.title);
+      const titles = columnsOfSection(section, withTexts).map((column) => column.title);
       return `## ${title}\n\n${count === 0 ? `${none}\n` : headingOf(titles)}`;
     },
-    entry: (section, entry) => rowOf(columnsOf(section, withTexts).map(({ of }) => of(entry))),
+    entry: (section, entry) => rowOf(columnsOfSection(section, withTexts).map(({ of }) => of(entry))),
     closes: () => "\n",
     end: () => "",
   };

@@ -37,6 +37,6 @@ function momentOf(option: string, text: string, clock: ZoneClock): { begins: num
 }
 
 /** True when a record of this time is in the range. */
-export function isWithin({ from, to }: ReportRange, at: number): boolean {
+export function isInReportRange({ from, to }: ReportRange, at: number): boolean {
   return at >= from && at < to;
 }

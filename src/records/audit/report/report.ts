@@ -7,10 +7,10 @@ import type { AuditRecord } from "../record.ts";
 import type { VerifyResult } from "../verify/verify.ts";
 import { memberOf, type ReportEntry } from "./entry.ts";
 import { FigureCount } from "./figures.ts";
-import { isWithin, type ReportRange } from "./range.ts";
+import { isInReportRange, type ReportRange } from "./range.ts";
 import type { ReportFormat, UsageRows } from "./report-format.ts";
 import { reportVerdict } from "./report-verdict.ts";
-import { placeOf, sectionNames } from "./sections.ts";
+import { sectionOf, sectionNames } from "./sections.ts";
 import { Spool } from "./spool.ts";
 
 /** Input of a report. */
@@ -73,9 +73,9 @@ async function collect(options: ReportOptions, spool: Spool): Promise<ReturnType
   const asked = new AskedEntries(options, spool);
   for await (const record of trustedRecords(options)) {
     const at = Date.parse(record.ts);
-    if (!isWithin(range, at) || !concerns(record, group)) continue;
+    if (!isInReportRange(range, at) || !concerns(record, group)) continue;
     figures.add(record, at);
-    const section = placeOf(record);
+    const section = sectionOf(record);
     if (section === "counted") continue;
     const entry = entryOf(options, record, at);
     if (section === "asked") await asked.add(entry);

@@ -85,7 +85,7 @@ const families: readonly (readonly [RegExp, SectionName])[] = [
 ];
 
 /** Section of a record; `counted` when only figures include it. */
-export function placeOf({ type, data }: Pick<AuditRecord, "type" | "data">): Place {
+export function sectionOf({ type, data }: Pick<AuditRecord, "type" | "data">): Place {
   if (type === "egress") return data["verdict"] === "allowed" || data["verdict"] === "closed" ? "ran" : "refused";
   if (type === "mount-verdict") return placeOfMounts(data);
   if (type === "delivery") return isLost(data["outcome"]) ? "alarms" : "counted";

@@ -2,7 +2,7 @@ import { type AuditRecord, genesisHash, recordHash } from "../record.ts";
 import { type Checkpoint, originOf } from "../signed-note.ts";
 
 /** The first thing that is seen to be wrong; `seq` is the record, or the place of the record, that it is about. */
-export interface Fault {
+export interface ChainFault {
   readonly seq: number;
   readonly place: { readonly file?: string; readonly line?: number };
   readonly reason: string;
@@ -21,7 +21,7 @@ interface Link {
 }
 
 /** Something outside of the log that remembers one of its records; `hash` may be its beginning only. */
-export interface Memory {
+export interface KnownRecord {
   readonly seq: number;
   readonly hash: string;
   readonly who: string;
@@ -29,16 +29,16 @@ export interface Memory {
 
 /** Follows the records of a log from the first to the last and says where they stop fitting together. */
 export class Chain {
-  readonly #memories: readonly Memory[];
+  readonly #memories: readonly KnownRecord[];
   readonly #genesis: string | undefined;
   #last: Link | undefined;
   /** A record that does not continue `#last`. Which of the two was changed is seen from the record after it. */
   #suspect: Link | undefined;
   #good = 0;
-  #declared: Fault | undefined;
+  #declared: ChainFault | undefined;
 
   /** Without `origin` the beginning of the chain is taken as it is. */
-  constructor(memories: readonly Memory[], origin: string | undefined) {
+  constructor(memories: readonly KnownRecord[], origin: string | undefined) {
     this.#memories = memories;
     this.#genesis = origin === undefined ? undefined : genesisHash(origin.slice(originOf("").length));
   }
@@ -53,7 +53,7 @@ export class Chain {
   }
 
   /** The log's own statement that something was lost or changed; the chain goes on behind it. */
-  get declared(): Fault | undefined {
+  get declared(): ChainFault | undefined {
     return this.#declared;
   }
 
@@ -62,7 +62,7 @@ export class Chain {
     return this.#suspect !== undefined;
   }
 
-  accept(record: AuditRecord, bytes: Buffer, { day, ...place }: Place & { day: string }): Fault | undefined {
+  accept(record: AuditRecord, bytes: Buffer, { day, ...place }: Place & { day: string }): ChainFault | undefined {
     const { seq, prev } = record;
     if (this.#suspect) return this.#decide(prev === this.#suspect.hash);
     const link = { seq, prev, place, hash: recordHash(bytes) };
@@ -80,14 +80,14 @@ export class Chain {
   }
 
   /** A line that is not a record at all. */
-  noRecord(place: Place): Fault {
+  noRecord(place: Place): ChainFault {
     if (this.#suspect) return this.#decide(false);
     const seq = (this.#last?.seq ?? 0) + 1;
     return { seq, place, reason: `in place of record ${seq} stands something that is not a record` };
   }
 
   /** Compares a checkpoint with the last accepted record. */
-  compare({ size, head }: Checkpoint): Fault | undefined {
+  compare({ size, head }: Checkpoint): ChainFault | undefined {
     const last = this.#last;
     if (!last || last.seq !== size || last.hash === head) return undefined;
     return {
@@ -98,7 +98,7 @@ export class Chain {
   }
 
   /** After the last line: `signed` is the checkpoint that no record has reached. */
-  end(signed: Checkpoint | undefined): Fault | undefined {
+  end(signed: Checkpoint | undefined): ChainFault | undefined {
     const suspect = this.#suspect;
     if (suspect) return this.#decide(this.#known(suspect, signed));
     const last = this.#last?.seq ?? 0;
@@ -128,7 +128,7 @@ export class Chain {
     );
   }
 
-  #decide(suspectIsIntact: boolean): Fault {
+  #decide(suspectIsIntact: boolean): ChainFault {
     const suspect = this.#suspect;
     const last = this.#last;
     if (suspect && (!suspectIsIntact || !last)) {
@@ -143,7 +143,7 @@ export class Chain {
     };
   }
 
-  #wrongNumber(link: Link, expected: number): Fault {
+  #wrongNumber(link: Link, expected: number): ChainFault {
     const { seq, place } = link;
     if (seq > expected) {
       const which = seq - 1 === expected ? `record ${expected} is` : `records ${expected} to ${seq - 1} are`;
@@ -157,20 +157,20 @@ export class Chain {
     return { seq: expected, place, reason };
   }
 
-  #contradiction({ seq, hash, place }: Link): Fault | undefined {
+  #contradiction({ seq, hash, place }: Link): ChainFault | undefined {
     const other = this.#memories.find((memory) => memory.seq === seq && !hash.startsWith(memory.hash));
     return other && { seq, place, reason: `record ${seq}, or one before it, is not what ${other.who} remembers` };
   }
 }
 
-function olderFault({ seq, type, data }: AuditRecord, place: Place): Fault | undefined {
+function olderFault({ seq, type, data }: AuditRecord, place: Place): ChainFault | undefined {
   if (type !== "store-older") return undefined;
   const { storeRecord, signedRecord } = data;
   const reason = `record ${seq} of the log itself declares that the store was older than the log: it remembered record ${String(storeRecord)}, and record ${String(signedRecord)} was signed`;
   return { seq, place, reason };
 }
 
-function declaredFault({ seq, data }: AuditRecord, expected: number, place: Place): Fault {
+function declaredFault({ seq, data }: AuditRecord, expected: number, place: Place): ChainFault {
   const reasons = Array.isArray(data["reasons"]) ? data["reasons"].join("; ") : "no reason is given";
   return { seq: expected, place, reason: `record ${seq} of the log itself declares that it was broken: ${reasons}` };
 }

@@ -4,7 +4,7 @@ import { digestOfFile } from "../../../lib/files/file-digest.ts";
 import { closingNameOf, parseFullLog } from "../../session-logs/log-names.ts";
 import { readAudit } from "../read.ts";
 import type { AuditRecord } from "../record.ts";
-import type { Fault } from "./verify-chain.ts";
+import type { ChainFault } from "./verify-chain.ts";
 
 interface Output {
   readonly seq: number;
@@ -32,7 +32,7 @@ export class KeptOutputs {
   }
 
   /** `folder` holds the sessions' folders; `auditFolder` is asked for what was removed in the meantime. */
-  async compare(folder: string, auditFolder: string): Promise<{ readonly good: number; readonly fault?: Fault }> {
+  async compare(folder: string, auditFolder: string): Promise<{ readonly good: number; readonly fault?: ChainFault }> {
     const wrong: { output: Output; reason: string }[] = [];
     for (const output of this.#kept.values()) {
       const reason = await faultOf(folder, output);

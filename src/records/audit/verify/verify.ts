@@ -7,7 +7,7 @@ import { checkpointsFile, dayOf, listDayFiles, readLines } from "../log-files.ts
 import { type AuditRecord, parseRecord } from "../record.ts";
 import type { Checkpoint } from "../signed-note.ts";
 import { isStoreOlder } from "../store-age.ts";
-import { Chain, type Fault, type Memory } from "./verify-chain.ts";
+import { Chain, type ChainFault, type KnownRecord } from "./verify-chain.ts";
 import { type CheckedNote, readCheckpoints } from "./verify-checkpoints.ts";
 import { KeptOutputs } from "./verify-outputs.ts";
 import { statements } from "./verify-statements.ts";
@@ -76,7 +76,7 @@ export async function verifyAudit(options: VerifyOptions): Promise<VerifyResult>
   const published = options.publicKey ?? (keyFolder === undefined ? undefined : await readPublicKey(keyFolder));
   const key = published === undefined ? undefined : requireVerificationKey(published);
   const signer = key?.name;
-  const memories: Memory[] = [];
+  const memories: KnownRecord[] = [];
   if (witness) memories.push({ ...witness, who: "the store" });
   if (anchor) memories.push({ seq: anchor.seq, hash: requireHash(anchor.hash), who: "the anchor" });
   const verification = new Verification(new Chain(memories, signer));
@@ -108,12 +108,12 @@ class Verification {
   readonly #chain: Chain;
   readonly #gaps: DeclaredGap[] = [];
   readonly #unfinished: { file: string; bytes: number }[] = [];
-  #fault: Fault | undefined;
+  #fault: ChainFault | undefined;
   /** A bad checkpoint ends the reading of checkpoints, not that of the records: a bad record says more. */
-  #noteFault: Fault | undefined;
-  #ageFault: Fault | undefined;
+  #noteFault: ChainFault | undefined;
+  #ageFault: ChainFault | undefined;
   readonly #kept = new KeptOutputs();
-  #outputFault: Fault | undefined;
+  #outputFault: ChainFault | undefined;
   #outputs = 0;
   #checkpoints = 0;
   #covered = 0;
@@ -220,7 +220,7 @@ class Verification {
     if (declarations.has(type) && this.#gaps.length < maxGaps) this.#gaps.push({ seq, type, ts, data });
   }
 
-  #tailWithoutNotes(): Fault | undefined {
+  #tailWithoutNotes(): ChainFault | undefined {
     const last = this.#chain.head?.seq ?? 0;
     if (last - this.#covered <= maxUnsigned) return undefined;
     const reason = `no checkpoint signs the records ${this.#covered + 1} to ${last}: checkpoints were removed, or signing fails`;

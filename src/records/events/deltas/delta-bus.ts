@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 
-import type { Delta, DeltaPlace } from "../../../domain/chats/delta.ts";
+import type { Delta, DeltaSource } from "../../../domain/chats/delta.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { DeltaQueue } from "./delta-queue.ts";
 
 /** A watcher of running turns. */
 export interface DeltaWatcher {
   /** Asked before anything is worked out. Must be quick, and not throw. */
-  wants(place: DeltaPlace): boolean;
+  wants(place: DeltaSource): boolean;
   /** Must return at once. */
   take(delta: Delta): void;
 }
@@ -29,7 +29,7 @@ export class DeltaBus {
     return this.#watchers.size;
   }
 
-  isWatched(place: DeltaPlace): boolean {
+  isWatched(place: DeltaSource): boolean {
     if (this.#watchers.size === 0) return false;
     for (const watcher of this.#watchers) if (watcher.wants(place)) return true;
     return false;

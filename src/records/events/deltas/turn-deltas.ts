@@ -1,4 +1,4 @@
-import type { Delta, DeltaPlace } from "../../../domain/chats/delta.ts";
+import type { Delta, DeltaSource } from "../../../domain/chats/delta.ts";
 import type { ToolCall } from "../../../domain/turns/model.ts";
 import type { ReplyTarget } from "../../../domain/work/work.ts";
 import { RateLimiter } from "../../../lib/time/rate-limiter.ts";
@@ -51,7 +51,7 @@ interface RunningTool {
 
 /** Watched part of a turn. */
 interface Watched {
-  readonly place: DeltaPlace;
+  readonly place: DeltaSource;
   /** Tools that run, by call. */
   tools: ReadonlyMap<string, RunningTool>;
   /** Something of an answer was shown. */
@@ -158,7 +158,7 @@ export class TurnDeltas {
   }
 }
 
-function placeOf({ turn, group, session }: DeltaScope): DeltaPlace {
+function placeOf({ turn, group, session }: DeltaScope): DeltaSource {
   const { replyTo } = turn;
   return {
     group: group.name,

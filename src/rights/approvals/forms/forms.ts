@@ -24,7 +24,7 @@ const mostMinutes = 30;
 export class FormRefusal extends Error {}
 
 /** The turn whose call has made the server ask. */
-export interface FormPlace {
+export interface FormTurn {
   readonly group: Group;
   readonly session: string;
   readonly turn: string;
@@ -71,7 +71,7 @@ export class Forms {
    * Puts it to the people of the turn's chat and waits for what they say. Rejects with a FormRefusal for what is not
    * put to them.
    */
-  async ask(place: FormPlace, request: FormRequest, signal: AbortSignal): Promise<FilledForm> {
+  async ask(place: FormTurn, request: FormRequest, signal: AbortSignal): Promise<FilledForm> {
     const wanted = readWanted(request);
     const key = JSON.stringify([place.group.name, request.server]);
     if (this.#asking.has(key)) throw new FormRefusal("people are asked one question at a time");
@@ -109,7 +109,7 @@ export class Forms {
   }
 
   async #ask(
-    { group, session, turn }: FormPlace,
+    { group, session, turn }: FormTurn,
     form: KeptForm,
     { request, signal }: { readonly request: FormRequest; readonly signal: AbortSignal },
   ): Promise<FilledForm> {
@@ -149,7 +149,7 @@ export class Forms {
     asked();
   }
 
-  async #questionOf({ group, turn }: Pick<FormPlace, "group" | "turn">, form: KeptForm, tool: string) {
+  async #questionOf({ group, turn }: Pick<FormTurn, "group" | "turn">, form: KeptForm, tool: string) {
     const { settings, askerOf, clock, randomBelow } = this.#options;
     const minutes = Math.min(settings().expiresMinutes, mostMinutes);
     const askedAt = clock.now();

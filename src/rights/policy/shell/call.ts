@@ -4,7 +4,7 @@ import type { CommandFacts } from "./known-commands.ts";
 import type { Folders } from "./places.ts";
 
 /** Context for judging a command of a line. */
-export interface Line {
+export interface LineContext {
   readonly findings: Findings;
   readonly folders: Folders;
   /** Source of its input, if different from the line's. */
@@ -22,7 +22,7 @@ export interface Line {
 }
 
 /** A known command with its arguments. */
-export interface Call {
+export interface KnownCall {
   readonly name: string;
   readonly facts: CommandFacts;
   readonly args: readonly Argument[];

@@ -1,5 +1,5 @@
 import type { Argument } from "./arguments.ts";
-import type { Call, Line } from "./call.ts";
+import type { KnownCall, LineContext } from "./call.ts";
 import { judgeByFacts, judgeOptionsAndOperands } from "./judge-by-facts.ts";
 import { findCommand } from "./known-commands.ts";
 import { readOptions } from "./options.ts";
@@ -10,7 +10,7 @@ const programFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\//;
 const takesAnyWord = /^(?:\.|builtin|command|echo|eval|exec|printf|source|test|trap|\[)$/;
 
 /** Judges one command: a name and its arguments. */
-export function judgeWords(words: readonly Argument[], line: Line): void {
+export function judgeWords(words: readonly Argument[], line: LineContext): void {
   const [first, ...args] = words;
   if (!first) return;
   const { findings } = line;
@@ -27,7 +27,7 @@ export function judgeWords(words: readonly Argument[], line: Line): void {
   if (!asksOnly) judgeCall({ name, facts, args, piece }, line);
 }
 
-function judgeCall(call: Call, line: Line): void {
+function judgeCall(call: KnownCall, line: LineContext): void {
   const { facts } = call;
   if (facts.special !== undefined) specialCommands[facts.special](call, line);
   else if (facts.wraps) judgeWrapper(call, line);
@@ -35,7 +35,7 @@ function judgeCall(call: Call, line: Line): void {
 }
 
 /** The command behind the options and operands of this one. */
-function judgeWrapper(call: Call, line: Line): void {
+function judgeWrapper(call: KnownCall, line: LineContext): void {
   const { facts, args, piece } = call;
   const { skips } = facts.wraps ?? { skips: 0 };
   const options = readOptions(args, facts, true);

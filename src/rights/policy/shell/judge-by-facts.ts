@@ -1,13 +1,13 @@
 import { literalArgument } from "./arguments.ts";
 import type { Argument } from "./arguments.ts";
-import type { Call, Line } from "./call.ts";
+import type { KnownCall, LineContext } from "./call.ts";
 import type { CommandFacts, Operands } from "./known-commands.ts";
 import { has, isRaised, readOptions, valuesOf } from "./options.ts";
 import type { Options } from "./options.ts";
 import { judgeReading, judgeWriting } from "./places.ts";
 
 /** Judges a call by what is known of its command, or of its subcommand. */
-export function judgeByFacts(call: Call, line: Line): void {
+export function judgeByFacts(call: KnownCall, line: LineContext): void {
   const { args, facts, piece } = call;
   const options = readOptions(args, { values: [...(facts.values ?? []), ...writingOptions(facts)] });
   if (!facts.subcommands) return judgeOptionsAndOperands(call, options, line);
@@ -20,7 +20,7 @@ export function judgeByFacts(call: Call, line: Line): void {
 }
 
 /** The risk of the command itself, of its options, and of what its operands name. */
-export function judgeOptionsAndOperands(call: Call, options: Options, line: Line): void {
+export function judgeOptionsAndOperands(call: KnownCall, options: Options, line: LineContext): void {
   const { facts, piece } = call;
   judgeOptions(call, options, line);
   judgeRead(readBy(facts, options), piece, line);
@@ -39,7 +39,7 @@ function writingOptions({ raises = [] }: CommandFacts): readonly string[] {
   return raises.flatMap(({ options, writesTo }) => (writesTo ? options : []));
 }
 
-function judgeOptions({ facts: { raises = [] }, piece }: Call, options: Options, { findings }: Line): void {
+function judgeOptions({ facts: { raises = [] }, piece }: KnownCall, options: Options, { findings }: LineContext): void {
   for (const raise of raises) if (isRaised(options, raise)) findings.add(raise.risk, piece, raise.does);
   if (options.isUnsure && raises.length > 0)
     findings.addUnknown(piece, "may get options that are known only when it runs");
@@ -51,14 +51,14 @@ function isLowWith({ lowWith = [] }: CommandFacts, options: Options): boolean {
 }
 
 /** Judges a file that a command writes, changes or removes. */
-export function judgeWritten(argument: Argument, piece: string, { findings, folders }: Line): void {
+export function judgeWritten(argument: Argument, piece: string, { findings, folders }: LineContext): void {
   const { risk, does } = judgeWriting(argument, folders);
   if (argument.value === undefined && argument.pattern === undefined) findings.addUnknown(piece, does);
   findings.add(risk, piece, does);
 }
 
 /** Judges files that a command reads. */
-export function judgeRead(files: readonly Argument[], piece: string, { findings }: Line): void {
+export function judgeRead(files: readonly Argument[], piece: string, { findings }: LineContext): void {
   for (const file of files) {
     const found = judgeReading(file);
     if (found) findings.add(found.risk, piece, found.does);

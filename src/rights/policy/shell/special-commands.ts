@@ -1,4 +1,4 @@
-import type { Call, Line } from "./call.ts";
+import type { KnownCall, LineContext } from "./call.ts";
 import type { Special } from "./known-commands.ts";
 import { judgeCd, judgeDd, judgeKill, judgeRm, judgeRsync, judgeTar } from "./special/files.ts";
 import { judgeFind } from "./special/find.ts";
@@ -8,7 +8,7 @@ import { judgeAwk, judgeSed } from "./special/sed-and-awk.ts";
 import { judgeInterpreter, judgeShell, judgeSource } from "./special/shells.ts";
 
 /** Special rules of some commands. */
-export const specialCommands: Readonly<Record<Special, (call: Call, line: Line) => void>> = {
+export const specialCommands: Readonly<Record<Special, (call: KnownCall, line: LineContext) => void>> = {
   alias: judgeAlias,
   awk: judgeAwk,
   cd: judgeCd,

@@ -13,7 +13,7 @@ import type {
 import { literalArgument, readArguments, unknownArgument } from "./arguments.ts";
 import type { Argument } from "./arguments.ts";
 import { judgeWords } from "./commands.ts";
-import type { Line } from "./call.ts";
+import type { LineContext } from "./call.ts";
 import type { Findings } from "./findings.ts";
 import { isTaken, steeringVariable } from "./known-commands.ts";
 import { judgeReading, judgeWriting, startFolder } from "./places.ts";
@@ -142,7 +142,7 @@ class Walk {
     const name = words[0]?.value;
     if (name !== undefined && this.#functions.includes(name))
       this.#findings.add("high", name, "starts itself again and again");
-    const line: Line = {
+    const line: LineContext = {
       findings: this.#findings,
       folders: this.#folders,
       input,

@@ -12,7 +12,7 @@ import type { EgressEvent } from "../replies.ts";
 import { SecretMask } from "../secrets/secret-mask.ts";
 
 /** A request of an agent's that may go to its destination, and where the answer is to be written. */
-export interface Exchange {
+export interface AgentExchange {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly destination: Destination;
@@ -32,7 +32,7 @@ export interface Exchange {
  * Makes the request anew, once, and passes back its answer without secrets. Resolves when the answer has gone, or was
  * cut.
  */
-export async function forward(exchange: Exchange): Promise<void> {
+export async function forward(exchange: AgentExchange): Promise<void> {
   const { incoming, response } = exchange;
   const outgoing = send(exchange);
   response.on("close", () => outgoing.destroy());
@@ -52,7 +52,7 @@ export async function forward(exchange: Exchange): Promise<void> {
   }
 }
 
-function send({ incoming, destination, address, secrets, trusted }: Exchange): ReturnType<typeof httpsRequest> {
+function send({ incoming, destination, address, secrets, trusted }: AgentExchange): ReturnType<typeof httpsRequest> {
   const { host, port } = destination;
   const family = address.includes(":") ? 6 : 4;
   const outgoing = httpsRequest({
@@ -74,7 +74,7 @@ function send({ incoming, destination, address, secrets, trusted }: Exchange): R
   return outgoing.on("timeout", () => outgoing.destroy(new Error("timeout")));
 }
 
-async function passBack(answer: IncomingMessage, exchange: Exchange): Promise<void> {
+async function passBack(answer: IncomingMessage, exchange: AgentExchange): Promise<void> {
   const { response, destination, report } = exchange;
   if (isCompressed(answer)) {
     answer.destroy();
@@ -99,7 +99,7 @@ async function passBack(answer: IncomingMessage, exchange: Exchange): Promise<vo
  * answer is cut. An answer without a secret is cut when its destination is closed meanwhile: it could be the next one
  * that tells.
  */
-function watchForSecrets({ destination, reflections, response, finder, report }: Exchange): Disposable & {
+function watchForSecrets({ destination, reflections, response, finder, report }: AgentExchange): Disposable & {
   readonly mask: SecretMask;
   readonly recorded: () => Promise<void>;
 } {
@@ -132,7 +132,7 @@ function watchForSecrets({ destination, reflections, response, finder, report }:
   };
 }
 
-async function failed({ response, destination, report }: Exchange): Promise<void> {
+async function failed({ response, destination, report }: AgentExchange): Promise<void> {
   await report({ verdict: "failed", rule: "upstream", destination });
   const { host, port } = destination;
   const detail = `${host}:${port} could not be asked, or its certificate is not valid`;

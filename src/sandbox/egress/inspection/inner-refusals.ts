@@ -10,7 +10,7 @@ export interface InnerRefusal {
 }
 
 /** Finds faults in a request for this destination that Node's parser lets through. */
-export function refusalOf(incoming: IncomingMessage, { host, port }: Destination): InnerRefusal | undefined {
+export function findInnerRefusal(incoming: IncomingMessage, { host, port }: Destination): InnerRefusal | undefined {
   const { method = "", url = "", headers } = incoming;
   if (["TRACE", "TRACK", "CONNECT"].includes(method)) {
     return { status: 405, rule: "method", detail: `${method} would show the secret that is added` };

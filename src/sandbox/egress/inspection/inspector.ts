@@ -9,7 +9,7 @@ import type { Destination, InjectedSecret } from "../../../domain/sandbox/egress
 import type { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 import type { Authority } from "./authority.ts";
 import { forward } from "./forward.ts";
-import { refusalOf, say } from "./inner-refusals.ts";
+import { findInnerRefusal, say } from "./inner-refusals.ts";
 import type { InnerRefusal } from "./inner-refusals.ts";
 import { defaultEgressLimits } from "../meter.ts";
 import type { EgressMeter } from "../meter.ts";
@@ -120,7 +120,7 @@ export class Inspector implements AsyncDisposable {
       return;
     }
     this.#answering.set(incoming.socket, response);
-    const refusal = refusalOf(incoming, destination) ?? this.#closed(destination);
+    const refusal = findInnerRefusal(incoming, destination) ?? this.#closed(destination);
     if (refusal) {
       await this.#options.report({ verdict: "refused", rule: refusal.rule, destination });
       say(response, refusal);

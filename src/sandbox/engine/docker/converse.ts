@@ -2,7 +2,7 @@ import { type Duplex, finished, Writable } from "node:stream";
 
 import type Docker from "dockerode";
 
-import type { Conversation } from "../engine.ts";
+import type { ContainerStreams } from "../engine.ts";
 import { demultiplex } from "./demultiplex.ts";
 
 const statusCodes = { 200: true, 404: "no such container", 500: "server error" };
@@ -30,7 +30,7 @@ export function attachStreams({ modem }: Docker, id: string): Promise<Duplex> {
  * A connection that the engine has handed over: what is written to it the container reads as it is, what it writes
  * comes in frames.
  */
-export function converseOver(source: Duplex): Conversation {
+export function converseOver(source: Duplex): ContainerStreams {
   const input = new Writable({
     // Its end is not that of the connection, by which the container still answers.
     autoDestroy: false,

@@ -7,7 +7,7 @@ import type {
   ContainerEngine,
   ContainerExit,
   ContainerSummary,
-  Conversation,
+  ContainerStreams,
   CreateBody,
   EngineFacts,
   Inspection,
@@ -141,7 +141,7 @@ export class DockerEngine implements ContainerEngine {
     return source.pipe(output);
   }
 
-  async converse(id: string): Promise<Conversation> {
+  async converse(id: string): Promise<ContainerStreams> {
     const source = await this.#attach(id, (docker) => attachStreams(docker, containerOf(docker, id).id));
     // The library's signal no longer counts for a connection that was taken over.
     return converseOver(addAbortSignal(this.#closed.signal, source));

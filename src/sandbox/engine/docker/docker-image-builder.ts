@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import { AppError } from "../../../lib/app-error.ts";
 import { mebibyte } from "../../../lib/text/bytes.ts";
-import type { BuildOptions, ImageBuilder, ListedImage, Progress } from "../image-builder.ts";
+import type { BuildOptions, ImageBuilder, ListedImage, OnBuildLine } from "../image-builder.ts";
 import type { EngineAddress } from "./address.ts";
 import { EngineClient, pathSegment, refusalStatus } from "./engine-client.ts";
 
@@ -26,7 +26,7 @@ export class DockerImageBuilder implements ImageBuilder {
     this.#client = new EngineClient(address);
   }
 
-  async pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void> {
+  async pull(reference: string, stallLimitMs: number, progress: OnBuildLine): Promise<void> {
     const [name = reference, digest] = reference.split("@");
     const tagAt = name.lastIndexOf(":") > name.lastIndexOf("/") ? name.lastIndexOf(":") : name.length;
     const tag = digest ?? (name.slice(tagAt + 1) || "latest");
@@ -51,7 +51,7 @@ export class DockerImageBuilder implements ImageBuilder {
     await this.#send(`import ${tag}`, archive, importing, { progress: () => {} });
   }
 
-  async build(archive: Readable, options: BuildOptions, progress: Progress): Promise<void> {
+  async build(archive: Readable, options: BuildOptions, progress: OnBuildLine): Promise<void> {
     const { tag: t, labels, buildArguments: buildargs, memoryMb, signal } = options;
     const memory = memoryMb === undefined ? {} : { memory: memoryMb * mebibyte, memswap: memoryMb * mebibyte };
     const wish = { t, labels: { ...labels }, buildargs: { ...buildargs }, rm: true, forcerm: true, ...memory };
@@ -119,7 +119,7 @@ export class DockerImageBuilder implements ImageBuilder {
     action: string,
     archive: Readable,
     ask: Ask<NodeJS.ReadableStream>,
-    { progress, signal }: { readonly progress: Progress; readonly signal?: AbortSignal | undefined },
+    { progress, signal }: { readonly progress: OnBuildLine; readonly signal?: AbortSignal | undefined },
   ): Promise<void> {
     try {
       await this.#follow(action, signal ?? new AbortController().signal, ask, progress);
@@ -132,7 +132,7 @@ export class DockerImageBuilder implements ImageBuilder {
     action: string,
     signal: AbortSignal,
     ask: Ask<NodeJS.ReadableStream>,
-    progress: Progress,
+    progress: OnBuildLine,
   ): Promise<void> {
     const answer = await this.#client.ask(action, signal, ask);
     const lastLines: string[] = [];

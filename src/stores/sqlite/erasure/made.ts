@@ -6,7 +6,7 @@ import type { GroupErasing, Erased } from "../../contract/erasure-store.ts";
 import type { Database } from "../database/database.ts";
 import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
-import { changeRows, isBy, keysOf, listed, type LookedAt, rewriteJson, type RowChange } from "./rows.ts";
+import { changeRows, isBy, keysOf, listed, type ErasureRow, rewriteJson, type RowChange } from "./rows.ts";
 
 /** Facts about a group found before its rows are examined. */
 interface Known extends GroupErasing {
@@ -14,7 +14,7 @@ interface Known extends GroupErasing {
   readonly messageIds: ReadonlySet<string>;
   /** Turns begun by nobody else. */
   readonly turns: ReadonlySet<unknown>;
-  readonly text: (row: LookedAt, column: string) => string;
+  readonly text: (row: ErasureRow, column: string) => string;
   /** Theirs by who it was for, or by what stands in it. */
   readonly isGone: (text: string, isTheirs: boolean) => boolean;
 }
@@ -217,7 +217,7 @@ function work(database: Database, known: Known): Promise<number> {
 
 /** Theirs go; what others wanted to be done keeps its words, which are those of others. */
 function tasks(database: Database, known: Known): Promise<number> {
-  const change = (row: LookedAt): RowChange => (known.keys.has(row["requester"]) ? "delete" : undefined);
+  const change = (row: ErasureRow): RowChange => (known.keys.has(row["requester"]) ? "delete" : undefined);
   return changeRows(database, { table: "tasks", key: "id", columns: ["requester"], group: known.group, change });
 }
 
@@ -247,7 +247,7 @@ function approvals(database: Database, known: Known): Promise<number> {
 
 /** They hold by the digest of the call, not by its words. */
 function grants(database: Database, known: Known): Promise<number> {
-  const change = (row: LookedAt): RowChange => {
+  const change = (row: ErasureRow): RowChange => {
     const input = rewriteJson(known.text(row, "input"), (text) => known.isGone(text, false), erasedText);
     return input === undefined ? undefined : { input };
   };
@@ -303,7 +303,7 @@ async function prompts(database: Database, known: Known): Promise<number> {
 
 /** Erases names in the reasons of ended turns. */
 function reasons(database: Database, known: Known): Promise<number> {
-  const change = (row: LookedAt): RowChange => {
+  const change = (row: ErasureRow): RowChange => {
     const reason = known.text(row, "reason");
     const without = known.names.reduce((text, name) => text.replaceAll(wholeName(name), "a member"), reason);
     return without === reason ? undefined : { reason: without };

@@ -10,28 +10,31 @@ export const rowsAtOnce = 200;
 type Cell = string | number | null;
 
 /** A row as it is looked at; `key` names it. */
-export type LookedAt = Readonly<Record<string, Cell>> & { readonly key: Cell };
+export type ErasureRow = Readonly<Record<string, Cell>> & { readonly key: Cell };
 
 /** Changed columns of a row; undefined: unchanged. */
 export type RowChange = Readonly<Record<string, Cell>> | "delete" | undefined;
 
-export interface Rows {
+export interface ErasableRows {
   readonly table: string;
   /** Column that orders and identifies the rows. */
   readonly key: string;
   readonly columns: readonly string[];
   readonly group: string;
-  readonly change: (row: LookedAt) => RowChange;
+  readonly change: (row: ErasureRow) => RowChange;
 }
 
 /** Looks at each row of a group, a piece in a transaction, and changes those that are to be. Gives how many were. */
-export async function changeRows(database: Database, { table, key, columns, group, change }: Rows): Promise<number> {
+export async function changeRows(
+  database: Database,
+  { table, key, columns, group, change }: ErasableRows,
+): Promise<number> {
   let changed = 0;
   for (let after: Cell = null; ;) {
     const step = await database.write(async (transaction) => {
       const names = sql.join(columns.map((column) => sql.ref(column)));
       const from = after;
-      const { rows } = await sql<LookedAt>`select ${sql.ref(key)} as key, ${names} from ${sql.table(table)}
+      const { rows } = await sql<ErasureRow>`select ${sql.ref(key)} as key, ${names} from ${sql.table(table)}
         where group_name = ${group} and (${from} is null or ${sql.ref(key)} > ${from})
         order by ${sql.ref(key)} limit ${rowsAtOnce}`.execute(transaction);
       let count = 0;
@@ -63,7 +66,7 @@ async function apply(
 }
 
 /** True when the row's columns name one of them. */
-export function isBy(people: readonly MemberId[], row: LookedAt): boolean {
+export function isBy(people: readonly MemberId[], row: ErasureRow): boolean {
   return people.some(({ channel, id }) => row["channel"] === channel && row["sender_id"] === id);
 }
 

@@ -15,7 +15,7 @@ const beforeFirstRelease = "0001-initial";
  * Brings a file up to date: all that is missing, or nothing. Throws AppError `store_failed` for a database of another
  * program, and for a version that this one does not know.
  */
-export async function migrate(kysely: Kysely<Tables>, path: string): Promise<void> {
+export async function migrateStore(kysely: Kysely<Tables>, path: string): Promise<void> {
   const { applied, isOther } = await readVersion(kysely);
   if (isOther) {
     throw new AppError("store_failed", `${path} is a database of another program; crabpot does not touch it.`);

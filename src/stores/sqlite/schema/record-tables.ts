@@ -50,7 +50,7 @@ export interface RecordTables {
   readonly write_probe: WriteProbeTable;
 }
 
-export const recordSchema = [
+export const recordTables = [
   `create table audit_records (
      seq integer primary key,
      hash text not null,

@@ -4,7 +4,7 @@ import { approvalSchema, type ApprovalTables } from "./approval-tables.ts";
 import { groupSchema, type GroupTables } from "./group-tables.ts";
 import { messageSchema, type MessageTables } from "./message-tables.ts";
 import { outboxSchema, type OutboxTables } from "./outbox-tables.ts";
-import { recordSchema, type RecordTables } from "./record-tables.ts";
+import { recordTables, type RecordTables } from "./record-tables.ts";
 import { sessionSchema, type SessionTables } from "./session-tables.ts";
 import { subAgentSchema, type SubAgentTables } from "./sub-agent-tables.ts";
 import { summarySchema, type SummaryTables } from "./summary-tables.ts";
@@ -44,5 +44,5 @@ export const schema: readonly string[] = [
   ...summarySchema,
   ...outboxSchema,
   ...usageSchema,
-  ...recordSchema,
+  ...recordTables,
 ];

@@ -6,7 +6,7 @@ import type { NewRun, TaskClaim } from "../../contract/task-store.ts";
 import { openSession } from "../conversation/sessions.ts";
 import { insertWork, insertWorkAside } from "../conversation/work.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { isActive, isRunning } from "./rows.ts";
+import { isActive, isTaskRunning } from "./rows.ts";
 
 /** Runs that are kept of a task. */
 const keptRuns = 100;
@@ -113,7 +113,7 @@ async function unfinishedRuns(transaction: Transaction<Tables>, task: string): P
     .innerJoin("work", "work.id", "task_runs.work")
     .select((select) => select.fn.countAll<number>().as("count"))
     .where("task_runs.task", "=", task)
-    .where(isRunning)
+    .where(isTaskRunning)
     .where("work.state", "in", ["due", "taken"])
     .executeTakeFirstOrThrow();
   return count;

@@ -7,7 +7,7 @@ import type { Row, Tables } from "../schema/tables.ts";
 
 // A literal, so that SQLite sees that the partial index applies.
 export const isActive = sql<boolean>`tasks.state = 'active'`;
-export const isRunning = sql<boolean>`task_runs.state = 'running'`;
+export const isTaskRunning = sql<boolean>`task_runs.state = 'running'`;
 
 type JoinedRow = Row<"tasks"> & {
   readonly run_due: number | null;
@@ -51,7 +51,7 @@ export async function endedRuns(kysely: Kysely<Tables>, limit: number, turn?: st
     .leftJoin("turns", "turns.id", "work.turn")
     .select(["task_runs.task", "task_runs.due", "task_runs.attempts", "work.reason as dropped"])
     .select(["turns.id as turn", "turns.session", "turns.state as turn_state", "turns.reason as turn_reason"])
-    .where(isRunning)
+    .where(isTaskRunning)
     .where("work.state", "in", ["settled", "dropped"])
     .orderBy("task_runs.claimed_at")
     .limit(limit);

@@ -11,7 +11,10 @@ type Row = Readonly<Record<string, unknown>>;
 const shortChars = 60;
 
 /** The columns of a list: those of the command, or one for each field that is short. */
-export function columnsOf(output: z.ZodType, table: readonly TableColumn<never>[] | undefined): readonly Column<Row>[] {
+export function columnsOfList(
+  output: z.ZodType,
+  table: readonly TableColumn<never>[] | undefined,
+): readonly Column<Row>[] {
   const fields = fieldsOf(output instanceof z.ZodArray ? (output.element as z.ZodType) : output);
   const chosen = table ?? Object.keys(fields).filter((key) => isShort(fields[key]));
   return chosen.map((column: TableColumn<never> | string) => {
@@ -30,7 +33,7 @@ export function columnsOf(output: z.ZodType, table: readonly TableColumn<never>[
 
 /** The fields of an answer, one a line. */
 export function factsOf(output: z.ZodType, answer: object): readonly (readonly [string, string | undefined])[] {
-  return columnsOf(output, Object.keys(fieldsOf(output)) as never[]).map(({ title, of }) => [
+  return columnsOfList(output, Object.keys(fieldsOf(output)) as never[]).map(({ title, of }) => [
     title,
     of(answer as Row) as string | undefined,
   ]);

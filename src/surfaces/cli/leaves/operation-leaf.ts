@@ -5,7 +5,7 @@ import type { AnyOperation } from "../../../operations/definition/define-operati
 import { InputError } from "../../../operations/invoke.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
-import { columnsOf, factsOf } from "./columns.ts";
+import { columnsOfList, factsOf } from "./columns.ts";
 import { isConfirmedAtTerminal } from "../confirm.ts";
 import { parametersOf, toArgument, toOption } from "./parameters.ts";
 import { renderings } from "../renderings/catalog.ts";
@@ -96,7 +96,7 @@ async function print(
   if (leaf.say) return output.line(leaf.say(answer as never, given));
   if (Array.isArray(answer)) {
     const none = leaf.none?.(given) ?? "There is nothing to show.";
-    return output.items(answer as Record<string, unknown>[], columnsOf(operation.output, leaf.table), none);
+    return output.items(answer as Record<string, unknown>[], columnsOfList(operation.output, leaf.table), none);
   }
   output.facts(answer, factsOf(operation.output, answer));
 }

@@ -3,11 +3,11 @@ import type { ToolDefinition } from "../../../domain/turns/model.ts";
 import { describeParts, partsOf } from "../../../domain/chats/part.ts";
 import type { Step } from "../../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
-import { type SectionName, sectionNames } from "../prompt/sections.ts";
+import { type PromptSectionName, promptSectionNames } from "../prompt/sections.ts";
 import { estimatePromptTokens } from "../tokens.ts";
 
 /** Sections of the system prompt, grouped for display. */
-const ownerOf: Readonly<Record<SectionName, ContextSection>> = {
+const ownerOf: Readonly<Record<PromptSectionName, ContextSection>> = {
   identity: "system",
   "sub-agent": "system",
   runtime: "system",
@@ -41,7 +41,7 @@ export function tokensBySection({
 }: ContextContents): Record<ContextSection, number> {
   const counts = Object.fromEntries(contextSections.map((section) => [section, 0])) as Record<ContextSection, number>;
   counts.system = estimatePromptTokens({ system, messages: [], tools: [] });
-  for (const name of sectionNames) {
+  for (const name of promptSectionNames) {
     const tokens = Math.min(sections[name] ?? 0, counts.system);
     counts.system -= tokens;
     counts[ownerOf[name]] += tokens;

@@ -21,12 +21,12 @@ export const promptSections = {
   zone: { may: ["date"], must: ["zone"] },
 } as const satisfies Record<string, SectionValues>;
 
-export type SectionName = keyof typeof promptSections;
+export type PromptSectionName = keyof typeof promptSections;
 
-export const sectionNames = Object.keys(promptSections) as SectionName[];
+export const promptSectionNames = Object.keys(promptSections) as PromptSectionName[];
 
 /** The text of each section's file. An empty one leaves the section out. */
-export type PromptTexts = Readonly<Record<SectionName, string>>;
+export type PromptTexts = Readonly<Record<PromptSectionName, string>>;
 
 /** Maximum characters of a section's file. */
 export const sectionChars = 8_000;

@@ -11,7 +11,7 @@ import type { SkillSummary } from "../../../domain/sandbox/skill.ts";
 import { escapeAttribute } from "../../../lib/text/markup.ts";
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
-import { type PromptTexts, type SectionName, sectionNames } from "./sections.ts";
+import { type PromptTexts, type PromptSectionName, promptSectionNames } from "./sections.ts";
 import { fillTemplate, type TemplateValues } from "./template.ts";
 
 /** Maximum characters of each file other than AGENTS.md. */
@@ -55,13 +55,13 @@ export interface PromptFacts {
 
 /** A section of the system prompt as a model sees it. */
 export interface PromptSection {
-  readonly name: SectionName;
+  readonly name: PromptSectionName;
   readonly text: string;
 }
 
 /** The sections that this conversation has, in their order; those that say nothing are left out. */
 export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readonly PromptSection[] {
-  const values: Readonly<Record<SectionName, TemplateValues | undefined>> = {
+  const values: Readonly<Record<PromptSectionName, TemplateValues | undefined>> = {
     identity: place.isSubAgent === true ? undefined : whoOf(place),
     "sub-agent": place.isSubAgent === true ? whoOf(place) : undefined,
     runtime: runtime(place),
@@ -73,7 +73,7 @@ export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readon
     notes: agentNotes(place),
     zone: zone(place),
   };
-  return sectionNames.flatMap((name) => {
+  return promptSectionNames.flatMap((name) => {
     const own = values[name];
     const text = own === undefined ? "" : fillTemplate(texts[name], own);
     return text === "" ? [] : [{ name, text }];
@@ -91,8 +91,8 @@ export function systemPrompt(place: PromptFacts, texts: PromptTexts): readonly s
 
 /** The same of sections that are at hand. */
 export function joinSections(sections: readonly PromptSection[]): readonly string[] {
-  const ofConversation = sectionNames.indexOf("members");
-  const isStable = ({ name }: PromptSection): boolean => sectionNames.indexOf(name) < ofConversation;
+  const ofConversation = promptSectionNames.indexOf("members");
+  const isStable = ({ name }: PromptSection): boolean => promptSectionNames.indexOf(name) < ofConversation;
   return [sections.filter(isStable), sections.filter((section) => !isStable(section))].map((part) =>
     part.map(({ text }) => text).join("\n\n"),
   );

@@ -1,7 +1,7 @@
 import Mustache from "mustache";
 
 import { nearest } from "../../../lib/text/nearest.ts";
-import { promptSections, sectionChars, type SectionName } from "./sections.ts";
+import { promptSections, sectionChars, type PromptSectionName } from "./sections.ts";
 
 /** Values of a template: texts and conditions. */
 export type TemplateValues = Readonly<Record<string, string | boolean>>;
@@ -18,7 +18,7 @@ export function fillTemplate(text: string, values: TemplateValues): string {
 }
 
 /** Returns why a text is invalid for this section; an empty one is valid. */
-export function templateFaults(name: SectionName, text: string): string[] {
+export function templateFaults(name: PromptSectionName, text: string): string[] {
   if (text.length > sectionChars) return [`has ${text.length} characters, and at most ${sectionChars} are allowed`];
   if (text.trim() === "") return [];
   const { may, must } = promptSections[name];

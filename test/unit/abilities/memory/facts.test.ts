@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 
 import { origins, type Origin } from "../../../../src/domain/people/origin.ts";
 import { isAtLeast, roles, type Role } from "../../../../src/domain/people/role.ts";
-import type { Said } from "../../../../src/abilities/memory/file/file-orders.ts";
+import type { SaidItem } from "../../../../src/abilities/memory/file/file-orders.ts";
 import type { Memory } from "../../../../src/abilities/memory/item.ts";
 import { extractionPrompt, parseExtraction } from "../../../../src/abilities/memory/keeping/extraction-prompt.ts";
 import { checkFacts } from "../../../../src/abilities/memory/keeping/facts.ts";
 
 let seq = 0;
 
-function said(id: string, origin: Origin, text = `words of ${id}`): Said {
+function said(id: string, origin: Origin, text = `words of ${id}`): SaidItem {
   const base = { category: "conversation", sender: "Ann", time: 1, people: [`fake:${id}`] } as const;
   return { ...base, id: `said-${id}`, text, origin, sources: origin === "agent" ? [] : [id], seq: (seq += 1) };
 }

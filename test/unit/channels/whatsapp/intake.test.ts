@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/channels/channel.ts";
 import { Directory } from "../../../../src/channels/whatsapp/incoming/directory.ts";
-import { Intake } from "../../../../src/channels/whatsapp/incoming/intake.ts";
+import { WhatsAppIntake } from "../../../../src/channels/whatsapp/incoming/intake.ts";
 import { sleep } from "../../../../src/lib/time/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import type { Arrival } from "../../../../src/processes/nouns.ts";
@@ -25,7 +25,7 @@ test("a message that is kept out for hours is given up: neither its chat nor its
     stopped: false,
   };
   const journal = { store: opened.store.channelState, space: "journal" };
-  await using intake = new Intake({
+  await using intake = new WhatsAppIntake({
     channel: "whatsapp",
     assistantName: () => "crab",
     accept: async ({ id }) => {

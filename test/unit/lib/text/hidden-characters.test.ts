@@ -5,9 +5,9 @@ import { escapeAttribute, escapeText } from "../../../../src/lib/text/markup.ts"
 import { foldName, hasHiddenCharacters } from "../../../../src/lib/files/paths.ts";
 import { plainSentence, quotedName } from "../../../../src/lib/text/plain-words.ts";
 import { escapeJson, visible, visibleLines } from "../../../../src/lib/text/visible.ts";
-import { shown } from "../../../../src/sandbox/mounts/walk.ts";
+import { visiblePath } from "../../../../src/sandbox/mounts/walk.ts";
 
-const terminal = { visible, visibleLines, escapeJson, shown: (text: string) => shown(Buffer.from(text)) };
+const terminal = { visible, visibleLines, escapeJson, shown: (text: string) => visiblePath(Buffer.from(text)) };
 const prompt = { escapeText, escapeAttribute, withoutOwnElements };
 const names = { quotedName, plainSentence };
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { digestInput } from "../../../../src/rights/approvals/asking.ts";
-import { cardText, shownInput, wholeInput } from "../../../../src/rights/approvals/card.ts";
+import { cardText, cutInput, wholeInput } from "../../../../src/rights/approvals/card.ts";
 import type { NewApproval } from "../../../../src/domain/rights/approval.ts";
 
 function asking(input: unknown, more: Partial<NewApproval> = {}): NewApproval {
@@ -75,7 +75,7 @@ test("a long command is cut with its length and digest, and is not to be allowed
   expect(text).toContain(`… (cut here; 5015 characters in all, SHA-256 ${long.sha256})`);
   expect(text).not.toContain("/approve");
   expect(text).toContain("/deny K7M3QX");
-  expect(shownInput(asking({ command: "echo\n".repeat(100) })).isWhole).toBe(false);
+  expect(cutInput(asking({ command: "echo\n".repeat(100) })).isWhole).toBe(false);
 });
 
 test("inputs that differ never have one digest, and equal ones always do", () => {
@@ -126,5 +126,5 @@ test("a long change is cut, says how many lines are missing, and cannot be allow
 
   expect(text).toContain("+line 39\\u{202e}\n… (cut here; 60 more lines, ");
   expect(text).not.toContain("/approve");
-  expect(shownInput(long).isWhole).toBe(false);
+  expect(cutInput(long).isWhole).toBe(false);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { HostView } from "../../../../src/sandbox/attestation/host.ts";
-import { attest, requiredAttempts, type Evidence } from "../../../../src/sandbox/attestation/attestation.ts";
+import { attest, requiredAttempts, type ContainerEvidence } from "../../../../src/sandbox/attestation/attestation.ts";
 import { parseMountInfo, type MountPoint } from "../../../../src/lib/files/mount-points.ts";
 import { containerSpec } from "../../../../src/sandbox/launch/spec.ts";
 import type { ProbeReport } from "../../../../src/protocol/messages.ts";
@@ -83,7 +83,7 @@ const probe: ProbeReport = {
   attempts: requiredAttempts.map((name) => ({ name, outcome: "refused", detail: "EPERM" })),
 };
 
-const evidence: Evidence = {
+const evidence: ContainerEvidence = {
   body,
   probe,
   hostView,

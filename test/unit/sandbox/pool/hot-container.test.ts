@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ContainerExit } from "../../../../src/sandbox/engine/engine.ts";
 import type { LimitHit } from "../../../../src/domain/turns/limit.ts";
 import { HotContainer } from "../../../../src/sandbox/pool/hot-container.ts";
-import { containerParts, runningContainer } from "../../../support/container-parts.ts";
+import { hotContainerOptions, runningContainer } from "../../../support/container-parts.ts";
 
 /** A container whose end and whose attestation are in the hands of the test, and whose agent is ready at once. */
 function container(options: { readonly remove?: () => Promise<void> } = {}) {
@@ -15,7 +15,7 @@ function container(options: { readonly remove?: () => Promise<void> } = {}) {
     attest: () => attestation.promise,
     remove: options.remove ?? (async () => undefined),
   });
-  const parts = containerParts({
+  const parts = hotContainerOptions({
     onGone: (_container, reason) => void log.push(`gone: ${reason}`),
     onLeftBehind: () => void log.push("left behind"),
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { containerMb, MemoryRelief } from "../../../../src/sandbox/pool/memory-relief.ts";
 import { HotContainer } from "../../../../src/sandbox/pool/hot-container.ts";
-import { containerParts, runningContainer } from "../../../support/container-parts.ts";
+import { hotContainerOptions, runningContainer } from "../../../support/container-parts.ts";
 
 const now = 100_000;
 
@@ -25,7 +25,11 @@ async function machine(containers: readonly Idle[]) {
         available += megabytes ?? containerMb;
       },
     });
-    return HotContainer.start(containerParts({ session: name, now: () => lastUsedAt }), async () => running, 60_000);
+    return HotContainer.start(
+      hotContainerOptions({ session: name, now: () => lastUsedAt }),
+      async () => running,
+      60_000,
+    );
   };
   const idle = await Promise.all(containers.map(start));
   return {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Place } from "../../../../src/domain/sandbox/place.ts";
+import type { WorkSlot } from "../../../../src/domain/sandbox/place.ts";
 import { WorkSlots } from "../../../../src/work/queue/places.ts";
 
 const never = new AbortController().signal;
@@ -11,7 +11,7 @@ function openPlaces(count: number) {
   const clock = { ms: 0 };
   const places = new WorkSlots({ count, now: () => clock.ms });
   const got: string[] = [];
-  const enter = async (name: string, isAwaited?: () => boolean): Promise<Place> => {
+  const enter = async (name: string, isAwaited?: () => boolean): Promise<WorkSlot> => {
     const place = await places.enter(name, isAwaited);
     got.push(name);
     return place;
@@ -216,7 +216,7 @@ test("whoever asks, a free place goes to a group that holds no more than any oth
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(action, { maxLength: 40 }), async (count, actions) => {
       const places = new WorkSlots({ count, now: () => 0 });
-      const held: { group: string; place: Place }[] = [];
+      const held: { group: string; place: WorkSlot }[] = [];
       const waiting: string[] = [];
       const heldBy = (group: string): number => held.filter((one) => one.group === group).length;
       const given: string[] = [];

@@ -1,5 +1,5 @@
 import { dotProductsIn, laneBytes, wasmMemory } from "./dot-products.ts";
-import { Rows } from "./rows.ts";
+import { VectorRows } from "./rows.ts";
 import type { Vectors } from "./vectors.ts";
 
 const pageBytes = 65_536;
@@ -16,13 +16,13 @@ export class PackedVectors implements Vectors {
   readonly #dots = dotProductsIn(this.#memory);
   readonly #dimensions: number;
   readonly #stride: number;
-  readonly #exact: Rows;
+  readonly #exact: VectorRows;
   /** Scale factors of the rows' bytes. */
   #scales = new Float32Array(64);
 
   constructor(dimensions: number) {
     this.#dimensions = dimensions;
-    this.#exact = new Rows(dimensions);
+    this.#exact = new VectorRows(dimensions);
     this.#stride = Math.ceil(dimensions / laneBytes) * laneBytes;
   }
 

@@ -2,7 +2,7 @@
 const pieceRows = 2_048;
 
 /** Rows of numbers of four bytes, as many in each, and which of them are known. */
-export class Rows {
+export class VectorRows {
   readonly #pieces: Float32Array[] = [];
   readonly #width: number;
   #count = 0;

@@ -3,21 +3,21 @@ import { posix } from "node:path";
 import { containerPaths } from "../../../../protocol/paths.ts";
 import { literalArgument, unknownArgument } from "../arguments.ts";
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { judgeOptionsAndOperands, judgeRead, judgeWritten } from "../judge-by-facts.ts";
 import { has, readOptions, valuesOf } from "../options.ts";
 import { isWholeGroup } from "../places.ts";
 
 const onlyAtRun = "that is known only when it runs";
 
-export function judgeCd({ args, facts }: Call, line: Line): void {
+export function judgeCd({ args, facts }: KnownCall, line: LineContext): void {
   const [target] = readOptions(args, facts).operands;
   const path = target ? target.value : containerPaths.home;
   if (path === undefined || path === "") return;
   for (const folder of line.folders) line.enter(posix.resolve(folder, path));
 }
 
-export function judgeRm({ args, facts, piece }: Call, line: Line): void {
+export function judgeRm({ args, facts, piece }: KnownCall, line: LineContext): void {
   const options = readOptions(args, facts);
   const isDeep = has(options, ["-r", "-R", "--recursive"]);
   for (const operand of options.operands) judgeRemoval(operand, piece, { line, isDeep });
@@ -26,7 +26,7 @@ export function judgeRm({ args, facts, piece }: Call, line: Line): void {
 export function judgeRemoval(
   target: Argument,
   piece: string,
-  { line, isDeep }: { readonly line: Line; readonly isDeep: boolean },
+  { line, isDeep }: { readonly line: LineContext; readonly isDeep: boolean },
 ): void {
   const { findings, folders } = line;
   const isUnknown = target.value === undefined && target.pattern === undefined;
@@ -36,12 +36,12 @@ export function judgeRemoval(
   judgeWritten(target, piece, line);
 }
 
-export function judgeKill({ args, facts, piece }: Call, { findings }: Line): void {
+export function judgeKill({ args, facts, piece }: KnownCall, { findings }: LineContext): void {
   if (args.slice(1).some(({ value }) => value === "-1")) findings.add("high", piece, "ends all processes");
   findings.add(facts.risk, piece, facts.does);
 }
 
-export function judgeDd({ args, piece }: Call, line: Line): void {
+export function judgeDd({ args, piece }: KnownCall, line: LineContext): void {
   judgeRead(args, piece, line);
   for (const { value, beginning, source } of args) {
     if (value?.startsWith("of=")) judgeWritten(literalArgument(value.slice(3)), piece, line);
@@ -50,7 +50,7 @@ export function judgeDd({ args, piece }: Call, line: Line): void {
   }
 }
 
-export function judgeRsync(call: Call, line: Line): void {
+export function judgeRsync(call: KnownCall, line: LineContext): void {
   const { args, facts, piece } = call;
   const options = readOptions(args, { ...facts, values: ["-e", "--rsh", "--rsync-path", "-f"] });
   if (has(options, ["-e", "--rsh", "--rsync-path"])) line.findings.add("high", piece, "runs another program");
@@ -59,7 +59,7 @@ export function judgeRsync(call: Call, line: Line): void {
   judgeOptionsAndOperands({ ...call, facts: { ...facts, operands: "last-written" } }, options, line);
 }
 
-export function judgeTar(call: Call, line: Line): void {
+export function judgeTar(call: KnownCall, line: LineContext): void {
   const { facts, piece } = call;
   const [first, ...rest] = call.args;
   const isBundle = first?.value !== undefined && /^[A-Za-z]/.test(first.value);

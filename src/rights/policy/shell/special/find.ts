@@ -1,13 +1,13 @@
 import { literalArgument, unknownArgument } from "../arguments.ts";
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { judgeWritten } from "../judge-by-facts.ts";
 import { judgeRemoval } from "./files.ts";
 
 /** Tests that select only some of what was found. */
 const narrows = /^-(?:i?name|i?path|i?regex|empty|newer|[acm]time|[acm]min|size)/;
 
-export function judgeFind({ args, piece }: Call, line: Line): void {
+export function judgeFind({ args, piece }: KnownCall, line: LineContext): void {
   const begin = args.findIndex(({ beginning }) => /^[-(!]/.test(beginning));
   const starts = begin < 0 ? args : args.slice(0, begin);
   if (args.some(({ mayBeOption }) => mayBeOption))
@@ -32,7 +32,7 @@ interface Deletion {
   readonly piece: string;
 }
 
-function judgeDelete({ args, starts, piece }: Deletion, line: Line): void {
+function judgeDelete({ args, starts, piece }: Deletion, line: LineContext): void {
   const isDeep = !args.some(({ value }) => narrows.test(value ?? ""));
   for (const start of starts.length > 0 ? starts : [literalArgument(".")]) judgeRemoval(start, piece, { line, isDeep });
 }

@@ -1,5 +1,5 @@
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { judgeByFacts } from "../judge-by-facts.ts";
 import { gitSubcommands } from "../known-commands.ts";
 import { has, readOptions, valuesOf } from "../options.ts";
@@ -19,7 +19,7 @@ const plainSettings =
 const steeringSettings =
   /^(?:core\.(?:hookspath|pager|editor|sshcommand|fsmonitor|gitproxy|askpass|attributesfile|worktree)|alias\.|include|filter\.|diff\.|merge\.|pager\.|credential\.|url\.|gpg\.|sequence\.|http\.|remote\.|browser\.|man\.|interactive\.|init\.templatedir|safe\.|protocol\.|difftool\.|mergetool\.|trailer\.|submodule\.)/i;
 
-export function judgeGit(call: Call, line: Line): void {
+export function judgeGit(call: KnownCall, line: LineContext): void {
   const { args, facts, piece } = call;
   const { findings } = line;
   const options = readOptions(args, { ...facts, values: ["-C", "-c"] }, true);
@@ -37,7 +37,7 @@ export function judgeGit(call: Call, line: Line): void {
   judgeByFacts({ ...call, args: rest, facts: inner }, line);
 }
 
-function judgeGitConfig(args: readonly Argument[], piece: string, { findings }: Line): void {
+function judgeGitConfig(args: readonly Argument[], piece: string, { findings }: LineContext): void {
   const options = readOptions(args, {});
   const asks = ["--get", "--get-all", "--get-regexp", "--list", "-l"];
   if (has(options, asks) || /^(?:get|list)$/.test(args[0]?.value ?? "")) return;
@@ -51,6 +51,6 @@ function steersGit({ value, beginning }: Argument): boolean {
 }
 
 /** `+main` and `:main` rewrite and remove what others have as `--force` and `--delete` do. */
-function judgeGitPush(args: readonly Argument[], piece: string, { findings }: Line): void {
+function judgeGitPush(args: readonly Argument[], piece: string, { findings }: LineContext): void {
   if (args.some(({ beginning }) => /^[+:]/.test(beginning))) findings.add("high", piece, "rewrites what others have");
 }

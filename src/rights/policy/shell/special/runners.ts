@@ -1,6 +1,6 @@
 import { literalArgument, unknownArgument } from "../arguments.ts";
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { isTaken } from "../known-commands.ts";
 import { has, readOptions, valuesOf } from "../options.ts";
 
@@ -12,23 +12,23 @@ function joined(words: readonly Argument[]): string | undefined {
   return values.includes(undefined) ? undefined : values.join(" ");
 }
 
-export function judgeText(words: readonly Argument[], piece: string, line: Line): void {
+export function judgeText(words: readonly Argument[], piece: string, line: LineContext): void {
   const text = joined(words);
   if (text === undefined) line.findings.add("high", piece, `runs text ${onlyAtRun}`);
   else line.runText(text);
 }
 
-export function judgeEval({ args, piece }: Call, line: Line): void {
+export function judgeEval({ args, piece }: KnownCall, line: LineContext): void {
   judgeText(args[0]?.value === "--" ? args.slice(1) : args, piece, line);
 }
 
-export function judgeTrap({ args, facts, piece }: Call, line: Line): void {
+export function judgeTrap({ args, facts, piece }: KnownCall, line: LineContext): void {
   const { operands } = readOptions(args, facts, true);
   const [action] = operands;
   if (action && action.value !== "-") judgeText([action], piece, line);
 }
 
-export function judgeAlias({ args, piece }: Call, line: Line): void {
+export function judgeAlias({ args, piece }: KnownCall, line: LineContext): void {
   for (const { value, source } of args) {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(value ?? source) ?? [];
     if (name === undefined || text === undefined) continue;
@@ -39,7 +39,7 @@ export function judgeAlias({ args, piece }: Call, line: Line): void {
 }
 
 /** `command -v x` only says where x is. */
-export function judgeCommandWord({ args, facts }: Call, line: Line): void {
+export function judgeCommandWord({ args, facts }: KnownCall, line: LineContext): void {
   const { given, operands } = readOptions(args, facts, true);
   if (!has({ given }, ["-v", "-V"])) line.run(operands);
 }
@@ -48,7 +48,7 @@ function isSetting({ value, beginning }: Argument): boolean {
   return /^\w+=/.test(value ?? beginning);
 }
 
-export function judgeEnv({ args, facts, piece }: Call, line: Line): void {
+export function judgeEnv({ args, facts, piece }: KnownCall, line: LineContext): void {
   const values = ["-u", "-C", "-S", "--unset", "--chdir", "--split-string"];
   const options = readOptions(args, { ...facts, values }, true);
   const [text] = valuesOf(options, ["-S", "--split-string"]);
@@ -62,7 +62,7 @@ export function judgeEnv({ args, facts, piece }: Call, line: Line): void {
   else line.run(words);
 }
 
-export function judgeXargs({ args, facts, piece }: Call, line: Line): void {
+export function judgeXargs({ args, facts, piece }: KnownCall, line: LineContext): void {
   const values = [
     "-I",
     "-n",

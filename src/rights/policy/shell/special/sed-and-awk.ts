@@ -1,6 +1,6 @@
 import { literalArgument } from "../arguments.ts";
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { judgeRead, judgeWritten } from "../judge-by-facts.ts";
 import { has, readOptions, valuesOf } from "../options.ts";
 import { readAwk, readSed } from "../text-programs.ts";
@@ -8,17 +8,21 @@ import type { Deeds } from "../text-programs.ts";
 
 const onlyAtRun = "that is known only when it runs";
 
-function tellDeeds(deeds: Deeds, { piece }: Call, line: Line): void {
+function tellDeeds(deeds: Deeds, { piece }: KnownCall, line: LineContext): void {
   if (deeds.kind === "runs") line.findings.add("high", piece, "can run other commands");
   else if (deeds.kind === "writes") judgeWritten(literalArgument(deeds.path), piece, line);
   else if (deeds.kind === "unsure") line.findings.addUnknown(piece, "runs a program that may do more than print");
 }
 
-function judgeProgram(program: Argument, read: (text: string) => Deeds, [call, line]: readonly [Call, Line]): void {
+function judgeProgram(
+  program: Argument,
+  read: (text: string) => Deeds,
+  [call, line]: readonly [KnownCall, LineContext],
+): void {
   tellDeeds(program.value === undefined ? { kind: "unsure" } : read(program.value), call, line);
 }
 
-export function judgeSed(call: Call, line: Line): void {
+export function judgeSed(call: KnownCall, line: LineContext): void {
   const { args, facts, piece } = call;
   const options = readOptions(args, {
     ...facts,
@@ -38,7 +42,7 @@ export function judgeSed(call: Call, line: Line): void {
   for (const file of files) judgeWritten(file, piece, line);
 }
 
-export function judgeAwk(call: Call, line: Line): void {
+export function judgeAwk(call: KnownCall, line: LineContext): void {
   const { args, facts, piece } = call;
   const options = readOptions(
     args,

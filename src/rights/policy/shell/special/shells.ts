@@ -1,6 +1,6 @@
 import { unknownArgument } from "../arguments.ts";
 import type { Argument } from "../arguments.ts";
-import type { Call, Line } from "../call.ts";
+import type { KnownCall, LineContext } from "../call.ts";
 import { has, readOptions, valuesOf } from "../options.ts";
 import { judgeReading } from "../places.ts";
 import { judgeText } from "./runners.ts";
@@ -8,7 +8,7 @@ import { judgeText } from "./runners.ts";
 const onlyAtRun = "that is known only when it runs";
 
 /** Shells: what they are to run may be an argument, a file, or their input. */
-export function judgeShell({ args, facts, name, piece }: Call, line: Line): void {
+export function judgeShell({ args, facts, name, piece }: KnownCall, line: LineContext): void {
   const { findings } = line;
   const values = ["-o", "-O", "--rcfile", "--init-file"];
   const options = readOptions(args, { ...facts, values }, true);
@@ -23,7 +23,7 @@ export function judgeShell({ args, facts, name, piece }: Call, line: Line): void
   if (line.input !== undefined) findings.add("high", piece, `makes ${name} run what ${line.input} holds or prints`);
 }
 
-function judgeScript(file: Argument, piece: string, { findings }: Line): void {
+function judgeScript(file: Argument, piece: string, { findings }: LineContext): void {
   if (file.isProcess || file.value === "-" || /^\/dev\/(?:stdin|fd\/)/.test(file.value ?? ""))
     return findings.add("high", piece, "runs what other commands print");
   findings.add("medium", piece, "runs a file whose content is not seen");
@@ -31,7 +31,7 @@ function judgeScript(file: Argument, piece: string, { findings }: Line): void {
   if (found) findings.add(found.risk, piece, found.does);
 }
 
-export function judgeSource({ args, piece }: Call, line: Line): void {
+export function judgeSource({ args, piece }: KnownCall, line: LineContext): void {
   const [file] = args[0]?.value === "--" ? args.slice(1) : args;
   if (file) judgeScript(file, piece, line);
 }
@@ -42,7 +42,7 @@ const networkModules = /^(?:http\.|pip|ensurepip|venv|smtp|ftp|xmlrpc|socketserv
 /**
  * Other languages are not parsed: a file with the same text would run all the same, so inline code is not judged worse.
  */
-export function judgeInterpreter({ args, facts, piece }: Call, line: Line): void {
+export function judgeInterpreter({ args, facts, piece }: KnownCall, line: LineContext): void {
   const { findings } = line;
   if (args.length === 1 && /^-(?:v|V)$/.test(args[0]?.value ?? "")) return;
   const options = readOptions(args, { ...facts, values: ["-m", "-W", "-X", "-I", "-r"] }, true);

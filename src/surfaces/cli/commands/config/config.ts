@@ -8,7 +8,7 @@ import { addLeaf } from "../../context.ts";
 import { addConfigInit } from "./init.ts";
 import { addConfigShow } from "./show.ts";
 import { addConfigHistory } from "./history.ts";
-import { addSettingCommands, showValue, tellReport, tellUnusable } from "./settings.ts";
+import { addSettingCommands, formatValue, tellReport, tellUnusable } from "./settings.ts";
 import { applyConfig, diffConfig } from "../../../../operations/settings/operations.ts";
 
 type Difference = ConfigDifferences["differences"][number];
@@ -40,8 +40,8 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       }
       const columns = [
         { title: "setting", of: ({ path }: Difference) => path },
-        { title: "host", of: ({ from }: Difference) => showValue(from) },
-        { title: "config.yaml", of: ({ to }: Difference) => showValue(to) },
+        { title: "host", of: ({ from }: Difference) => formatValue(from) },
+        { title: "config.yaml", of: ({ to }: Difference) => formatValue(to) },
         { title: "applies", of: ({ applies }: Difference) => appliesWhen[applies] },
       ];
       output.items(differences, columns, "The configuration is already in effect.");

@@ -4,7 +4,7 @@ import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import { formatTime } from "../../../../lib/time/formats.ts";
 import { parseCount } from "../../parse-count.ts";
-import { showValue } from "./settings.ts";
+import { formatValue } from "./settings.ts";
 import { configHistory } from "../../../../operations/settings/operations.ts";
 
 export function addConfigHistory(config: Command, context: CommandContext): void {
@@ -19,8 +19,8 @@ export function addConfigHistory(config: Command, context: CommandContext): void
           { title: "who", of: ({ actor }) => actor },
           { title: "how", of: ({ via }) => via },
           { title: "setting", of: (record) => record.path },
-          { title: "from", of: ({ from }) => showValue(from) },
-          { title: "to", of: ({ to }) => showValue(to) },
+          { title: "from", of: ({ from }) => formatValue(from) },
+          { title: "to", of: ({ to }) => formatValue(to) },
         ],
         "No setting has changed.",
       );

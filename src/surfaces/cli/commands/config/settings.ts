@@ -26,7 +26,7 @@ export function addSettingCommands(config: Command, context: CommandContext): vo
     const output = context.outputOf(command);
     const { value } = await readSetting(context, path);
     if (output.json) output.object({ path, value });
-    output.line(value === null ? "(not set)" : showValue(value));
+    output.line(value === null ? "(not set)" : formatValue(value));
   });
 
   addLeaf(config, "set <path> <value>", "change a setting in config.yaml; the value is YAML").action(
@@ -41,7 +41,7 @@ export function addSettingCommands(config: Command, context: CommandContext): vo
 }
 
 /** Formats a value on one line; empty when missing. */
-export function showValue(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string") return value;
   return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
@@ -107,7 +107,7 @@ function valuesOf(changes: readonly SettingChange[], path: string): string {
 
 /** `UTC → Asia/Tokyo` */
 export function showChange({ from, to }: Pick<SettingChange, "from" | "to">): string {
-  const [before, after] = [from, to].map((value) => (value === undefined ? "not set" : showValue(value)));
+  const [before, after] = [from, to].map((value) => (value === undefined ? "not set" : formatValue(value)));
   return `${before} → ${after}`;
 }
 

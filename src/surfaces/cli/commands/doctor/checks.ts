@@ -9,7 +9,7 @@ import { checkEngine } from "./machine/engine.ts";
 import { checkGroupFolders, checkHost } from "./home/host.ts";
 import { checkMedia } from "./agents/media.ts";
 import { checkVoice } from "./agents/voice.ts";
-import { checkMemory } from "./agents/memory.ts";
+import { checkMemoryFiles } from "./agents/memory.ts";
 import { checkMcpContainers } from "./agents/mcp-containers.ts";
 import { checkMounts } from "./machine/mounts.ts";
 import { checkAgentProfiles } from "./agents/profiles.ts";
@@ -18,7 +18,7 @@ import { checkSkills } from "./agents/skills.ts";
 import { checkPackages } from "./machine/packages.ts";
 import { checkPlugins } from "./agents/plugins.ts";
 import { checkWeb } from "./agents/web.ts";
-import { checkPeople } from "./home/people.ts";
+import { checkPeopleIds } from "./home/people.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine/machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
@@ -35,7 +35,7 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "prompts", run: () => checkOwnPrompts(context) },
     { name: "skills", run: () => checkSkills(context) },
     { name: "plugins", run: () => checkPlugins(context) },
-    { name: "people", run: () => checkPeople(context) },
+    { name: "people", run: () => checkPeopleIds(context) },
     { name: "groups", run: () => checkGroupFolders(context) },
     { name: "database", run: () => checkDatabase(context.paths) },
     { name: "audit", run: () => checkAudit(context.paths) },
@@ -43,7 +43,7 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "packages", run: () => checkPackages(context) },
     { name: "browser", run: () => checkBrowsers(context) },
     { name: "provider", run: () => checkProviders(context) },
-    { name: "memory", run: () => checkMemory(context) },
+    { name: "memory", run: () => checkMemoryFiles(context) },
     { name: "media", run: () => checkMedia() },
     { name: "mcp-containers", run: () => checkMcpContainers(context) },
     { name: "web", run: () => checkWeb(context) },

@@ -29,7 +29,7 @@ import {
   connectTo,
   findServer,
   loginsOf,
-  packagesOf,
+  serverPackagesOf,
   readSettings,
   type ServerState,
   stateOf,
@@ -257,7 +257,7 @@ async function installAll(
   servers: readonly McpServer[],
   change: () => Promise<void>,
 ): Promise<ReadonlyMap<string, LockEntry>> {
-  const places = packagesOf(context);
+  const places = serverPackagesOf(context);
   const known = await readMcpLock(places.lock);
   const installed = new Map<string, LockEntry>();
   try {
@@ -309,7 +309,7 @@ function addRemove(mcp: Command, context: CommandContext): void {
           value: named.filter((other) => other !== name),
         }));
       await changeConfig(context, output, [...edits, { path: ["mcp", "servers", name], value: undefined }]);
-      await removeServer(name, packagesOf(context));
+      await removeServer(name, serverPackagesOf(context));
       await loginsOf(context).remove(name);
       if (output.json) output.object({ name, state: "removed" });
       output.line(`Removed: ${name}.`);

@@ -16,7 +16,7 @@ export async function configNow(context: CommandContext) {
   return (await context.loadConfig()).config;
 }
 
-export function packagesOf({ paths, environment }: CommandContext): ServerPackageFolders {
+export function serverPackagesOf({ paths, environment }: CommandContext): ServerPackageFolders {
   const folder = join(paths.mcp, "packages");
   return { lock: paths.mcpLock, folder, variables: environment.variables, now: Date.now };
 }
@@ -54,7 +54,7 @@ export async function stateOf(context: CommandContext, server: McpServer): Promi
     if (!login || login.tokens) return { state: "ok" };
     return { state: "login", reason: `it requires a login: ${ownCommand(`mcp login ${server.name}`)}` };
   }
-  const found = await checkServer(server, packagesOf(context));
+  const found = await checkServer(server, serverPackagesOf(context));
   if (found.state === "changed") return { state: "changed", reason: found.reason };
   if (found.state === "missing") return { state: "missing", reason: "it is installed on first use" };
   return { state: "ok" };

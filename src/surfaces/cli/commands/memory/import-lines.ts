@@ -4,7 +4,7 @@ import { AppError, toError } from "../../../../lib/app-error.ts";
 import { checkMemory } from "../../../../abilities/memory/check-memory.ts";
 import type { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
 import type { NewMemory } from "../../../../abilities/memory/item.ts";
-import { memoryFields, parseLine, toNewMemory } from "./memory-lines.ts";
+import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import { readLines } from "./read-lines.ts";
 
 const exported = z.strictObject({ ...memoryFields, supersededBy: z.string().min(1).max(256).optional() });
@@ -49,7 +49,7 @@ interface Line {
 /** Parses a line; returns the fault of an unreadable one. */
 function readLine(line: string): Line | string {
   try {
-    const { supersededBy, ...written } = parseLine(line, exported);
+    const { supersededBy, ...written } = parseMemoryLine(line, exported);
     const one = toNewMemory(written);
     checkMemory(one);
     return { one, by: supersededBy };

@@ -41,7 +41,7 @@ export function parseTime(text: string): number {
 }
 
 /** One line of JSON as its schema reads it. Throws AppError `bad_input`. */
-export function parseLine<Output>(line: string, schema: z.ZodType<Output>): Output {
+export function parseMemoryLine<Output>(line: string, schema: z.ZodType<Output>): Output {
   if (line.length > longestLine)
     throw new AppError("too_large", `The line has more than ${longestLine} characters: ${line.slice(0, 80)}`);
   let value: unknown;

@@ -4,7 +4,7 @@ import { toError } from "../../../../lib/app-error.ts";
 import { checkMemory } from "../../../../abilities/memory/check-memory.ts";
 import type { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
 import type { NewMemory } from "../../../../abilities/memory/item.ts";
-import { memoryFields, parseLine, toNewMemory } from "./memory-lines.ts";
+import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import { readLines } from "./read-lines.ts";
 
 const mostResults = 1000;
@@ -56,7 +56,7 @@ export async function runPipe(
 
 function read(line: string): Due | Exclude<Order, { op: "add" }> {
   try {
-    const parsed = parseLine(line, order);
+    const parsed = parseMemoryLine(line, order);
     if (parsed.op !== "add") return parsed;
     const { op: _op, ...written } = parsed;
     const memory = toNewMemory(written);

@@ -9,7 +9,7 @@ import { Pins } from "../../../../../abilities/mcp/pins/pins.ts";
 import { checkServer, type ServerPackageFolders } from "../../../../../abilities/mcp/packages/server-packages.ts";
 import { openEngine } from "../../../../../sandbox/engine/catalog.ts";
 import type { CommandContext } from "../../../context.ts";
-import { configNow, packagesOf, stateOf } from "../../mcp/servers.ts";
+import { configNow, serverPackagesOf, stateOf } from "../../mcp/servers.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
 
 /**
@@ -19,7 +19,7 @@ import { bad, type CheckResult, good, warning } from "../check.ts";
 export async function checkMcpContainers(context: CommandContext): Promise<CheckResult[]> {
   const config = await configNow(context);
   const servers = mcpServers(config).filter((server) => server.kind === "stdio");
-  const places = packagesOf(context);
+  const places = serverPackagesOf(context);
   const results: CheckResult[] = [];
   for (const server of servers) {
     results.push(await checkPackage(server, places), ...checkEnvironment(server));

@@ -13,7 +13,7 @@ import type { CommandContext } from "../../../context.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
 
 /** By what memories are found, and whether their files are sound. */
-export async function checkMemory(context: CommandContext): Promise<readonly CheckResult[]> {
+export async function checkMemoryFiles(context: CommandContext): Promise<readonly CheckResult[]> {
   const { config } = await context.loadConfig();
   const { embeddings, enabled } = config.memory;
   const files = await checkFiles(context.paths.memory);

@@ -5,7 +5,7 @@ import type { CheckResult } from "../check.ts";
 import { good, warning } from "../check.ts";
 
 /** Checks that settings of people apply to all their ids. */
-export async function checkPeople(context: CommandContext): Promise<CheckResult> {
+export async function checkPeopleIds(context: CommandContext): Promise<CheckResult> {
   const { paths } = context;
   const loaded = await context.loadConfig();
   const isThere = (await stat(paths.database).catch(() => undefined)) !== undefined;
