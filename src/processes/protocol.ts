@@ -37,7 +37,7 @@ import {
   usage,
   waveform,
   words,
-} from "./nouns.ts";
+} from "./message-schemas.ts";
 
 /*
  * Everything that crosses between the host and its processes: the WhatsApp worker, plugins, the media reader, the

@@ -17,7 +17,7 @@ import type { Cause, ReplyTarget } from "../domain/work/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { backoffMs } from "../lib/time/backoff.ts";
 import { sleep } from "../lib/time/sleep.ts";
-import type { WorkSlot } from "../domain/sandbox/place.ts";
+import type { WorkSlot } from "../domain/work/work-slot.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { TurnOutcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";

@@ -1,5 +1,5 @@
 import type { Group } from "../domain/chats/group.ts";
-import type { WorkSlot } from "../domain/sandbox/place.ts";
+import type { WorkSlot } from "../domain/work/work-slot.ts";
 import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { Lease } from "../domain/turns/lease.ts";
 import type { Addressee, Session } from "../domain/turns/session.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 
 import type { NewMemory } from "../../src/abilities/memory/item.ts";
-import { MemoryThreadPool } from "../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryClient } from "../../src/abilities/memory/thread/memory-client.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
@@ -97,7 +97,7 @@ function said(seq: number): NewMemory {
 
 test("a disk that is full while something is kept loses nothing and keeps nothing twice", async () => {
   await using disk = await smallDisk(4);
-  await using desk = new MemoryThreadPool({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
+  await using desk = new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
   const at = desk.at(join(disk.path, "memory", "office.sqlite"));
   await at.advance([said(1)], { progress: { messages: 1 } });
   await disk.fill(0);

@@ -1,4 +1,4 @@
-import type { Account } from "../../processes/nouns.ts";
+import type { Account } from "../../processes/message-schemas.ts";
 
 /** `4915…:3@s.whatsapp.net` → `4915…` */
 export function userOf(jid: string): string {

@@ -3,7 +3,7 @@ import { ShownLists } from "../../surfaces/chat/shown-lists.ts";
 import { memberActor } from "../../domain/people/actor.ts";
 import { agentNamedBy, groupOfFolder } from "../../domain/chats/group.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
+import type { MemoryAt } from "../../abilities/memory/thread/memory-client.ts";
 import type { MemoryOperations } from "../../abilities/memory/operations.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "./memory-when-enabled.ts";

@@ -6,7 +6,7 @@ import { isAtLeast } from "../../domain/people/role.ts";
 import { globalNotes, originsOf, ownIds } from "../../abilities/memory/item.ts";
 import { showMemories, type ShownMemory } from "../../abilities/memory/keeping/show-memories.ts";
 import { unfit } from "../../abilities/memory/keeping/unfit.ts";
-import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
+import type { MemoryAt } from "../../abilities/memory/thread/memory-client.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";

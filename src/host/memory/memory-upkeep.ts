@@ -7,7 +7,7 @@ import { Extraction, type ExtractionOptions } from "../../abilities/memory/keepi
 import { globalNotes } from "../../abilities/memory/item.ts";
 import { memoryPath } from "../../abilities/memory/memory-path.ts";
 import { Hygiene, type HygieneSettings } from "../../abilities/memory/keeping/hygiene.ts";
-import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
+import type { MemoryAt } from "../../abilities/memory/thread/memory-client.ts";
 import type { ReaderStanding } from "../../abilities/memory/thread/open-memories.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";

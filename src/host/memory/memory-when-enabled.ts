@@ -1,7 +1,7 @@
 import { toError } from "../../lib/app-error.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort } from "../../tools/memory/memory-port.ts";
-import type { MemoryAt } from "../../abilities/memory/thread/memory-desk.ts";
+import type { MemoryAt } from "../../abilities/memory/thread/memory-client.ts";
 import type { TurnScope } from "../../turns/turn-scope.ts";
 import type { AppContext } from "../context.ts";
 import type { Memories, MemoriesOptions } from "./memory.ts";

@@ -10,7 +10,7 @@ import { modelFolder } from "../../abilities/memory/embedding/model-files.ts";
 import { MemoryFaults } from "../../abilities/memory/keeping/faults.ts";
 import { MemoryWriter } from "../../abilities/memory/keeping/memory-writer.ts";
 import { Recall } from "../../abilities/memory/keeping/recall.ts";
-import { type MemoryAt, MemoryThreadPool } from "../../abilities/memory/thread/memory-desk.ts";
+import { type MemoryAt, MemoryClient } from "../../abilities/memory/thread/memory-client.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
@@ -45,7 +45,7 @@ export interface MemoriesOptions {
 /** Made when `memory.enabled` is first set: see `memory-when-enabled.ts`. Nothing is asked while it is not. */
 export function createMemories(context: AppContext, stack: AsyncDisposableStack, options: MemoriesOptions): Memories {
   const { live, store, events, logger, publish } = context;
-  const deskNow = openDesk(context, stack);
+  const deskNow = openClient(context, stack);
   const memoryOf = (group: string): MemoryAt | undefined =>
     live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
   const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
@@ -103,25 +103,25 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   };
 }
 
-/** The desk that works with the settings of now; one that has others is closed when another one is needed. */
-function openDesk({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryThreadPool {
+/** The client that works with the settings of now; one that has others is closed when another one is needed. */
+function openClient({ live, adapters, home, logger }: AppContext, stack: AsyncDisposableStack): () => MemoryClient {
   const onSlow = (slow: object): void => logger.warn(slow, "vectors of memories are compared more slowly");
-  let current: { readonly settings: string; readonly desk: MemoryThreadPool } | undefined;
+  let current: { readonly settings: string; readonly client: MemoryClient } | undefined;
   return () => {
     const { memory } = live.current;
     const place = embedderSource(live.current, adapters, modelFolder(home.paths.root));
     const settings = JSON.stringify([place, memory.weights]);
-    if (current?.settings === settings) return current.desk;
-    const last = current?.desk;
-    const desk = stack.use(new MemoryThreadPool({ place, weights: memory.weights, onSlow }));
-    current = { settings, desk };
+    if (current?.settings === settings) return current.client;
+    const last = current?.client;
+    const client = stack.use(new MemoryClient({ place, weights: memory.weights, onSlow }));
+    current = { settings, client };
     void last?.[Symbol.asyncDispose]();
-    return desk;
+    return client;
   };
 }
 
-function memoryAt({ home }: AppContext, desk: MemoryThreadPool, group: string): MemoryAt {
-  return desk.at(memoryPath(home.paths.memory, group));
+function memoryAt({ home }: AppContext, client: MemoryClient, group: string): MemoryAt {
+  return client.at(memoryPath(home.paths.memory, group));
 }
 
 function createIds({ fingerprint }: AppContext): (row: string) => string {

@@ -1,5 +1,5 @@
 import type { Group } from "../../domain/chats/group.ts";
-import type { WorkSlot } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/work/work-slot.ts";
 import type { Images } from "./images.ts";
 
 const notice = "The packages of this group are being installed. I answer as soon as that is done.";

@@ -1,4 +1,4 @@
-import type { WorkSlot } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/work/work-slot.ts";
 
 /** Tools that are done sooner cost no wait in line. */
 const leaveMs = 2_000;

@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { mainSessionKeys } from "../../domain/turns/session.ts";
-import type { WorkSlot } from "../../domain/sandbox/place.ts";
-import { WorkSlots } from "./places.ts";
+import type { WorkSlot } from "../../domain/work/work-slot.ts";
+import { WorkSlots } from "./work-slots.ts";
 
 /** A session by its key, and the group whose it is. */
 export interface QueuedSession {

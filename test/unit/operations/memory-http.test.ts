@@ -9,7 +9,7 @@ import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
-import { MemoryThreadPool } from "../../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryClient } from "../../../src/abilities/memory/thread/memory-client.ts";
 import type { OperationNeeds } from "../../../src/surfaces/operations.ts";
 import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
 import { createMemoryOperations } from "../../../src/host/memory/memory-desks.ts";
@@ -21,7 +21,7 @@ async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const published: NewEvent[] = [];
-  const desk = stack.use(new MemoryThreadPool({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
+  const desk = stack.use(new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
   const pathOf = (group: string): string => join(folder.path, `${group}.sqlite`);
   const publish = async (event: NewEvent): Promise<void> => void published.push(event);
   const existing = (group: string) => (existsSync(pathOf(group)) ? desk.at(pathOf(group)) : undefined);

@@ -1,4 +1,4 @@
-import { waveformBars } from "../../../processes/nouns.ts";
+import { waveformBars } from "../../../processes/message-schemas.ts";
 
 /** Milliseconds of a frame, by the configuration in a packet's first byte: RFC 6716, 3.1. */
 const [silkMs, hybridMs, celtMs] = [

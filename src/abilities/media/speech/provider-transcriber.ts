@@ -8,7 +8,7 @@ import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";
 import { parseJson } from "../../../lib/text/parse-json.ts";
-import { transcriptChars } from "../../../processes/nouns.ts";
+import { transcriptChars } from "../../../processes/message-schemas.ts";
 import { MediaError } from "../operations.ts";
 
 type ProviderPlace = Extract<TranscriberSource, { readonly provider: string }>;

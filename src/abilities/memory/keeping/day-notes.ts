@@ -1,7 +1,7 @@
 import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
-import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { MemoryAt } from "../thread/memory-client.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrompt, toDayNote } from "./day-note.ts";
 import type { ExtractionOptions } from "./extraction.ts";

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
-import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { MemoryAt } from "../thread/memory-client.ts";
 import type { ReaderStanding } from "../thread/open-memories.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";

@@ -4,7 +4,7 @@ import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/grou
 import type { Publish } from "../../../domain/events/event.ts";
 import { type Clock, clockSlackMs } from "../../../lib/time/clock.ts";
 import type { Cutoffs } from "../file/cleaning.ts";
-import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { MemoryAt } from "../thread/memory-client.ts";
 import { WhenQuiet } from "./when-quiet.ts";
 
 /** Section `memory.hygiene`. */

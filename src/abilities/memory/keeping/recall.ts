@@ -9,7 +9,7 @@ import { AppError, toError } from "../../../lib/app-error.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
 import type { TurnStore } from "../../../stores/contract/store.ts";
 import { originsOf } from "../item.ts";
-import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { MemoryAt } from "../thread/memory-client.ts";
 import type { Ahead, AlreadyShown } from "../thread/open-memories.ts";
 import { type MemoryWriterOptions, saidId } from "./memory-writer.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";

@@ -12,7 +12,14 @@ import { createSeqOf, type SeqOf } from "../outgoing/message-id.ts";
 import type { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppSettings } from "../settings.ts";
 import { type WorkerLimits, type WorkerOptions, WorkerProcess } from "../process/worker-process.ts";
-import type { Account, Arrival, EndReport, GroupFacts, MediaReference, StartOrder } from "../../../processes/nouns.ts";
+import type {
+  Account,
+  Arrival,
+  EndReport,
+  GroupFacts,
+  MediaReference,
+  StartOrder,
+} from "../../../processes/message-schemas.ts";
 
 /** Status of a device that was removed on the phone. */
 const unlinked = 401;

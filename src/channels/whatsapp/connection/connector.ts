@@ -13,7 +13,7 @@ import { linkAccount } from "./linking.ts";
 import { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppOptions, WhatsAppConnectionOptions } from "./connection.ts";
 import { isLoopbackHost, type WhatsAppSettings } from "../settings.ts";
-import type { StartOrder, TrustedRoot } from "../../../processes/nouns.ts";
+import type { StartOrder, TrustedRoot } from "../../../processes/message-schemas.ts";
 
 /** WhatsApp, by way of a worker process for each connection. */
 export class WhatsAppConnector implements Connector {

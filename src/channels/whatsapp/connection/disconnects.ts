@@ -1,6 +1,6 @@
 import { ConnectionEnd, SendError } from "../../channel.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
-import type { EndReport, SendOutcome } from "../../../processes/nouns.ts";
+import type { EndReport, SendOutcome } from "../../../processes/message-schemas.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

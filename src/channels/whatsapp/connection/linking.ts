@@ -2,7 +2,7 @@ import type { LoginEvent } from "../../channel.ts";
 import type { AccountState } from "./account-state.ts";
 import type { WhatsAppConnectionOptions } from "./connection.ts";
 import { type WorkerOptions, WorkerProcess } from "../process/worker-process.ts";
-import type { EndReport, StartOrder } from "../../../processes/nouns.ts";
+import type { EndReport, StartOrder } from "../../../processes/message-schemas.ts";
 
 /** The server has accepted the new device and wants it to log in. */
 const linked = 515;

@@ -2,7 +2,7 @@ import type { Sender } from "../../../domain/chats/message.ts";
 import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { ChatFacts } from "../../channel.ts";
 import { isSame, userOf } from "../jids.ts";
-import type { Account, Arrival, GroupFacts, GroupMember } from "../../../processes/nouns.ts";
+import type { Account, Arrival, GroupFacts, GroupMember } from "../../../processes/message-schemas.ts";
 
 /** Names that members chose, and groups with their members. Names survive a restart. */
 export class Directory {

@@ -9,7 +9,7 @@ import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import { isGroupChat, isSame, userOf } from "../jids.ts";
 import { type Directory, displayOf } from "./directory.ts";
-import type { Account, Arrival, GroupFacts, MediaReference } from "../../../processes/nouns.ts";
+import type { Account, Arrival, GroupFacts, MediaReference } from "../../../processes/message-schemas.ts";
 
 export interface IntakeOptions {
   readonly channel: string;

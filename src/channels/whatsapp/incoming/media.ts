@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { MediaReference } from "../../../processes/nouns.ts";
+import type { MediaReference } from "../../../processes/message-schemas.ts";
 
 const macBytes = 10;
 /** Maximum bytes that encryption adds: a block and the checksum. */

@@ -17,7 +17,7 @@ import { idFrom, messageId } from "./message-id.ts";
 import type { Pacing } from "./pacing.ts";
 import type { Sent } from "./sent.ts";
 import { splitText } from "./split.ts";
-import type { Arrival, SendOrder, SendOutcome } from "../../../processes/nouns.ts";
+import type { Arrival, SendOrder, SendOutcome } from "../../../processes/message-schemas.ts";
 
 const remembered = 2_000;
 

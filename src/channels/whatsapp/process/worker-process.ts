@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import { LastWords } from "../../../processes/last-words.ts";
 import type { Answers, Listeners } from "../../../processes/line.ts";
-import type { StartOrder } from "../../../processes/nouns.ts";
+import type { StartOrder } from "../../../processes/message-schemas.ts";
 import { OwnProcess, type ProcessLimits } from "../../../processes/own-process.ts";
 import { whatsappWorker } from "../../../processes/protocol.ts";
 import { workerVariables } from "./worker-variables.ts";

@@ -1,6 +1,6 @@
 import { cleanMessage, decodeMessageNode, proto, unpadRandomMax16 } from "@whiskeysockets/baileys";
 import type { AuthenticationCreds, BinaryNode, SocketConfig, WAMessage, WASocket } from "@whiskeysockets/baileys";
-import type { Arrival } from "../../../processes/nouns.ts";
+import type { Arrival } from "../../../processes/message-schemas.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 

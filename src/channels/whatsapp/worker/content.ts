@@ -1,5 +1,5 @@
 import { proto } from "@whiskeysockets/baileys";
-import type { MediaReference } from "../../../processes/nouns.ts";
+import type { MediaReference } from "../../../processes/message-schemas.ts";
 
 /** Text of a message of any kind; undefined for kinds without any for people. */
 export interface Content {

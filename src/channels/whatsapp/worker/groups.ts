@@ -2,7 +2,7 @@ import type { GroupMetadata, WASocket } from "@whiskeysockets/baileys";
 import { isLidUser, isPnUser, jidNormalizedUser, WAMessageAddressingMode } from "@whiskeysockets/baileys";
 
 import { isSame } from "../jids.ts";
-import type { Account, GroupFacts, GroupMember } from "../../../processes/nouns.ts";
+import type { Account, GroupFacts, GroupMember } from "../../../processes/message-schemas.ts";
 
 /** The groups that the account is in: fetched once, kept up to date by what the server tells. */
 export class Groups {

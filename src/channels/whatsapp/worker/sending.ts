@@ -4,7 +4,7 @@ import type { AnyMessageContent, BinaryNode, WAMessage, WASocket } from "@whiske
 import type { OutgoingFile } from "../../../domain/chats/message.ts";
 import { isGroupChat } from "../jids.ts";
 import type { Groups } from "./groups.ts";
-import type { SendOrder, SendOutcome } from "../../../processes/nouns.ts";
+import type { SendOrder, SendOutcome } from "../../../processes/message-schemas.ts";
 
 export interface SendingOptions {
   readonly socket: WASocket;

@@ -21,7 +21,7 @@ import { quietLogger } from "./quiet-logger.ts";
 import { Sending } from "./sending.ts";
 import { translate } from "./translate.ts";
 import { trustOnly } from "./trust.ts";
-import type { Account, EndReport, SendOrder, SendOutcome, StartOrder } from "../../../processes/nouns.ts";
+import type { Account, EndReport, SendOrder, SendOutcome, StartOrder } from "../../../processes/message-schemas.ts";
 
 /** The host, as the worker speaks to it. */
 export type WhatsAppHost = Line<typeof whatsappWorker.process, typeof whatsappWorker.host>;

@@ -3,7 +3,7 @@ import type { proto, WAMessage } from "@whiskeysockets/baileys";
 
 import { isSame } from "../jids.ts";
 import { type Content, readContent } from "./content.ts";
-import type { Account, Arrival } from "../../../processes/nouns.ts";
+import type { Account, Arrival } from "../../../processes/message-schemas.ts";
 
 export interface Translation {
   readonly me: Account;

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 
 import { Curve, generateSignalPubKey, WA_CERT_DETAILS } from "@whiskeysockets/baileys";
-import type { TrustedRoot } from "../../../processes/nouns.ts";
+import type { TrustedRoot } from "../../../processes/message-schemas.ts";
 
 interface SignatureCheck {
   verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean | undefined;

@@ -7,7 +7,7 @@ import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { ZoneClock } from "../../../../src/lib/time/zone-clock.ts";
 import type { Memory, NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { DayNotes } from "../../../../src/abilities/memory/keeping/day-notes.ts";
-import { MemoryThreadPool } from "../../../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryClient } from "../../../../src/abilities/memory/thread/memory-client.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
@@ -15,7 +15,7 @@ const group = someGroup("office");
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 const hourMs = 3_600_000;
 /** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
-const desk = new MemoryThreadPool({ place: "none", weights });
+const desk = new MemoryClient({ place: "none", weights });
 afterAll(() => desk[Symbol.asyncDispose]());
 
 function said(id: string, time: number, more: Partial<NewMemory> = {}): NewMemory {

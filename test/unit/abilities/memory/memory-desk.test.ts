@@ -2,14 +2,14 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { MemoryThreadPool } from "../../../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryClient } from "../../../../src/abilities/memory/thread/memory-client.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 
 test("a thread keeps, finds and forgets, and how far readers are moves with what is added", async () => {
   await using folder = await temporaryFolder();
-  await using desk = new MemoryThreadPool({ place: "none", weights });
+  await using desk = new MemoryClient({ place: "none", weights });
   const memory = desk.at(join(folder.path, "memory", "office.sqlite"));
   const time = Date.parse("2026-01-01T00:00:00Z");
   const said = (id: string, text: string, at = time) =>

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { agentFolder, type Group, workFolder } from "../../../../src/domain/chats/group.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
 import { MemoryWriter } from "../../../../src/abilities/memory/keeping/memory-writer.ts";
-import { MemoryThreadPool } from "../../../../src/abilities/memory/thread/memory-desk.ts";
+import { MemoryClient } from "../../../../src/abilities/memory/thread/memory-client.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
 import { draft, say, step } from "../../../contracts/store-setup.ts";
 import { someGroup } from "../../../support/some-group.ts";
@@ -17,7 +17,7 @@ const place = { channel: "terminal", chat: "chat" };
 const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "scout"] });
 
 /** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
-const desk = new MemoryThreadPool({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
+const desk = new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
 afterAll(() => desk[Symbol.asyncDispose]());
 
 /** Opens a group and the keeper, which can restart with other agents. */

@@ -6,7 +6,7 @@ import { Directory } from "../../../../src/channels/whatsapp/incoming/directory.
 import { WhatsAppIntake } from "../../../../src/channels/whatsapp/incoming/intake.ts";
 import { sleep } from "../../../../src/lib/time/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
-import type { Arrival } from "../../../../src/processes/nouns.ts";
+import type { Arrival } from "../../../../src/processes/message-schemas.ts";
 
 function arrival(chat: string, id: string): Arrival {
   const address = { chat, participant: "1@lid" };

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { fetchMedia } from "../../../../src/channels/whatsapp/incoming/media.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../../../support/tls-authority.ts";
-import type { MediaReference } from "../../../../src/processes/nouns.ts";
+import type { MediaReference } from "../../../../src/processes/message-schemas.ts";
 
 const content = Buffer.alloc(100_000, "content ");
 

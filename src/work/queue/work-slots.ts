@@ -1,4 +1,4 @@
-import type { WorkSlot } from "../../domain/sandbox/place.ts";
+import type { WorkSlot } from "../../domain/work/work-slot.ts";
 import { rejectAt } from "../../lib/time/reject-at.ts";
 
 /** Work that has held its place for this long lets others that wait go first, before its next piece. */

@@ -34,7 +34,7 @@ const mostOpen = 1_000;
  * Lets a thread work on the memories of groups, so that nothing of it holds the host up. The thread begins with the
  * first call, and again after it has failed.
  */
-export class MemoryThreadPool implements AsyncDisposable {
+export class MemoryClient implements AsyncDisposable {
   readonly #threads: Restarted<OwnThread<typeof memoryThread>>;
 
   constructor({ place, weights, onSlow }: MemoryThreadOptions) {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { WorkSlot } from "../../../../src/domain/sandbox/place.ts";
-import { WorkSlots } from "../../../../src/work/queue/places.ts";
+import type { WorkSlot } from "../../../../src/domain/work/work-slot.ts";
+import { WorkSlots } from "../../../../src/work/queue/work-slots.ts";
 
 const never = new AbortController().signal;
 
