@@ -312,13 +312,14 @@ for n in $(seq 1 300); do echo $n > z$n; done; echo made`;
         [{ name: "agent_status", input: {} }],
       ]);
       const byChat = await stage.ask("blue", `/agents stop ${id}`);
+      const unknown = await stage.ask("blue", "/agents stop agent-999");
       const isRunning = (await agentsOf(stage)).some(({ state }) => state === "running");
       await stage.shell("red", "touch go");
       await stage.replyWhere(({ group, text }) => group === "red" && text.includes("There is nothing to do."));
       await stage.shell("red", "rm go");
       const refused = outputs.slice(0, 3).filter((output) => output.includes("You have no sub-agent"));
-      const holds =
-        refused.length === 3 && isRunning && !outputs.join().includes(script) && byChat.text.includes("no sub-agent");
+      const isNoneByChat = byChat.text === unknown.text && byChat.text.includes("has nothing of that name");
+      const holds = refused.length === 3 && isRunning && !outputs.join().includes(script) && isNoneByChat;
       return { seen: `${refused.length} of 3 refused`, holds };
     },
   },

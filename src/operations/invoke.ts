@@ -72,9 +72,17 @@ async function requireRights(
   const { role, refusal = `${name} needs the role "${role ?? "operator"}".` } = rights;
   const hasRole = role !== undefined && isAtLeast(member.role, role);
   if (!hasRole && !rights.own) throw new AppError("unauthorized", refusal);
-  const group = rights.of ? await rights.of(needs, input) : (input as { readonly group?: string }).group;
+  const group = rights.of
+    ? await rights.of(needs, input).catch(unlessMissing)
+    : (input as { readonly group?: string }).group;
+  // A thing of another group and one that does not exist get the same answer: ids of others cannot be tried out.
   if (group !== member.group) throw new AppError("not_found", "This group has nothing of that name.");
   if (!hasRole && !(await rights.own?.(needs, input, member))) throw new AppError("unauthorized", refusal);
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof AppError && error.code === "not_found") return undefined;
+  throw error;
 }
 
 type RecordOutcome = (moment: "requested" | "ended", outcome: string) => Promise<void>;

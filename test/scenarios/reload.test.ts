@@ -349,7 +349,8 @@ test("SIGHUP makes the host read its files and does not end it; many reloads lea
   const [fds = 0, watches = 0] = before;
   expect(Math.abs((await open()) - fds)).toBeLessThan(4);
   await untilAllIsWatched();
-  expect((await watched()).length).toBeLessThanOrEqual(watches);
+  // A watch that a reload leaves behind would be there fifty times; one more or less comes and goes with each change.
+  expect((await watched()).length - watches).toBeLessThan(4);
 });
 
 test("a host that kill -9 ends in the middle of a change works with the changed file at its next start", async () => {
