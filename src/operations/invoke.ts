@@ -76,7 +76,7 @@ async function requireRights(
     ? await rights.of(needs, input).catch(unlessMissing)
     : (input as { readonly group?: string }).group;
   // A thing of another group and one that does not exist get the same answer: ids of others cannot be tried out.
-  if (group !== member.group) throw new AppError("not_found", "This group has nothing of that name.");
+  if (group !== member.group) throw new AppError("not_found", "This group has nothing of that name, or it has ended.");
   if (!hasRole && !(await rights.own?.(needs, input, member))) throw new AppError("unauthorized", refusal);
 }
 

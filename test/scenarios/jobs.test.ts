@@ -179,7 +179,7 @@ test("/stop ends the turn and not the job, and says so; /jobs lists and stops, a
   );
   expect(list.text).toBe(`${first}: sleep 1000\n${second}: sleep 1001`);
   expect(stopped.text).toBe(`${first} was stopped.`);
-  expect(again.text).toContain("is running");
+  expect(again.text).toBe("This group has nothing of that name, or it has ended.");
   expect(JSON.parse(byOperator.stdout)).toMatchObject({ id: second, state: "stopped" });
   expect((await host.cli("jobs", "stop", "job-0")).stderr).toContain("No background job job-0 is running.");
   expect(await told(group)).toEqual([
