@@ -120,7 +120,7 @@ test("a profile that is unknown or has a mistake is refused with what there is, 
   const { text } = await group.ask("@crab do it");
 
   expect(text).toContain('There is no profile "nobody". Profiles: broken, researcher, reviewer, summarizer.');
-  expect(text).toContain('The profile "broken" cannot be used');
+  expect(text).toContain('The profile "broken" is not usable');
   expect(text).toContain('There is no profile "../../config".');
   expect(text).not.toContain(host.home);
   expect(await host.control.call(listSubAgents, { group: "refused", all: true })).toEqual([]);

@@ -224,7 +224,7 @@ describe("after two minutes of silence", () => {
       rig.platform.probe = probe;
 
       await rig.time.advance(2 * minuteMs + (probe === "silence" ? 10_000 : 0));
-      expect(rig.channel.state().detail).toMatch(/nothing was heard.*(no answer within 10000 ms|no route)/);
+      expect(rig.channel.state().detail).toMatch(/nothing was received.*(no answer within 10000 ms|no route)/);
       rig.platform.probe = "answer";
       await rig.time.advance(1_000);
 

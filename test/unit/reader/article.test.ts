@@ -388,6 +388,6 @@ test("a page of results becomes numbered results", () => {
     "1. Of crabs\n   https://crabs.example/a\n   They walk sideways.\n2. Plain\n   https://plain.example/",
   );
   expect(readResults(html, { url: at, count: 1 })).not.toContain("Plain");
-  expect(readResults("<p>x</p>", { url: at, count: 1 })).toBe("Nothing was found.");
+  expect(readResults("<p>x</p>", { url: at, count: 1 })).toBe("No results.");
   expect(readResults('<form id="challenge-form"></form>', { url: at, count: 1 })).toContain("whether a person asks");
 });

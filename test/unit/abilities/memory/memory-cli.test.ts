@@ -76,7 +76,7 @@ test("memory pipe answers each line in its order, and goes on after a line that 
     { id: "a", score: 1.6, text: "I adopted a kitten", time: "2023-05-08T13:56:00.000Z", sender: "Ann" },
   ]);
   expect(answers.slice(4, 7).map(({ error }) => error)).toEqual([
-    expect.stringContaining("no JSON"),
+    expect.stringContaining("Not valid JSON"),
     expect.stringContaining("time"),
     expect.stringContaining("op"),
   ]);
@@ -104,7 +104,7 @@ test("memories are added, listed, shown, carried over to another group and forgo
 
 test("looking at a group that remembers nothing makes no file; a wrong group, id or line says what is wrong", async () => {
   await using home = await newHome();
-  expect((await crabpot(home, "memory", "search", "tea", "--group", "nobody")).stdout).toContain("Nothing was found.");
+  expect((await crabpot(home, "memory", "search", "tea", "--group", "nobody")).stdout).toContain("No results.");
   expect(await readdir(home.home)).toEqual([]);
   const escape = await crabpot(home, "memory", "list", "--group", "../up");
   expect([escape.code, escape.stderr]).toEqual([2, expect.stringContaining("../up")]);
