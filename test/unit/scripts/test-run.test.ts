@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 const checkout = resolve(import.meta.dirname, "../../..");
 
 const config = `import { defineConfig } from "vitest/config";
-import RunReport from "../../support/run-report.ts";
+import RunReport from "./test/support/run-report.ts";
 export default defineConfig({ cacheDir: "cache", test: { include: ["test/*.test.ts"], reporters: ["default", new RunReport()] } });
 `;
 const passing = `import { test } from "vitest";
