@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 /** Sample dependencies like the real ones: a command that starts the host, an agent in an image, a separate process. */
 const contents = {
   "package.json": JSON.stringify({ exports: { "./plugin": "./src/plugins/plugin.ts" } }),
-  "vitest.config.ts": 'import "../../../src/domain/settings/setting.ts";',
+  "vitest.config.ts": 'import "./test/support/setting.ts";',
   "test/support/setting.ts": "export {};",
   "test/support/build-first.ts": "export {};",
   "test/support/no-leaks.ts": 'void import("../../src/late.ts");',
@@ -33,7 +33,7 @@ const contents = {
   "test/unit/launch.test.ts": 'import "../../src/launch.ts";',
   "test/unit/fixture.test.ts": 'spawn(join(import.meta.dirname, "..", "fixtures", "started.ts"));',
   "test/unit/leaks.test.ts": 'readdir("test/fixtures/leaks");',
-  "test/scenarios/command.test.ts": 'import "../../support/crabpot.ts";',
+  "test/scenarios/command.test.ts": 'import "../support/crabpot.ts";',
   "test/docker/agent.test.ts": 'import "../../src/sandbox/images/agent-image.ts";',
   "test/architecture.test.ts": 'glob(["src"]);',
 };
