@@ -7,9 +7,10 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 import RunReport from "./test/support/run-report.ts";
 
 /**
- * Most tests wait for containers, timers and the disk two thirds of the time: as many as there are processors would leave these idle.
+ * Tests wait for containers, timers and the disk half of the time, so one more than there are processors. With two more,
+ * attacks that are judged by the pauses of the host fail now and then.
  */
-const workers = Math.min(availableParallelism() + 2, 6);
+const workers = Math.min(availableParallelism() + 1, 6);
 
 /** What holds for all tests, whichever are run. */
 export const shared: TestUserConfig = {
