@@ -2,6 +2,7 @@ import { heartbeat } from "./heartbeat/ability.ts";
 import { tasks } from "./tasks/ability.ts";
 import { webhooks } from "./webhooks/ability.ts";
 import { web } from "./web/ability.ts";
+import type { Intersection } from "../operations/definition/define-operation.ts";
 import type { Ability, AbilityConfig } from "./define-ability.ts";
 
 /** Every ability, in the order in which they start. They stop in the opposite one. */
@@ -14,9 +15,6 @@ export const abilities = [
 ] as const;
 
 type Listed = (typeof abilities)[number];
-type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (each: infer All) => void
-  ? All
-  : never;
 type NeedsOf<Each> =
   Each extends Ability<infer _Name, infer Needs, infer _Top, infer _OfGroup, infer _Service> ? Needs : never;
 type ServiceOf<Each> =

@@ -3,7 +3,7 @@ import { memoize } from "../lib/memoize.ts";
 import type { ApprovalReadingNeeds } from "../operations/approvals/operations.ts";
 import type { listChats } from "../operations/chats/operations.ts";
 import type { ContextNeeds } from "../operations/contexts/operations.ts";
-import type { AnyOperation, NeedsOf } from "../operations/definition/define-operation.ts";
+import type { AnyOperation, Intersection, NeedsOf } from "../operations/definition/define-operation.ts";
 import type { GroupReadingNeeds } from "../operations/groups/operations.ts";
 import type { listJobs } from "../abilities/jobs/operations.ts";
 import type { ModelReadingNeeds } from "../operations/models/operations.ts";
@@ -158,10 +158,6 @@ export const loadOperations = memoize(async (): Promise<readonly Defined[]> => {
   // A command may belong to two families.
   return [...new Set(loaded.flat())];
 });
-
-type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (each: infer All) => void
-  ? All
-  : never;
 
 /** The parts of a host that all operations together work with. */
 export type OperationNeeds = Intersection<NeedsOf<Defined>>;

@@ -45,10 +45,10 @@ export interface MemoriesOptions {
 /** Made when `memory.enabled` is first set: see `memory-when-enabled.ts`. Nothing is asked while it is not. */
 export function createMemories(context: AppContext, stack: AsyncDisposableStack, options: MemoriesOptions): Memories {
   const { live, store, events, logger, publish } = context;
-  const deskNow = openClient(context, stack);
+  const clientNow = openClient(context, stack);
   const memoryOf = (group: string): MemoryAt | undefined =>
-    live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
-  const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
+    live.current.memory.enabled ? memoryAt(context, clientNow(), group) : undefined;
+  const always = (group: string): MemoryAt => memoryAt(context, clientNow(), group);
   const globalOf = createGlobalNotes(context, always);
   const idOf = createIds(context);
   const faults = new MemoryFaults({ publish, logger });

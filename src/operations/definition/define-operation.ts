@@ -112,6 +112,13 @@ export type NeedsOf<Defined> =
       ? Needs
       : never;
 
+/** All members of a union at once: the needs of several definitions together. */
+export type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
+  each: infer All,
+) => void
+  ? All
+  : never;
+
 /** Defines an operation: `defineOperation<Needs>()({ … })`. */
 export function defineOperation<Needs>() {
   return <Input extends z.ZodType, Output extends z.ZodType>(

@@ -15,8 +15,8 @@ const group = someGroup("office");
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 const hourMs = 3_600_000;
 /** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
-const desk = new MemoryClient({ place: "none", weights });
-afterAll(() => desk[Symbol.asyncDispose]());
+const client = new MemoryClient({ place: "none", weights });
+afterAll(() => client[Symbol.asyncDispose]());
 
 function said(id: string, time: number, more: Partial<NewMemory> = {}): NewMemory {
   const base = { category: "conversation", text: `words ${id}`, sender: "Ann", origin: "member" } as const;
@@ -31,7 +31,7 @@ function daysWords(day: string, count: number, at = Date.parse(`${day}T10:00:00Z
 async function openRig(options: { readonly zone?: string; readonly answer: (prompt: string) => string }) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
-  const memory = desk.at(join(folder.path, "office.sqlite"));
+  const memory = client.at(join(folder.path, "office.sqlite"));
   const asked: string[] = [];
   const told: NewEvent<"memory.noted">["data"][] = [];
   const state = { now: 0 };

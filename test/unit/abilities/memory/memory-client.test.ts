@@ -9,8 +9,8 @@ const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 
 test("a thread keeps, finds and forgets, and how far readers are moves with what is added", async () => {
   await using folder = await temporaryFolder();
-  await using desk = new MemoryClient({ place: "none", weights });
-  const memory = desk.at(join(folder.path, "memory", "office.sqlite"));
+  await using client = new MemoryClient({ place: "none", weights });
+  const memory = client.at(join(folder.path, "memory", "office.sqlite"));
   const time = Date.parse("2026-01-01T00:00:00Z");
   const said = (id: string, text: string, at = time) =>
     ({ id, category: "conversation", text, time: at, sender: "Ann", origin: "member", sources: [id] }) as const;

@@ -17,8 +17,8 @@ const place = { channel: "terminal", chat: "chat" };
 const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "scout"] });
 
 /** Its thread serves the memories of all tests: it takes longer to start than most of them take. */
-const desk = new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
-afterAll(() => desk[Symbol.asyncDispose]());
+const client = new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
+afterAll(() => client[Symbol.asyncDispose]());
 
 /** Opens a group and the keeper, which can restart with other agents. */
 async function openRig() {
@@ -41,7 +41,7 @@ async function openRig() {
       store,
       groups: () => [group],
       withEachAgent: () => everyone,
-      memoryOf: (name) => (isGone(name) ? desk.at("/dev/null/memory.sqlite") : desk.at(pathOf(name))),
+      memoryOf: (name) => (isGone(name) ? client.at("/dev/null/memory.sqlite") : client.at(pathOf(name))),
       roleOf: () => "member",
       agentNameOf: ({ agent = "main" }) => agent,
       idOf: (row) => row.replace(" ", "-"),
