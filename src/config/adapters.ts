@@ -87,6 +87,19 @@ export function hasTrait(
   return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
 }
 
+/** True when the settings of this channel turn all its chats into groups. */
+export function registersChats(
+  {
+    config,
+    adapters,
+  }: { readonly config: { readonly channels: Readonly<Record<string, object>> }; readonly adapters: Adapters },
+  channel: string,
+): boolean {
+  if (!Object.hasOwn(config.channels, channel)) return false;
+  const definition = adapters.channels.find(({ name }) => name === channel);
+  return definition?.registersChats?.(config.channels[channel]) ?? false;
+}
+
 /** Returns why this channel cannot have such a chat, as the end of a sentence; undefined when it can. */
 export function chatFault({ channels }: Pick<Adapters, "channels">, channel: string, chat: string): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeChat?.(chat);

@@ -14,6 +14,8 @@ const pageRows = 100;
 const heldRows = 400;
 /** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
+/** Time for the last replies when the host stops. */
+const drainMs = 5_000;
 /** Longest time until what waits for its channel is looked through for what has expired: clocks can be set. */
 const longestSweepMs = 3_600_000;
 
@@ -84,6 +86,14 @@ export class Outbox implements AsyncDisposable {
     while (this.#scanning !== undefined || this.#lines.size > 0) {
       await Promise.all([this.#scanning, ...[...this.#lines.values()].map((line) => line.running)]);
     }
+  }
+
+  /** Resolves as `idle` does, or when the time for the last replies is over. */
+  async drain(): Promise<void> {
+    const limit = Promise.withResolvers<void>();
+    const timer = setTimeout(limit.resolve, drainMs).unref();
+    await Promise.race([this.idle(), limit.promise]);
+    clearTimeout(timer);
   }
 
   /** The platform confirms that a message which it had accepted arrived. */

@@ -1,7 +1,7 @@
 import { type RunningAbilities, startAbilities } from "../abilities/start-abilities.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
-import type { Entrances } from "./chats/entrances.ts";
+import type { Entrances } from "./channels.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { BlobFolder } from "../stores/blobs/blob-folder.ts";
+import type { ChannelTraits } from "../channels/define-channel.ts";
 import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home/home.ts";
@@ -30,6 +31,8 @@ export interface AppContext {
   readonly live: LiveConfig;
   /** The channels and kinds of providers that the configuration was read with. */
   readonly adapters: Adapters;
+  /** True when this channel is configured and has the trait. */
+  readonly hasTrait: (channel: string, trait: keyof ChannelTraits) => boolean;
   readonly redaction: Redaction;
   readonly home: Home;
   readonly environment: Environment;

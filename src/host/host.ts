@@ -8,15 +8,15 @@ import { paceLimits } from "../config/configured/groups.ts";
 import { startControlServer } from "../surfaces/control/server.ts";
 import { createAlert, type TellOperator } from "../delivery/operator-notices.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import type { Readiness } from "../surfaces/http/health.ts";
-import { ChatBook } from "../intake/chats/chat-book.ts";
+import { type Readiness, readinessOf } from "../surfaces/http/health.ts";
+import type { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import { TurnPace } from "../intake/limits/turn-pace.ts";
 import { Signal } from "../lib/signal.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { countEvents } from "../records/metrics/count-events.ts";
 import { measureEventLoop } from "../records/metrics/event-loop.ts";
-import { createMetrics } from "../records/metrics/metrics.ts";
+import { addGauges, createMetrics } from "../records/metrics/metrics.ts";
 import type { OperationNeeds } from "../surfaces/operations.ts";
 import type { Group } from "../domain/chats/group.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
@@ -24,36 +24,40 @@ import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { RetryingStore } from "../stores/retrying-store.ts";
-import type { TurnRunner } from "../turns/turn-runner.ts";
 import { createGroupToolSet } from "./capabilities/group-tools.ts";
 import { skillTools } from "./capabilities/skills/skills.ts";
 import { type Capabilities, createCapabilities } from "./capabilities/capabilities.ts";
 import { type Containers, openContainers, openEngineLater } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { createApprovals } from "./people/approvals.ts";
+import { type Approvals, createApprovals } from "./approvals.ts";
 import { startChannels } from "../intake/start-channels.ts";
-import { buildEntrances, type Entrances } from "./chats/entrances.ts";
-import { openDelivery } from "./chats/delivery.ts";
+import { buildEntrances, type Entrances } from "./channels.ts";
+import { openDelivery } from "./channels.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { adoptContainers } from "../work/sessions/adopt-containers.ts";
 import { asAgent } from "./as-agent.ts";
+import type { HostInProcess } from "../surfaces/cli/host-process.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
 import { createMcpOperations } from "./capabilities/mcp/mcp-desk.ts";
 import { type ChangedTools, createMcp } from "./capabilities/mcp/mcp.ts";
-import { createIntake } from "./chats/intake.ts";
-import { createInterventions, type Interventions } from "./turns/interventions.ts";
-import { createAnswers } from "./people/onboarding.ts";
+import { openChats, openIntakeOf } from "./chats.ts";
+import type { GroupCommands } from "../surfaces/chat/group-commands.ts";
+import { openWork, type WorkOptions, type WorkQueue } from "../work/queue/open-work.ts";
+import { settleAbsence, wakeUnfinished } from "../work/queue/resume-work.ts";
+import { SideSessions } from "../work/sessions/side-sessions.ts";
+import type { CatchUp } from "../turns/catch-up.ts";
+import type { Compactions } from "../turns/compaction/compactions.ts";
+import { ActiveTurns } from "../turns/active-turns.ts";
+import type { SessionPool } from "../sandbox/pool/pool.ts";
 import { operationNeeds } from "./operations.ts";
-import { startUpkeep } from "./data/upkeep.ts";
+import { openRetention } from "./storage.ts";
 import { openGroups, openSettings, watchConfig } from "./settings.ts";
 import { attachPlugins } from "../plugins/attach-plugins.ts";
-import { createWork, resume } from "./turns/queue.ts";
-import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.ts";
-import type { WorkQueue } from "./turns/queue.ts";
-import { openTurns } from "./turns/turns.ts";
-import { openProviderSet } from "./turns/models.ts";
-import { createProgress, createSigns } from "./turns/signs.ts";
+import type { QueuedSession, SessionQueue } from "../work/queue/session-queue.ts";
+import { openTurns } from "./turns.ts";
+import { openProviderSet } from "./turns.ts";
+import { createProgress, createSigns } from "./channels.ts";
 
 export interface HostOptions extends FoundationOptions {
   /** Console of the person who started the host; undefined: none. */
@@ -63,26 +67,14 @@ export interface HostOptions extends FoundationOptions {
   readonly egress?: EgressOverrides | undefined;
 }
 
-/** A running host. Disposing it is the same as to stop it with a signal that has aborted. */
-export interface Host extends AsyncDisposable {
-  /** Resolves when the input has ended of channels that have an end; never where none has. */
-  readonly inputEnded: Promise<void>;
-  /** Resolves when the operator requests a stop, which the starter then performs. */
-  readonly stopAsked: Promise<void>;
-  /** Resolves when nothing waits, runs or has to be sent. */
-  settled(): Promise<void>;
-  /** Groups in which a turn runs. */
-  atWork(): readonly string[];
+/**
+ * A running host. Its `stop` takes nothing more in, ends the containers and closes everything, last the store; turns
+ * that are not done when the signal aborts go on at the next start. Disposing is a stop with such a signal.
+ */
+export interface Host extends HostInProcess, AsyncDisposable {
   /** Reads the files of the configuration again. Never rejects. */
   reload(): Promise<void>;
-  /**
-   * Takes nothing more in, lets running turns end until the signal aborts, ends the containers and closes everything,
-   * last the store. Turns that are not done by then go on at the next start.
-   */
-  stop(signal: AbortSignal): Promise<void>;
 }
-
-const outboxDrainMs = 5_000;
 
 /**
  * Builds every part in order, each from those before it, and owns them on one stack: a failure on the way undoes what
@@ -96,8 +88,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const addWork = (): void => void workAdded.emit();
   const { context, guard, registry, engine, groups, opened, history } = await openBase(options, stack);
   const entrances = await openEntrances(context, stack, { ...options, registry, engine, guard, groups });
-  const delivery = openDelivery(context, stack, { guard, entrances, groups });
-  const { outbox, deliver, notices, tell, retrying, patient } = delivery;
+  const replies = openDelivery(context, stack, { guard, entrances, groups });
+  const { outbox, deliver, notices, tell, retrying, patient } = replies;
   signal?.throwIfAborted();
   const contained = { engine, notices, tell, groups, workAdded: addWork };
   const containers = await openSandbox(context, stack, { ...contained, started: options, retrying, patient });
@@ -111,44 +103,66 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const mcp = createMcp(context, stack, { servers: containers.servers, changed, groups, tell, providers });
   const hostTools = createGroupToolSet(context, [skillTools(containers), mcp.source]);
   const shares = { ...containers, mcp, hostTools, groups, deliver };
-  const approvals = createApprovals(context, stack, { ...shares, queue: () => work.queue, settings });
+  const sessionReady = new Signal<QueuedSession>();
+  const activeTurns = new ActiveTurns();
+  const approvals = createApprovals(context, stack, { ...shares, sessionReady, settings });
   changed.on(({ tools, group }) => approvals.descriptions.ask(tools, group));
+  const sideSessions = openSideSessions(patient, stack, { pool: containers.pool, workAdded: addWork });
   const built = { guard, entrances, providers, tell, workAdded: addWork, approvals };
-  const capable = { ...shares, ...built, ...lateParts(() => ({ work, runner })) };
+  const capable = { ...shares, ...built, sideSessions, sessionReady, activeTurns };
   const capabilities = await createCapabilities(patient, stack, capable);
   const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
-  const { runner, ...shown } = await openTurns(context, stack, { ...working, patient });
-  const chats = stack.use(new ChatBook(context, groups));
-  const admissions = createAnswers(context, { groups, folders: opened.folders, chats });
-  const commandable = { ...containers, ...capabilities, runner, ...shown, outbox, pace, admissions, approvals };
-  const interventions = createInterventions(context, {
-    ...commandable,
-    settings,
-    operations: () => entrances.gateway.operations,
-  });
-  const signs = stack.use(createSigns(groups, entrances));
+  const { runner, compactions, firstPrompt } = await openTurns(context, stack, { ...working, activeTurns, patient });
+  const turnParts = { activeTurns, compactions, firstPrompt, sideSessions, capabilities };
+  const reached = { approvals, containers, deliver, entrances, folders: opened.folders, groups, pace, settings };
+  const { chats, admissions, catchUp, commands } = openChats(context, stack, { ...reached, ...turnParts });
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
-  const work: WorkQueue = createWork(context, stack, { ...commandable, groups, interventions, signs, engineWait });
+  const scheduled = { groups, runner, compactions, commands, catchUp, engineWait, imageWait: containers.imageWait };
+  const work = openWorkOf(context, stack, { ...scheduled, signs: stack.use(createSigns(groups, entrances)) });
   workAdded.on(() => work.dueWork.changed());
-  await interventions.afterAbsence(groups);
+  sessionReady.on((queued) => work.queue.wake(queued));
+  await settleAbsence(groups, commands, catchUp);
   signal?.throwIfAborted();
-  const shared = { groups, ...work, ...shown, outbox, interventions, entrances, plugins: options.plugins };
-  const intake = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
-  welcomeGroups(opened, { chats, interventions, queue: work.queue });
+  const { queue } = work;
+  const taken = { admissions, approvals, catchUp, commands, entrances, groups, guard, memories: capabilities.memories };
+  const intake = await openIntakeOf(context, stack, { ...taken, outbox, pace, progress, queue });
+  welcomeGroups(opened, { chats, catchUp, queue });
   stack.use(watchConfig(context, reloader));
   const stopAsked = Promise.withResolvers<void>();
   const mcpDesk = createMcpOperations(context, mcp, { list: () => groups.list(), approvals });
   const asked = { ...capabilities, containers, providers, admissions, approvals, reloader, settings, mcpDesk };
   const state = { stop: stopAsked.resolve, intake: () => guard.state() };
+  const shared = { groups, ...work, compactions, firstPrompt, outbox, entrances, plugins: options.plugins };
   const operations = operationNeeds(context, { ...shared, ...asked, groupOperations, ...state });
-  await serveOperations(context, stack, { entrances, operations, capabilities, groups, interventions });
-  startUpkeep(context, stack, { registry, guard, containers, work, entrances });
+  await serveOperations(context, stack, { entrances, operations, capabilities, groups, commands });
+  stack.use(openRetention(context));
+  addHostGauges(registry, context.store, { guard, containers, queue, entrances });
   await openIntake(guard, stack, () => beginIntake(entrances, { ...intake, outbox, chats, tell }));
-  await resume(context, groups, { ...work, ...approvals, ...capabilities, ...shown });
+  await goOn(context, { groups, work, compactions, approvals, capabilities, outbox });
+  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
+}
+
+/** Goes on with unfinished work and open answers, and lets abilities begin. */
+async function goOn(
+  { store }: AppContext,
+  parts: {
+    readonly groups: GroupRegistry;
+    readonly work: WorkQueue;
+    readonly compactions: Compactions;
+    readonly approvals: Pick<Approvals, "service">;
+    readonly capabilities: Capabilities;
+    readonly outbox: Outbox;
+  },
+): Promise<void> {
+  const { groups, work, compactions, approvals, capabilities, outbox } = parts;
+  await wakeUnfinished(store, groups, work.queue);
+  await compactions.resume();
+  work.dueWork.changed();
+  approvals.service.checkNow();
+  capabilities.subAgents.desk.changed();
   capabilities.start();
   outbox.wake();
-  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
 /** Containers, with plugins and mounts looked at; their end does not wait for trouble to pass. */
@@ -163,9 +177,10 @@ async function openSandbox(
 ): Promise<Containers> {
   const { started, retrying, patient } = options;
   const { egress, plugins } = started;
+  const { logger, publish } = context;
   const containers = await openContainers(patient, stack, { ...options, egress });
   stack.defer(() => retrying.giveUp());
-  await Promise.all([reviewMounts(containers.launcher, context.logger), attachPlugins(plugins, context)]);
+  await Promise.all([reviewMounts(containers.launcher, logger), attachPlugins(plugins, { logger, publish })]);
   return containers;
 }
 
@@ -199,31 +214,54 @@ async function openEngineWait(
 /** Looks in the chat of a group that comes for what waits there. */
 function welcomeGroups(
   { arrived }: ServedGroups,
-  {
-    chats,
-    interventions,
-    queue,
-  }: { readonly chats: ChatBook; readonly interventions: Interventions; readonly queue: SessionQueue },
+  { chats, catchUp, queue }: { readonly chats: ChatBook; readonly catchUp: CatchUp; readonly queue: SessionQueue },
 ): void {
   arrived.on((group) => chats.registered(group));
-  arrived.on((group) => interventions.catchUp(group));
-  arrived.on((group) => mainSessionsOf(group).forEach((queued) => queue.wake(queued)));
+  arrived.on((group) => catchUp.giveUpOld(group));
+  arrived.on((group) => queue.wakeGroup(group));
 }
 
-/** Late-bound parts that abilities use. */
-function lateParts(
-  parts: () => { readonly work: WorkQueue; readonly runner: TurnRunner },
-): Pick<Parameters<typeof createCapabilities>[2], "wake" | "runner"> {
-  return {
-    wake: (queued) => parts().work.queue.wake(queued),
-    runner: { cancel: (...ended) => parts().runner.cancel(...ended) },
-  };
+function openSideSessions(
+  { store, home, clock, logger }: AppContext,
+  stack: AsyncDisposableStack,
+  { pool, workAdded }: { readonly pool: SessionPool; readonly workAdded: () => void },
+): SideSessions {
+  return stack.use(new SideSessions({ store, workAdded, pool, folder: home.paths.sessions, clock, logger }));
+}
+
+function addHostGauges(
+  registry: Registry,
+  store: AppContext["store"],
+  parts: {
+    readonly guard: IntakeGuard;
+    readonly containers: Containers;
+    readonly queue: SessionQueue;
+    readonly entrances: Entrances;
+  },
+): void {
+  const { guard, containers, queue, entrances } = parts;
+  addGauges(registry, {
+    intakeOpen: () => guard.state().open,
+    containersHot: () => containers.pool.list().length,
+    groupsWaiting: () => queue.waitingGroups(),
+    outbox: () => store.outbox.counts(),
+    approvals: () => store.approvals.openCount(),
+    jobs: () => containers.jobs.count(),
+    channels: () => entrances.channels,
+  });
+}
+
+function openWorkOf(
+  { config, store, clock, logger }: AppContext,
+  stack: AsyncDisposableStack,
+  parts: Omit<WorkOptions, "clock" | "logger" | "maxHot" | "store">,
+): WorkQueue {
+  return openWork(stack, { ...parts, maxHot: config.sessions.maxHot, store, clock, logger });
 }
 
 /** State, proof and the groups: everything else is made with them. */
 async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
   const foundation = await openFoundation(options, stack);
-  stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
   const registry = new Registry();
   const metrics = createMetrics(registry);
@@ -246,7 +284,7 @@ function openEntrances(
   },
 ): Promise<Entrances> {
   const { console, registry, engine, guard, groups } = options;
-  const ready = (): Promise<Readiness> => readiness(engine, guard);
+  const ready = (): Promise<Readiness> => readinessOf(engine, guard);
   return buildEntrances(context, stack, { console, registry, ready, groups: () => groups.list() });
 }
 
@@ -274,24 +312,24 @@ async function serveOperations(
     operations,
     capabilities,
     groups,
-    interventions,
+    commands,
   }: {
     readonly entrances: Entrances;
     readonly operations: OperationNeeds;
     readonly capabilities: Capabilities;
     readonly groups: GroupRegistry;
-    readonly interventions: Interventions;
+    readonly commands: GroupCommands;
   },
 ): Promise<void> {
   entrances.gateway.serve(operations, capabilities.abilities.webhooks);
   // Commands that an earlier life of the host has left may call operations.
-  for (const group of groups.list()) await interventions.runLeftCommands(group);
+  for (const group of groups.list()) await commands.runLeft(group);
   stack.use(await openControl(context, operations));
 }
 
-function createPace(context: AppContext): TurnPace {
-  const { store, clock } = context;
-  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+function createPace({ config, adapters, store, clock }: AppContext): TurnPace {
+  const limitsOf = (group: Pick<Group, "channel" | "name">) => paceLimits({ config, adapters }, group);
+  return new TurnPace({ turns: store.turns, limitsOf, clock });
 }
 
 function running(
@@ -314,7 +352,7 @@ function running(
     else signal.addEventListener("abort", giveUp, { once: true });
     await work.queue.stop(signal);
     signal.removeEventListener("abort", giveUp);
-    if (!signal.aborted) await Promise.race([outbox.idle(), afterMs(outboxDrainMs)]);
+    if (!signal.aborted) await outbox.drain();
     await owned.disposeAsync();
   };
   return {
@@ -329,12 +367,6 @@ function running(
     stop,
     [Symbol.asyncDispose]: () => stop(AbortSignal.abort(new Error("the host is stopping"))),
   };
-}
-
-function afterMs(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs).unref();
-  });
 }
 
 function openControl({ home, logger, publish }: AppContext, needs: OperationNeeds): Promise<AsyncDisposable> {
@@ -353,14 +385,4 @@ function createGuard({ home, config, store, publish, clock, logger }: Omit<AppCo
     clock,
     logger,
   });
-}
-
-async function readiness(engine: ContainerEngine, guard: IntakeGuard): Promise<Readiness> {
-  const intake = guard.state();
-  if (!intake.open) return { ready: false, reasons: [intake.reason] };
-  const answers = await engine.facts(AbortSignal.timeout(2_000)).then(
-    () => true,
-    () => false,
-  );
-  return answers ? { ready: true, reasons: [] } : { ready: false, reasons: ["container engine away"] };
 }

@@ -7,31 +7,28 @@ import { costOfReference, knownModels } from "../models/knowledge/capabilities.t
 import type { ProviderSet } from "../models/routes/provider-set.ts";
 import type { OperationNeeds } from "../surfaces/operations.ts";
 import { totalUsdPerDay } from "../domain/turns/usage.ts";
-import { toError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { DueWork } from "../work/queue/due-work.ts";
-import { mainSessionsOf, type SessionQueue } from "../work/queue/session-queue.ts";
+import type { SessionQueue } from "../work/queue/session-queue.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { SkillSync } from "../abilities/skills/sync/skill-sync.ts";
 import type { SubAgents } from "./capabilities/sub-agents.ts";
-import type { Approvals } from "./people/approvals.ts";
+import type { Approvals } from "./approvals.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Entrances } from "./chats/entrances.ts";
-import { createContextView, type FirstPrompt } from "./capabilities/context-view.ts";
+import type { Entrances } from "./channels.ts";
+import { type FirstPrompt, roomByConfig, viewContext } from "../turns/conversation/view-context.ts";
 import { createSkillList } from "./capabilities/skills/skills.ts";
 import { createMemoryOperations } from "./memory/memory-desks.ts";
-import { createPeopleView } from "./people/people.ts";
+import { createPeopleView } from "../config/serving/people.ts";
 import type { GroupOperations } from "../config/serving/group-operations.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
 import { forgetLearned } from "../models/knowledge/learned-models.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
 import { quietGroups } from "../work/quiet-groups.ts";
-
-const engineTimeoutMs = 5_000;
 
 export interface HostOperationOptions {
   readonly groups: GroupRegistry;
@@ -46,7 +43,7 @@ export interface HostOperationOptions {
   readonly settings: SettingsService;
   readonly groupOperations: GroupOperations;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
-  readonly approvals: Pick<Approvals, "desk">;
+  readonly approvals: Pick<Approvals, "service">;
   readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
@@ -62,6 +59,7 @@ export interface HostOperationOptions {
 export function operationNeeds(context: AppContext, options: HostOperationOptions): OperationNeeds {
   const { config, store, clock } = context;
   const { containers, entrances, queue } = options;
+  const roomOf = (route: string | undefined) => roomByConfig(config.models, route);
   return {
     ...options.abilities,
     host: hostFacts(context),
@@ -70,26 +68,26 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     get routes() {
       return Object.keys(config.models.routes);
     },
-    viewContext: createContextView(context, () => options.firstPrompt),
+    viewContext: (session, how) => viewContext({ store, roomOf, firstPrompt: options.firstPrompt }, session, how),
     costOf: (reference, usage) => costOfReference(config.models, reference, usage),
     models: knownModels(() => config.models),
     forgetLearned: (models) => forgetLearned(store, options.providers, models),
     get totalUsdPerDay() {
       return totalUsdPerDay(config.budgets.total);
     },
-    people: createPeopleView(context, context.roles),
+    people: createPeopleView({ live: context.live, adapters: context.adapters }, context.roles),
     eraser: createEraserWhenAsked(context, { queue, pool: containers.pool, compactions: options.compactions }),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
     taskDesk: options.abilities.tasks.book,
-    approvalDesk: options.approvals.desk,
+    approvalService: options.approvals.service,
     jobs: containers.jobs,
     subAgentDesk: options.subAgents.desk,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
-    engine: () => viewEngine(containers),
+    engine: containers.engine,
     waitingGroups: () => queue.waitingGroups(),
     refusedMounts: () => containers.launcher.refusedMounts(),
     images: containers.images,
@@ -104,7 +102,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
       const group = options.groups.byName(turn.group);
-      if (group) for (const queued of mainSessionsOf(group)) queue.wake(queued);
+      if (group) queue.wakeGroup(group);
       options.dueWork.changed();
       return count;
     },
@@ -136,22 +134,13 @@ function hostFacts({ config, home, clock, version }: AppContext): OperationNeeds
   };
 }
 
-async function viewEngine({ engine }: Containers): ReturnType<OperationNeeds["engine"]> {
-  try {
-    const { kind, version, address } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
-    return { ok: true, detail: `${kind} ${version} at ${address}` };
-  } catch (error) {
-    return { ok: false, detail: toError(error).message };
-  }
-}
-
 /** Erases people's words. Loaded on first use. */
 function createEraserWhenAsked(
   context: AppContext,
   options: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,
 ): OperationNeeds["eraser"] {
   const load = memoize(async () => {
-    const { createEraser } = await import("./data/erasure.ts");
+    const { createEraser } = await import("./erasure.ts");
     const { erasure } = context.store;
     return createEraser(context, (groups) => quietGroups(groups, { erasure, ...options }));
   });

@@ -1,5 +1,3 @@
-import { isatty } from "node:tty";
-
 import { startHost } from "./host.ts";
 import type { Host } from "./host.ts";
 import { logLevel } from "../config/changes/log-level.ts";
@@ -8,17 +6,17 @@ import type { Adapters } from "../config/adapters.ts";
 import { readEnvironment } from "../config/environment.ts";
 import type { Environment, EnvironmentVariables } from "../config/environment.ts";
 import { type Home, prepareHome } from "../config/home/home.ts";
-import { describeWarning, loadConfig, type LoadedConfig } from "../config/loading/load.ts";
+import { loadConfig, type LoadedConfig } from "../config/loading/load.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import { DivertibleOutput } from "../lib/process/divertible-output.ts";
-import { exitCodeOf, listenForSignals, type StopSignals } from "../lib/process/listen-for-signals.ts";
+import { exitCodeOf, listenForSignals } from "../lib/process/listen-for-signals.ts";
 import { createLogger } from "../lib/process/logger.ts";
 import { Redaction } from "../lib/secrets/redaction.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import { readVersion } from "../lib/process/version.ts";
-import { visible } from "../lib/text/visible.ts";
 import { adaptersWith, openInstalledPlugins } from "../config/loading/installed-plugins.ts";
+import { announce, hasLostTerminal, runToTheEnd, tellRefused } from "../surfaces/cli/host-process.ts";
 import { lockHome } from "../stores/catalog.ts";
 
 export interface HostRunOptions {
@@ -36,9 +34,6 @@ export interface HostRunOptions {
   readonly egress?: EgressOverrides | undefined;
   readonly interception?: Interception | undefined;
 }
-
-/** Time for running turns to end after a stop request. */
-const drainMs = 10_000;
 
 /**
  * Runs the host until a stop request, or until its input has ended and is answered. Resolves with the exit code: 0, or
@@ -90,7 +85,7 @@ export async function run(options: HostRunOptions): Promise<number> {
       stopped.signal,
     );
     running = host;
-    const code = await serve(host, interactive, signals);
+    const code = await runToTheEnd(host, interactive, signals);
     return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
   } catch (error) {
     if (error === stopped.signal.reason) return await signals.received;
@@ -109,59 +104,4 @@ async function loadWithPlugins(
   const loaded = await loadConfig(home.paths.config, environment.variables, adapters);
   plugins?.configure(loaded.config.plugins);
   return { plugins, loaded };
-}
-
-function announce({ announcements, warnings }: LoadedConfig): void {
-  for (const line of [...announcements, ...warnings.map((warning) => visible(describeWarning(warning)))]) {
-    process.stderr.write(`crabpot: ${line}\n`);
-  }
-}
-
-/** A program that writes lines learns by the exit code that some were not taken. */
-function tellRefused(lines: number): number {
-  process.stderr.write(`crabpot: ${lines === 1 ? "1 line was" : `${lines} lines were`} refused, see above.\n`);
-  return 1;
-}
-
-async function stopWithin(limitMs: number, host: Host): Promise<void> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), limitMs);
-  await host.stop(deadline.signal).finally(() => clearTimeout(timer));
-}
-
-/** Until the host is to end; then it ends in good order. Returns the exit code. */
-async function serve(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
-  try {
-    return await waitForTheEnd(host, interactive, signals);
-  } finally {
-    tellWhatIsWaitedFor(host.atWork());
-    await stopWithin(drainMs, host);
-  }
-}
-
-/** Returns the exit code. */
-async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
-  const answered = async (): Promise<number> => {
-    await host.inputEnded;
-    if (!interactive) await host.settled();
-    else if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
-    // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
-    else signals.interrupt();
-    return 0;
-  };
-  return Promise.race([signals.received, answered(), host.stopAsked.then(() => 0)]);
-}
-
-/** The signal of a closed terminal may come later, or never, when it is not the one that controls this process. */
-function hasLostTerminal(hadTerminal: boolean): boolean {
-  return hadTerminal && !isatty(process.stdin.fd);
-}
-
-/** Tells the person at the console why the host does not end. */
-function tellWhatIsWaitedFor(groups: readonly string[]): void {
-  if (groups.length === 0 || !process.stderr.isTTY) return;
-  const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
-  process.stderr.write(
-    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. Unfinished work resumes at the next start.\n`,
-  );
 }

@@ -4,6 +4,7 @@ import { followLogLevel } from "../config/changes/log-level.ts";
 import { SettingsHistory } from "../config/changes/settings-history.ts";
 import { GroupOperations } from "../config/serving/group-operations.ts";
 import { createReloader } from "../config/serving/open-reloader.ts";
+import type { RunningConfig } from "../config/serving/running-config.ts";
 import { ServedGroups } from "../config/serving/served-groups.ts";
 import { SettingsService } from "../config/serving/settings-service.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
@@ -19,7 +20,7 @@ export async function openGroups(
 ): Promise<{ readonly opened: ServedGroups; readonly groups: GroupRegistry; readonly history: SettingsHistory }> {
   const { live, adapters, home, store, clock, logger, publish } = context;
   const history = new SettingsHistory(store.settings, clock, adapters);
-  const opened = await ServedGroups.open(context, {
+  const opened = await ServedGroups.open(runningConfig(context), {
     store: store.groups,
     hasMemories: async (name) => (await import("./memory/has-memories.ts")).hasMemories(home.paths.memory, name),
     publish,
@@ -27,6 +28,10 @@ export async function openGroups(
   });
   await history.recordStart(live.current);
   return { opened, groups: opened.registry, history };
+}
+
+function runningConfig({ live, adapters, home, environment, redaction }: AppContext): RunningConfig {
+  return { live, adapters, home, environment, redaction };
 }
 
 /** Settings, which change by commands and in chats; by their files as soon as these are watched. */
@@ -48,6 +53,7 @@ export function openSettings(
   const { live, store, clock, logger, publish } = context;
   const { started, groups, history, containers, tell } = options;
   const { images, pool, launcher } = containers;
+  const config = runningConfig(context);
   followLogLevel(live, logger, started.console !== undefined);
   const reviewContainers = async (): Promise<void> => {
     await images.review();
@@ -57,8 +63,8 @@ export function openSettings(
   const shared = { groups, history, reviewContainers, publish };
   const notify = (text: string): void => tell({ text });
   const { loaded } = started;
-  const reloader = stack.use(createReloader(context, { ...shared, loaded, tell: notify, clock, logger }));
-  const settings = new SettingsService(context, { ...shared, reloader, mounts: launcher });
+  const reloader = stack.use(createReloader(config, { ...shared, loaded, tell: notify, clock, logger }));
+  const settings = new SettingsService(config, { ...shared, reloader, mounts: launcher });
   const groupOperations = new GroupOperations(live, { groups, store: store.groups, reloader, publish });
   return { reloader, settings, groupOperations };
 }

@@ -11,12 +11,12 @@ const backlogMs = 2_000;
 interface GroupWakesOptions {
   readonly groups: Pick<GroupRegistry, "byName">;
   readonly guard: Pick<IntakeGuard, "failed">;
-  /** Has the work of all agents of the group looked at. */
-  readonly wake: (group: Group) => void;
+  /** Runs the sessions that answer the group's chat. */
+  readonly queue: { wakeGroup(group: Group): void };
   /** Notes that something has reached the group too long after it was sent. */
-  readonly cameLate: (group: string) => void;
+  readonly catchUp: { cameLate(group: string): void };
   /** Carries out the group's commands. Rejects when the machine is in trouble. */
-  readonly runCommands: (group: Group) => Promise<void>;
+  readonly commands: { runNew(group: Group): Promise<void> };
 }
 
 /** Has groups looked at when something has come in for them. */
@@ -33,7 +33,7 @@ export class GroupWakes implements Disposable {
   wake(group: string, isLate: boolean, agents?: readonly string[]): void {
     this.#late.get(group)?.[Symbol.dispose]();
     if (!isLate) return this.#wakeNow(group, agents);
-    this.#options.cameLate(group);
+    this.#options.catchUp.cameLate(group);
     this.#late.set(
       group,
       this.#timers.after(backlogMs, () => this.#wakeNow(group)),
@@ -45,12 +45,12 @@ export class GroupWakes implements Disposable {
    * group's next turn and at the next start. Never rejects.
    */
   async runCommands(group: Group): Promise<void> {
-    const { guard, wake, runCommands } = this.#options;
+    const { guard, queue, commands } = this.#options;
     try {
-      await runCommands(group);
+      await commands.runNew(group);
     } catch (error) {
       guard.failed(error);
-      this.#timers.after(commandRetryMs, () => void runCommands(group).catch(() => wake(group)));
+      this.#timers.after(commandRetryMs, () => void commands.runNew(group).catch(() => queue.wakeGroup(group)));
     }
   }
 
@@ -61,6 +61,6 @@ export class GroupWakes implements Disposable {
   #wakeNow(name: string, agents?: readonly string[]): void {
     this.#late.delete(name);
     const group = this.#options.groups.byName(name);
-    if (group) this.#options.wake(agents ? { ...group, agents } : group);
+    if (group) this.#options.queue.wakeGroup(agents ? { ...group, agents } : group);
   }
 }

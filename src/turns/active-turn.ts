@@ -243,7 +243,7 @@ export class ActiveTurn implements TurnListener {
       clock.enter("context");
       this.#parts.watchers.doing(this.#scope, []);
       const answer = await this.#nextAnswer(append);
-      if (answer === "asked") return this.#park();
+      if (answer === "parked") return this.#park();
       const { text, toolCalls } = answer;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       if (toolCalls.length > 0) this.#tools.begin();
@@ -277,21 +277,22 @@ export class ActiveTurn implements TurnListener {
   }
 
   /**
-   * The next answer that the agent can act on: with calls that may run, or final. `asked`: people have to decide first.
+   * The next answer that the agent can act on: with calls that may run, or final. `parked`: people or
+   * sub-agents come first.
    */
-  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "asked"> {
+  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "parked"> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
-    const released = await this.#gate.release(last);
-    if (released === "asked" || (released && released.toolCalls.length > 0)) return released;
+    const resumed = await this.#gate.resume(last);
+    if (resumed === "parked" || (resumed && resumed.toolCalls.length > 0)) return resumed;
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
       await steer(this.#scope, this.#parts, this.#steps);
       await this.#refuseEndless();
       const answer = await this.#parts.conversation.ask(this.#scope, this.#modelCall.signal);
       const allowed = await this.#gate.judge(answer);
-      if (allowed === "asked") return "asked";
+      if (allowed === "parked") return "parked";
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
       // Some were the host's own to do.

@@ -1,5 +1,7 @@
 import type { Group } from "../domain/chats/group.ts";
+import type { Publish } from "../domain/events/event.ts";
 import type { Turn } from "../domain/turns/turn.ts";
+import { PendingCheck } from "../lib/pending-check.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
 import { closingStep } from "./ending/closing-step.ts";
@@ -9,44 +11,63 @@ export interface CatchUpOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
   /** Older messages of this group are not answered after an absence. */
   readonly limitMinutes: (group: string) => number;
-  /** Called for a turn that was given up. */
+  /** Puts the end of a turn on record that was given up. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
-  /** Called with the number of unanswered messages. */
-  readonly gaveUp: (group: Group, messages: number, limitMinutes: number) => Promise<void>;
+  /** Sends the notices. */
+  readonly deliver: () => void;
+  readonly publish: Publish<"limit.reached">;
   readonly clock: Clock;
 }
 
-/** Gives up what is too old to be answered in a group. */
-export type GiveUp = (group: Group) => Promise<void>;
-
 /**
- * After an absence: what a group said too long ago is not answered, as an answer would surprise more than help. It
- * becomes context, and one notice that answers all of it says so. `waitedHere`: at the start of the host, of what was
- * stored before it, by when it was sent. A turn that an earlier life of the host had begun goes on, unless nothing has
- * been said or done in it for as long. `cameLate`: of what its platform kept for so long before it could be handed
- * over.
+ * Gives up messages that are too old to be answered after an absence, as an answer would surprise more than help. They
+ * become context, and one notice that answers all of them says so.
  */
-export function createCatchUp(options: CatchUpOptions): { readonly waitedHere: GiveUp; readonly cameLate: GiveUp } {
-  const { interventions } = options.store;
-  const conclude = async (group: Group, found: SetAside): Promise<void> => {
-    const minutes = options.limitMinutes(group.name);
-    for (const { turn } of found.turns) await options.turnEnded(turn, reasonFor(minutes));
-    const count = messagesOf(found).length;
-    if (count > 0) await options.gaveUp(group, count, minutes);
-  };
-  return {
-    waitedHere: async (group) => {
-      const at = options.clock.now();
-      const before = at - options.limitMinutes(group.name) * 60_000;
-      const change = { at, before, tell: (old: SetAside) => wording(options, group, { old, at }) };
-      await conclude(group, await interventions.giveUpOld(group, change));
-    },
-    cameLate: async (group) => {
-      const at = options.clock.now();
-      const change = { at, tell: (old: SetAside) => wording(options, group, { old, at }) };
-      await conclude(group, await interventions.giveUpLate(group, change));
-    },
-  };
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  readonly #late = new PendingCheck();
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gives up what was stored before this start of the host and was sent too long ago. A turn that an earlier life of
+   * the host had begun goes on, unless nothing has been said or done in it for as long.
+   */
+  async giveUpOld(group: Group): Promise<void> {
+    const { store, clock, limitMinutes } = this.#options;
+    const at = clock.now();
+    const before = at - limitMinutes(group.name) * 60_000;
+    const change = { at, before, tell: (old: SetAside) => wording(this.#options, group, { old, at }) };
+    await this.#conclude(group, await store.interventions.giveUpOld(group, change));
+  }
+
+  /** Notes that something has reached the host too long after it was sent. */
+  cameLate(group: string): void {
+    this.#late.raise(group);
+  }
+
+  /** Gives up what its platform kept for too long before it handed it over. */
+  giveUpLate(group: Group): Promise<void> {
+    return this.#late.settle(group.name, async () => {
+      const { store, clock, deliver } = this.#options;
+      const at = clock.now();
+      const change = { at, tell: (old: SetAside) => wording(this.#options, group, { old, at }) };
+      await this.#conclude(group, await store.interventions.giveUpLate(group, change));
+      deliver();
+    });
+  }
+
+  async #conclude({ name: group }: Group, found: SetAside): Promise<void> {
+    const { limitMinutes, turnEnded, publish } = this.#options;
+    const minutes = limitMinutes(group);
+    for (const { turn } of found.turns) await turnEnded(turn, reasonFor(minutes));
+    const messages = messagesOf(found).length;
+    if (messages === 0) return;
+    const data = { limit: "catch-up-minutes", allowed: minutes, messages };
+    await publish({ type: "limit.reached", group, actor: "host", data });
+  }
 }
 
 function wording(

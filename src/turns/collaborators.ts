@@ -19,6 +19,7 @@ import type { MessageStore, NewStep, OutboxStore, Store, TurnStore } from "../st
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { SessionService } from "../tools/sessions/session-service.ts";
+import type { ActiveTurns } from "./active-turns.ts";
 import type { TurnFailure } from "./ending/failure-words.ts";
 import type { SessionLeases } from "./sessions/session-leases.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
@@ -72,8 +73,8 @@ export interface TurnModels {
 export interface CallGate {
   /** Makes the question and its card of a call that people have to allow. */
   readonly ask: Ask;
-  /** Told when people were asked. */
-  asked(): void;
+  /** Tells that approvals have been asked for. */
+  approvalsAsked(): void;
   /** Returns why a call that people would be asked about has no effect; undefined: it may have one. */
   futility(group: Group, call: ToolCall): Promise<string | undefined>;
   /** Returns the outcome of the change that this call of the turn proposed. */
@@ -184,6 +185,8 @@ export type PublishTurn = Publish<
 /** Everything that a turn works with, each by one object. */
 export interface TurnCollaborators {
   readonly store: TurnRows;
+  /** Turns that are running, by which others cancel them. */
+  readonly active: ActiveTurns;
   readonly leases: Pick<SessionLeases, "hold">;
   readonly groups: SessionGroups;
   readonly models: TurnModels;

@@ -49,10 +49,6 @@ type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
   readonly #parts: TurnCollaborators;
-  /** By session. */
-  readonly #active = new Map<string, ActiveTurn>();
-  /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
-  readonly #working = new Map<string, boolean>();
   /**
    * By group, what each of its sessions takes of its messages: where agents change meanwhile, one that would take the
    * same comes after it.
@@ -91,7 +87,7 @@ export class TurnRunner {
     if (unfinished && (await this.#waits(unfinished, where))) return undefined;
     if (unfinished) {
       using still = new DisposableStack();
-      still.use(this.#noteWork(unfinished.id));
+      still.use(this.#parts.active.add(unfinished.id));
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
       const messages = await this.#parts.store.messages.ofTurn(unfinished.id);
       if ((await this.#workToTheEnd(scope, messages, untilLost)) === "parked") return undefined;
@@ -149,21 +145,6 @@ export class TurnRunner {
     return (await work.due(id, this.#parts.clock.now())) && "work";
   }
 
-  /** Releases a turn that the store has ended. False when nobody works on it. */
-  cancel(turn: Turn, reason: string): boolean {
-    if (!this.#working.has(turn.id)) return false;
-    this.#working.set(turn.id, true);
-    this.#active.get(turn.session)?.cancel({ state: "cancelled", reason });
-    return true;
-  }
-
-  /** True when a turn of this group, or of this session, is running. */
-  isActive(group: string, session?: string): boolean {
-    return [...this.#active].some(
-      ([id, active]) => active.group === group && (session ?? id) === id && !active.cancelled,
-    );
-  }
-
   async #begin(where: Where, signal: AbortSignal): Promise<Left | "nothing"> {
     const { store, clock } = this.#parts;
     const { group, session } = where;
@@ -172,7 +153,7 @@ export class TurnRunner {
     const at = clock.now();
     const id = randomUUID();
     using still = new DisposableStack();
-    still.use(this.#noteWork(id));
+    still.use(this.#parts.active.add(id));
     const { cause, replyTo } = due;
     const { id: of, conversation } = session;
     const turn = { id, session: of, group: group.name, conversation, cause, replyTo, at };
@@ -208,17 +189,6 @@ export class TurnRunner {
     return new TurnClock(() => this.#parts.clock.monotonic());
   }
 
-  /** By a command, in the store, while it was worked on. */
-  #wasEnded({ id }: Turn): boolean {
-    return this.#working.get(id) === true;
-  }
-
-  /** A stop reaches the turn from the moment on in which it is in the store. */
-  #noteWork(turn: string): Disposable {
-    this.#working.set(turn, false);
-    return { [Symbol.dispose]: () => this.#working.delete(turn) };
-  }
-
   async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
     const resumed = scope.firstStep === undefined;
     this.#parts.watchers.began(scope, messages);
@@ -231,7 +201,7 @@ export class TurnRunner {
     });
     if (outcome.kind === "suspended" || outcome.kind === "troubled") return "left";
     // It may have been ended in the store while it was being parked.
-    if (outcome.kind === "parked" && !this.#wasEnded(scope.turn)) {
+    if (outcome.kind === "parked" && !this.#parts.active.wasEnded(scope.turn)) {
       this.#parts.watchers.parked(scope);
       return "parked";
     }
@@ -263,15 +233,15 @@ export class TurnRunner {
 
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<TurnOutcome> {
     const { turn, session } = scope;
-    if (this.#wasEnded(turn)) return endedMeanwhile;
+    if (this.#parts.active.wasEnded(turn)) return endedMeanwhile;
     const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times and never finished.`);
-    if (this.#wasEnded(turn)) return endedMeanwhile;
+    if (this.#parts.active.wasEnded(turn)) return endedMeanwhile;
     try {
       return await this.#workWhenEngineAnswers(scope, isResumed, signal);
     } finally {
-      this.#active.delete(session.id);
+      this.#parts.active.left(session.id);
     }
   }
 
@@ -279,7 +249,7 @@ export class TurnRunner {
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<TurnOutcome> {
     for (let failures = 1; ; failures += 1) {
       const active = new ActiveTurn(scope, this.#parts, resumed);
-      this.#active.set(scope.session.id, active);
+      this.#parts.active.began(scope.session.id, active);
       try {
         return await active.work(signal);
       } catch (error) {

@@ -20,7 +20,7 @@ function ask(store: Store, codes: readonly string[]): Promise<void> {
   return askIn(store, questions);
 }
 
-function deskOf(store: Store): ApprovalService {
+function serviceOf(store: Store): ApprovalService {
   return new ApprovalService({
     store: store.approvals,
     wake: () => Promise.resolve(),
@@ -40,13 +40,13 @@ function person(name: string): Decider {
   return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
 }
 
-test("of two hosts' desks on one file that answer the same codes at once, one wins each, and what the chat is told is what counts", async () => {
+test("of two hosts on one file that answer the same codes at once, one wins each, and what the chat is told is what counts", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "crabpot.sqlite");
   await using one = await openStore({ kind: "sqlite", path });
   await using other = await openStore({ kind: "sqlite", path });
-  using first = deskOf(one);
-  using second = deskOf(other);
+  using first = serviceOf(one);
+  using second = serviceOf(other);
   const codes = Array.from({ length: 20 }, (_, index) => `AAAA${String(index).padStart(2, "0")}`);
   await ask(one, codes);
 

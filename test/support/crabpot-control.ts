@@ -11,7 +11,7 @@ import { configuredGroups } from "../../src/config/configured/groups.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainerView } from "../../src/domain/turns/session.ts";
-import { viewContext } from "../../src/host/capabilities/context-view.ts";
+import { viewContext } from "../../src/turns/conversation/view-context.ts";
 import type { OperationNeeds } from "../../src/surfaces/operations.ts";
 import type { OperableChannel } from "../../src/operations/channels/operations.ts";
 import { DeltaBus } from "../../src/records/events/deltas/delta-bus.ts";
@@ -25,9 +25,9 @@ import { CodeTries } from "../../src/rights/people/code-tries.ts";
 import { TaskBook } from "../../src/abilities/tasks/task-book.ts";
 import { timeZoneFault } from "../../src/lib/time/time-zone-fault.ts";
 import { homePaths } from "../../src/config/home/home.ts";
-import { createEraser } from "../../src/host/data/erasure.ts";
+import { createEraser } from "../../src/host/erasure.ts";
 import { Aliases } from "../../src/rights/people/aliases.ts";
-import { createPeopleView } from "../../src/host/people/people.ts";
+import { createPeopleView } from "../../src/config/serving/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
@@ -157,8 +157,8 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       isNameFree: ({ name }) => Promise.resolve(groups.byName(name) === undefined),
       isOffered: () => true,
       assistantName: "crab",
-      added: () => Promise.resolve(),
-      pairing: () => Promise.resolve(),
+      chats: { registered: () => Promise.resolve() },
+      publish: () => Promise.resolve(),
       tries: new CodeTries(store.requests, () => systemClock.now()),
       now: () => systemClock.now(),
     }),
@@ -172,7 +172,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       clock: systemClock,
     }),
     subAgentDesk: { cancel: () => Promise.resolve(false) },
-    approvalDesk: new ApprovalService({
+    approvalService: new ApprovalService({
       store: store.approvals,
       wake: () => Promise.resolve(),
       carryOut: () => Promise.reject(new Error("nothing is proposed here")),
@@ -186,7 +186,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       logger: pino({ level: "silent" }),
     }),
     jobs: { stop: () => Promise.resolve(false) },
-    engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
+    engine: { facts: async () => ({ kind: "docker", version: "99", address: "somewhere" }) as never },
     waitingGroups: () => 0,
     images: {
       states: () => [],

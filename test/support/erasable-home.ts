@@ -9,7 +9,7 @@ import type { NewEvent } from "../../src/domain/events/event.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { Aliases } from "../../src/rights/people/aliases.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
-import { createEraser } from "../../src/host/data/erasure.ts";
+import { createEraser } from "../../src/host/erasure.ts";
 import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { checkoutFolder } from "./engine.ts";

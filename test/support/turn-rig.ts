@@ -15,6 +15,7 @@ import { ConversationTools } from "../../src/tools/conversation-tools.ts";
 import type { HostTool } from "../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../src/tools/registry.ts";
 import type { TurnCollaborators, TurnContainer } from "../../src/turns/collaborators.ts";
+import { ActiveTurns } from "../../src/turns/active-turns.ts";
 import { SessionLeases } from "../../src/turns/sessions/session-leases.ts";
 import { collectIntake } from "../../src/turns/steps/turn-intake.ts";
 import { TurnRunner } from "../../src/turns/turn-runner.ts";
@@ -117,12 +118,14 @@ export async function openTurnRig(script: TurnScript) {
   const agents: ScriptedAgent[] = [];
   const group = someGroup("family", { channel: "terminal", chat: "chat" });
   const leases = new SessionLeases({ leases: store.leases, owner: "host", clock: systemClock, logger: silent });
-  const parts = collaborators(script, { store, log, events, agents, group });
+  const active = new ActiveTurns();
+  const parts = collaborators(script, { store, active, log, events, agents, group });
   const runner = new TurnRunner({ ...parts, leases });
   const ended = new AbortController();
   return {
     store,
     runner,
+    active,
     log,
     events,
     agents,
@@ -150,6 +153,7 @@ function unused(): never {
 
 interface Recorded {
   readonly store: Store;
+  readonly active: ActiveTurns;
   readonly log: string[];
   readonly events: NewEvent[];
   readonly agents: ScriptedAgent[];
@@ -158,7 +162,7 @@ interface Recorded {
 
 function collaborators(
   script: TurnScript,
-  { store, log, events, agents }: Recorded,
+  { store, active, log, events, agents }: Recorded,
 ): Omit<TurnCollaborators, "leases"> {
   const resolved = resolvedGroup("family", script.policy);
   const settings = { ...resolved, turns: { ...resolved.turns, ...script.settings } };
@@ -172,6 +176,7 @@ function collaborators(
   const intake = { messages: store.messages, pictures: { imagesOf: async () => new Map() }, fingerprint };
   return {
     store,
+    active,
     groups: { forSession: async (of) => ({ group: of, settings }) },
     models: { hold: () => ({ callsTools: () => true, [Symbol.dispose]() {} }) as never },
     pool: {
@@ -214,7 +219,7 @@ function collaborators(
         randomBelow: (limit) => limit - 1,
         clock: systemClock,
       }),
-      asked: () => log.push("asked"),
+      approvalsAsked: () => log.push("asked"),
       futility: async () => undefined,
       changeOutcome: unused,
       prepareSpawns: unused,

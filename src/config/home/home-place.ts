@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 
+import type { Logger } from "pino";
 import * as z from "zod";
 
+import type { Publish } from "../../domain/events/event.ts";
 import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import type { Home, HomePaths } from "./home.ts";
 
@@ -99,4 +101,25 @@ async function replace(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomBytes(4).toString("hex")}`;
   await writeFile(draft, text, { mode: 0o600, flag: "wx", flush: true });
   await rename(draft, file);
+}
+
+/** Says that the home was at another place before, and records a new id before it is used. */
+export async function recordPlace(
+  { home, was, keep }: SettledHome,
+  publish: Publish<"home.copied">,
+  logger: Pick<Logger, "warn">,
+): Promise<void> {
+  const { root } = home.paths;
+  if (was && was.instance !== home.instance) {
+    const data = { from: was.path, to: root, formerInstance: was.instance, instance: home.instance };
+    await publish({ type: "home.copied", actor: "host", data });
+    const how = was.path === root ? "was replaced by a copy" : `was copied or moved from ${was.path}`;
+    logger.warn(
+      data,
+      `this home ${how}: it takes a new instance id; containers of the old one are left alone (label crabpot.instance=${was.instance})`,
+    );
+  } else if (was) {
+    logger.warn({ from: was.path, to: root }, `this home was moved from ${was.path}`);
+  }
+  await keep();
 }

@@ -3,7 +3,6 @@ import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import type { SkillSync } from "../../abilities/skills/sync/skill-sync.ts";
-import type { SideSessions } from "../../work/sessions/side-sessions.ts";
 import type { Containers } from "../containers.ts";
 import type { AppContext } from "../context.ts";
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
@@ -11,11 +10,10 @@ import { type HostAbilityOptions, startHostAbilities } from "../abilities.ts";
 import { createSkillSync } from "./skills/skill-sync.ts";
 import { tidySkills, withNamedSkills } from "./skills/skills.ts";
 import { createMemoriesWhenEnabled, type LazyMemories } from "../memory/memory-when-enabled.ts";
-import { createSideSessions } from "../turns/side-sessions.ts";
 import { createSpeech } from "./voice/speech.ts";
 import { createSubAgents } from "./sub-agents.ts";
 import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
-import type { Approvals } from "../people/approvals.ts";
+import type { Approvals } from "../approvals.ts";
 import { createToolPorts } from "./tool-ports.ts";
 import type { AnswerWriter, HostTools } from "../../turns/collaborators.ts";
 import type { CompactionsOptions } from "../../turns/compaction/compactions.ts";
@@ -24,7 +22,6 @@ import type { RecallFunction } from "../../turns/steps/turn-intake.ts";
 
 /** Abilities of agents beyond answering messages. */
 export interface Capabilities {
-  readonly sideSessions: SideSessions;
   readonly memories: LazyMemories;
   readonly subAgents: SubAgents;
   readonly forTurns: Pick<HostTools, "portsOf"> &
@@ -44,7 +41,7 @@ export interface Capabilities {
 }
 
 export interface CapabilityOptions
-  extends Omit<SubAgentsOptions, "sideSessions" | "turnEnded">, Pick<HostAbilityOptions, "guard" | "entrances"> {
+  extends Omit<SubAgentsOptions, "turnEnded">, Pick<HostAbilityOptions, "guard" | "entrances"> {
   readonly groups: GroupRegistry;
   readonly providers: ProviderSet;
   readonly tell: TellOperator;
@@ -63,15 +60,14 @@ export async function createCapabilities(
   let noting: Promise<void> | undefined;
   stack.defer(() => noting);
   const memories = createMemoriesWhenEnabled(context, stack, options);
-  const sideSessions = createSideSessions(context, stack, options);
-  const abilities = await startHostAbilities(context, stack, { ...options, sideSessions });
+  const { sideSessions } = options;
+  const abilities = await startHostAbilities(context, stack, options);
   const { turnEnded } = abilities;
   const skillSync = createSkillSync(context, stack, options);
-  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, turnEnded });
+  const subAgents = createSubAgents(context, stack, { ...options, turnEnded });
   return {
     abilities: abilities.services,
     turnEnded,
-    sideSessions,
     skillSync,
     subAgents,
     memories,

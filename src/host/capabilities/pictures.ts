@@ -10,9 +10,9 @@ import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { ShownPicturesOptions } from "../../turns/conversation/shown-pictures.ts";
 import type { TurnPictures } from "../../turns/collaborators.ts";
 import { createBlobRoom } from "../../stores/blobs/blob-room.ts";
-import { reserveBytes } from "../data/files.ts";
+import { reserveBytes } from "../storage.ts";
 import type { AppContext } from "../context.ts";
-import { createConfiguredModels } from "../turns/models.ts";
+import { createConfiguredModels } from "../turns.ts";
 
 /** Pictures for models: as images, as captions of a vision model, or as notes. */
 export interface Pictures {

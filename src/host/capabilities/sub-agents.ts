@@ -13,7 +13,8 @@ import { subAgentPort } from "../../abilities/sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../../work/queue/session-queue.ts";
 import { spawnInput } from "../../tools/sub-agents/spawn-agent.ts";
 import type { CallGate } from "../../turns/collaborators.ts";
-import type { TurnRunner } from "../../turns/turn-runner.ts";
+import type { ActiveTurns } from "../../turns/active-turns.ts";
+import type { Signal } from "../../lib/signal.ts";
 import { scratchFolderOf } from "../../sandbox/workspace/scratch-folder.ts";
 import type { Containers } from "../containers.ts";
 import { folderOfSession } from "../as-agent.ts";
@@ -27,9 +28,10 @@ import type { TurnEndedOptions } from "../../turns/ending/turn-ended.ts";
 
 export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
   readonly workAdded: () => void;
-  readonly wake: (queued: QueuedSession) => void;
+  /** Emits sessions that can go on. */
+  readonly sessionReady: Signal<QueuedSession>;
   readonly groups: { byName(name: string): Group | undefined };
-  readonly runner: Pick<TurnRunner, "cancel">;
+  readonly activeTurns: Pick<ActiveTurns, "cancel">;
   readonly sideSessions: SideSessions;
   readonly turnEnded: TurnEndedOptions["turnEnded"];
 }
@@ -102,14 +104,14 @@ const prepare = async (
 
 function createDesk(
   context: AppContext,
-  { pool, workAdded, wake, runner, sideSessions, turnEnded, groups }: SubAgentsOptions,
+  { pool, workAdded, sessionReady, activeTurns: active, sideSessions, turnEnded, groups }: SubAgentsOptions,
   desk: () => SubAgentService,
 ): SubAgentService {
   const { store, home, clock, publish, logger } = context;
   const subAgents = { turnsEnded: () => desk().turnsEnded() };
   return new SubAgentService({
     store: store.subAgents,
-    turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, turnEnded }),
+    turnEnded: createTurnEnded({ clock, publish }, { active, sideSessions, subAgents, turnEnded }),
     endContainer: async (session, reason) => void (await pool.stop(session, reason)),
     handOver: ({ id, group: name, session, parentKey }) => {
       const group = groups.byName(name);
@@ -130,7 +132,7 @@ function createDesk(
     },
     wake: ({ background, parentKey, group }) => {
       if (background) workAdded();
-      else wake({ session: parentKey, group });
+      else void sessionReady.emit({ session: parentKey, group });
     },
     estimateTokens: (text) => estimateStepTokens({ kind: "user", text }),
     publish,

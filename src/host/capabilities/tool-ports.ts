@@ -3,7 +3,7 @@ import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { earlierResults } from "../../turns/conversation/earlier-results.ts";
 import type { HostTools } from "../../turns/collaborators.ts";
 import type { AppContext } from "../context.ts";
-import type { Approvals } from "../people/approvals.ts";
+import type { Approvals } from "../approvals.ts";
 import type { Memories } from "../memory/memory.ts";
 import { skillPort } from "./skills/skills.ts";
 import type { createSpeech } from "./voice/speech.ts";

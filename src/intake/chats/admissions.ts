@@ -9,12 +9,14 @@ import {
   isGroupName,
   unknownRequest,
 } from "../../domain/chats/group.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { PendingCommand, Store } from "../../stores/contract/store.ts";
 import { type CodeTries, lockedText } from "../../rights/people/code-tries.ts";
+import type { ChatBook } from "./chat-book.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "../in-order.ts";
@@ -30,10 +32,8 @@ export interface AdmissionOptions {
   readonly tries: Pick<CodeTries, "isLocked" | "wrong" | "right">;
   /** For codes that are over some day: must never go back. */
   readonly now: () => number;
-  /** Records that a direct chat is about to become a group by this person's decision. */
-  readonly pairing: (request: ChatRequest, by: Actor) => Promise<void>;
-  /** A group was added because this one said so. */
-  readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
+  readonly chats: Pick<ChatBook, "registered">;
+  readonly publish: Publish<"group.added" | "person.paired">;
 }
 
 /** Outcome of an answer: a reply, other notices, and the request's new state. */
@@ -160,9 +160,13 @@ async function makeGroup(options: AdmissionOptions, request: ChatRequest, wish: 
     wish.name === undefined
       ? await freeName(options, request)
       : await wishedName(options, { name: wish.name, channel, chat });
-  if (request.kind === "pairing") await options.pairing(request, wish.actor);
-  const group = await options.registry.add({ name, channel, chat });
-  await options.added(group, { actor: wish.actor, code });
+  const { publish, registry, chats } = options;
+  const { actor } = wish;
+  if (request.kind === "pairing")
+    await publish({ type: "person.paired", actor, data: { channel, chat, id: request.sender.id } });
+  const group = await registry.add({ name, channel, chat });
+  await publish({ type: "group.added", group: name, actor, data: { name, channel, chat, code } });
+  await chats.registered(group);
   return group;
 }
 

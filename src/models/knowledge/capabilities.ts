@@ -62,7 +62,8 @@ export function outputTokensOf(capability: Capability, wanted = usualOutputToken
   return Math.min(capability.maxOutputTokens, wanted, Math.floor(capability.contextTokens / 2));
 }
 
-interface ModelSettings {
+/** Settings of models by which their abilities are known. */
+export interface ModelSettings {
   readonly default: string;
   readonly routes: Routes;
   readonly providers: Readonly<Record<string, { readonly kind: string }>>;

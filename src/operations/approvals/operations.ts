@@ -20,7 +20,7 @@ export interface ApprovalReadingNeeds {
 /** The parts that answer and revoke them. */
 export interface ApprovalNeeds {
   readonly store: { readonly approvals: Pick<Store["approvals"], "revoke"> };
-  readonly approvalDesk: {
+  readonly approvalService: {
     answer(answer: Omit<ApprovalAnswer, "at">, options?: { readonly values?: string | undefined }): Promise<Approval>;
   };
   readonly clock: Pick<Clock, "now">;
@@ -119,10 +119,10 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
       say: ({ code, tool }) => `${tool} does not run (${code}).`,
     },
   ],
-  run: async ({ approvalDesk }, { code, decision, scope, reason, values }, { actor }) => {
+  run: async ({ approvalService }, { code, decision, scope, reason, values }, { actor }) => {
     const by: Decider = { ...operator, actor };
     const answer = { code: code.toUpperCase(), allow: decision === "allow", scope, reason, by };
-    return viewApproval(await approvalDesk.answer(answer, { values }));
+    return viewApproval(await approvalService.answer(answer, { values }));
   },
 });
 

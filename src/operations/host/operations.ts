@@ -4,8 +4,10 @@ import type { NextHeartbeat } from "../../domain/work/heartbeat.ts";
 import type { RefusedMount } from "../../domain/sandbox/mount.ts";
 import type { HotContainerView } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
+import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { utcDay } from "../../lib/time/utc-day.ts";
+import type { ContainerEngine } from "../../sandbox/engine/engine.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { type ChannelNeeds, channelView, viewChannel } from "../channels/operations.ts";
 import { defineOperation } from "../definition/define-operation.ts";
@@ -15,6 +17,9 @@ import { configState, type SettingNeeds } from "../settings/operations.ts";
 import { parkedTurns } from "../turns/parked-turns.ts";
 import { listWaiting, type WaitingNeeds } from "../turns/waiting.ts";
 import { viewWebhooks, type WebhookNeeds } from "./webhook-view.ts";
+
+/** Time within which the container engine has to answer. */
+const engineTimeoutMs = 5_000;
 
 /** The state of a running host. */
 const hostStatus = z.strictObject({
@@ -85,7 +90,7 @@ export interface StatusNeeds extends WaitingNeeds, ChannelNeeds, WebhookNeeds {
   readonly pool: { list(): HotContainerView[] };
   readonly images: Pick<ImageNeeds["images"], "states">;
   readonly config: Pick<SettingNeeds["config"], "state">;
-  readonly engine: () => Promise<HostStatus["engine"]>;
+  readonly engine: Pick<ContainerEngine, "facts">;
   readonly waitingGroups: () => number;
   readonly refusedMounts: () => readonly RefusedMount[];
   readonly intake: () => HostStatus["intake"];
@@ -97,6 +102,15 @@ export interface StatusNeeds extends WaitingNeeds, ChannelNeeds, WebhookNeeds {
   readonly outdatedSkills: () => Promise<readonly string[]>;
   readonly clock: Pick<Clock, "now">;
   readonly forwardClock: Pick<Clock, "now">;
+}
+
+async function viewEngine(engine: StatusNeeds["engine"]): Promise<HostStatus["engine"]> {
+  try {
+    const { kind, version, address } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
+    return { ok: true, detail: `${kind} ${version} at ${address}` };
+  } catch (error) {
+    return { ok: false, detail: toError(error).message };
+  }
 }
 
 /** The part that stops a host. */
@@ -144,7 +158,7 @@ async function viewStatus(needs: StatusNeeds): Promise<HostStatus> {
     listWaiting(needs),
     store.outbox.counts(),
     store.usage.ofDay(utcDay(clock.now())),
-    needs.engine(),
+    viewEngine(needs.engine),
     store.requests.waiting(needs.forwardClock.now()),
     store.approvals.open(),
     store.tasks.counts(),

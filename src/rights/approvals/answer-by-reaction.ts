@@ -18,7 +18,7 @@ const mostRefused = 20;
 
 export interface AnswerByReactionOptions {
   readonly store: Pick<Store["approvals"], "ofCard" | "get" | "reactionOf" | "refuseReaction">;
-  readonly desk: Pick<ApprovalService, "answer" | "endIfOver">;
+  readonly service: Pick<ApprovalService, "answer" | "endIfOver">;
   readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person" | "keys">;
   readonly publish: Publish<"access.refused">;
   readonly deliver: () => void;
@@ -67,11 +67,11 @@ async function cardOf(
 
 /** The approval, if it can still be answered. */
 async function openApproval(
-  { store, desk }: AnswerByReactionOptions,
+  { store, service }: AnswerByReactionOptions,
   { code, state }: Approval,
 ): Promise<Approval | undefined> {
   if (state !== "open") return undefined;
-  await desk.endIfOver(code);
+  await service.endIfOver(code);
   const approval = await store.get(code);
   return approval?.state === "open" ? approval : undefined;
 }
@@ -101,12 +101,12 @@ function refusalOf({ approval, who, allow }: Given, trigger: Role | undefined): 
 
 /** Answers; when somebody else was faster, silently, as people can see it. */
 async function answer(
-  { desk }: AnswerByReactionOptions,
+  { service }: AnswerByReactionOptions,
   { approval: { code }, reaction, who, allow }: Given,
 ): Promise<void> {
   const given = { code, allow, scope: "once", by: deciderOf(who), reaction: idOf(reaction) } as const;
   try {
-    await desk.answer(given, { way: "reaction" });
+    await service.answer(given, { way: "reaction" });
   } catch (error) {
     if (!(error instanceof AppError) || (error.code !== "conflict" && error.code !== "expired")) throw error;
   }

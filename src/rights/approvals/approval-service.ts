@@ -44,19 +44,19 @@ export interface ApprovalServiceOptions {
  */
 export class ApprovalService implements Disposable {
   readonly #options: ApprovalServiceOptions;
-  readonly #lookout: DueTimer;
+  readonly #timer: DueTimer;
 
   constructor(options: ApprovalServiceOptions) {
     this.#options = options;
-    this.#lookout = new DueTimer({
-      look: () => this.#look(),
+    this.#timer = new DueTimer({
+      look: () => this.#check(),
       onError: (error) => options.logger.error({ err: toError(error) }, "could not look for approvals; retrying"),
     });
   }
 
-  /** Something was asked or answered. */
-  changed(): void {
-    void this.#lookout.changed();
+  /** Ends what is over and records new decisions now, for instance after an approval was asked for or answered. */
+  checkNow(): void {
+    void this.#timer.changed();
   }
 
   /**
@@ -77,7 +77,7 @@ export class ApprovalService implements Disposable {
     if (outcome === "settled") throw settledError(approval);
     if (content) this.#options.forms.fill(approval.code, content);
     this.#options.deliver();
-    await this.#lookout.changed();
+    await this.#timer.changed();
     const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
     if (after?.outcome === "changed" || after?.outcome === "failed")
       throw new AppError("conflict", describeOutcome(after, after.outcome));
@@ -144,19 +144,19 @@ export class ApprovalService implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#lookout[Symbol.dispose]();
+    this.#timer[Symbol.dispose]();
   }
 
   /** Until the first of them is over. */
-  async #look(): Promise<number | undefined> {
+  async #check(): Promise<number | undefined> {
     const waiting: number[] = [];
     for (const approval of await this.#options.store.open())
       if ((await this.#endIfOver(approval)) === "open") waiting.push(this.#leftMs(approval));
-    await this.#recordAll();
+    await this.#recordDecisions();
     return waiting.length > 0 ? Math.min(...waiting) : undefined;
   }
 
-  async #recordAll(): Promise<void> {
+  async #recordDecisions(): Promise<void> {
     const { store, publish, wake, carryOut } = this.#options;
     for (const approval of await store.unrecorded()) {
       const { group, session, turn, code, tool, sha256, state, scope, reason, decider, call } = approval;
@@ -174,7 +174,7 @@ export class ApprovalService implements Disposable {
     const { store, clock, deliver } = this.#options;
     const text = describeDecision({ ...approval, state: "expired" });
     if (await store.expire(approval.code, clock.now(), noticesIn(approval, text))) deliver();
-    this.changed();
+    this.checkNow();
     return "over";
   }
 
@@ -182,7 +182,7 @@ export class ApprovalService implements Disposable {
     const { store, clock, deliver } = this.#options;
     const text = describeDecision({ ...approval, state: "cancelled" });
     if (await store.cancel(approval.code, clock.now(), noticesIn(approval, text))) deliver();
-    this.changed();
+    this.checkNow();
     return "over";
   }
 
@@ -194,7 +194,7 @@ export class ApprovalService implements Disposable {
     const answer = { code, allow: false, scope: "once", reason, by, at: clock.now() } as const;
     const { outcome } = await store.decide(answer, (answered) => tell(answered));
     if (outcome === "denied") deliver();
-    this.changed();
+    this.checkNow();
     return "over";
   }
 

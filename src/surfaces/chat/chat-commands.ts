@@ -1,38 +1,42 @@
-import type { AnswerWay, Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
+import type { AnswerWay } from "../../domain/rights/approval.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
+import type { Publish } from "../../domain/events/event.ts";
+import type { Fingerprint } from "../../domain/fingerprint.ts";
+import { memberActor } from "../../domain/people/actor.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
+import { mainSessionKeys } from "../../domain/turns/session.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { ApprovalService } from "../../rights/approvals/approval-service.ts";
+import type { Forms } from "../../rights/approvals/forms/forms.ts";
+import type { SessionPool } from "../../sandbox/pool/pool.ts";
+import type { SessionStore } from "../../stores/contract/session-store.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
+import type { Compactions } from "../../turns/compaction/compactions.ts";
 import { closingStep } from "../../turns/ending/closing-step.ts";
 import { answering, draftFor } from "../../turns/drafts.ts";
 import { commandsOf } from "./catalog.ts";
-import type { CommandOutcome, CommandServices, GivenAnswer } from "./command.ts";
+import type { CommandOutcome, CommandServices } from "./command.ts";
 import { stoppedBy } from "./set-aside.ts";
 
 export interface ChatCommandOptions {
-  readonly store: { readonly interventions: Pick<InterventionStore, "commands" | "carryOut"> };
+  readonly store: {
+    readonly interventions: Pick<InterventionStore, "commands" | "carryOut">;
+    readonly sessions: Pick<SessionStore, "open">;
+  };
   readonly services: CommandServices;
-  /** Puts on record that the command is going to be carried out. */
-  readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
-  /** Records an answer before it counts. */
-  readonly announceAnswer: (approval: Approval, answer: Omit<ApprovalAnswer, "at">, way: AnswerWay) => Promise<void>;
-  /** Puts on record that it is not, because its sender may not. */
-  readonly refused: (group: Group, pending: PendingCommand, needed: Role) => Promise<void>;
+  readonly approvals: Pick<ApprovalService, "announce" | "checkNow">;
+  readonly forms: Pick<Forms, "fill">;
+  readonly compactions: Pick<Compactions, "resume" | "stopped">;
+  readonly pool: Pick<SessionPool, "retire">;
+  /** Sub-agents, whose turns end with a conversation. */
+  readonly subAgents: { turnsEnded(): void };
   /** Tells the worker on this turn that the store has ended it. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
-  /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
-  readonly conversationEnded: (group: Group) => Promise<void>;
-  /** Called after an answer to a question. */
-  readonly answered: (answer: GivenAnswer | undefined) => void;
-  readonly compactions: {
-    /** Called after a compaction request. */
-    readonly resume: () => Promise<void>;
-    /** Those of this group end. */
-    readonly stopped: (group: string) => Promise<void>;
-  };
   readonly deliver: () => void;
+  readonly publish: Publish<"command.given" | "access.refused">;
+  readonly fingerprint: (text: string) => Fingerprint;
   readonly clock: Clock;
 }
 
@@ -49,12 +53,12 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
     for (const pending of await interventions.commands(group)) {
       // Later ones wait, too: each takes effect in its order.
       if (mustWait(options, group, pending)) return;
-      await options.announce(group, pending);
+      await announce(options, group, pending);
       const at = options.clock.now();
       const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
       const { text, stops = false, choose, renews, compacts, settles, answers, outgoing = [] } = outcome;
-      if (answers) await options.announceAnswer(answers.to, answers.answer, wayOf(pending));
+      if (answers) await options.approvals.announce(answers.to, answers.answer, wayOf(pending));
       const done = await interventions.carryOut(pending.message.seq, {
         at,
         stops,
@@ -76,7 +80,10 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       if (!done) continue;
       for (const { turn } of done.turns) await options.turnEnded(turn, reason);
       await follow(options, group, outcome);
-      if (done.answered) options.answered(done.answered.outcome === "allowed" ? answers : undefined);
+      if (done.answered) {
+        if (done.answered.outcome === "allowed" && answers?.values) options.forms.fill(answers.to.code, answers.values);
+        options.approvals.checkNow();
+      }
       options.deliver();
     }
   };
@@ -90,13 +97,44 @@ function mustWait({ services }: ChatCommandOptions, group: Group, { command }: P
 
 /** Carries out a command's effects beyond its group's turns. */
 async function follow(
-  { compactions, conversationEnded }: ChatCommandOptions,
+  options: ChatCommandOptions,
   group: Group,
   { stops = false, compacts, renews }: CommandOutcome,
 ): Promise<void> {
+  const { compactions } = options;
   if (stops) await compactions.stopped(group.name);
   if (compacts) await compactions.resume();
-  if (renews !== undefined) await conversationEnded(group);
+  if (renews !== undefined) await endOldContainers(options, group);
+}
+
+/** Ends the containers of a group's old conversations, with all that still runs in them. */
+async function endOldContainers({ store, pool, subAgents }: ChatCommandOptions, group: Group): Promise<void> {
+  subAgents.turnsEnded();
+  for (const key of mainSessionKeys(group))
+    await pool.retire(await store.sessions.open(key, group.name), "a new conversation has begun");
+}
+
+/** Puts on record that a command is about to be carried out. */
+function announce(
+  { publish, fingerprint }: ChatCommandOptions,
+  { name: group }: Group,
+  { command, argument, message: { id, sender } }: PendingCommand,
+): Promise<void> {
+  const said = argument === undefined ? undefined : fingerprint(argument);
+  const data = { command, argument, said, id };
+  return publish({ type: "command.given", group, actor: memberActor(sender.id), data });
+}
+
+/** Puts on record that a command is not carried out, because its sender lacks the role. */
+function refuse(
+  { publish }: ChatCommandOptions,
+  { name: group }: Group,
+  { pending, needed }: { readonly pending: PendingCommand; readonly needed: Role },
+): Promise<void> {
+  const { command, message } = pending;
+  const { channel, chat, sender } = message;
+  const data = { rule: `/${command} needs ${needed}`, channel, chat, command };
+  return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
 }
 
 /** Whoever writes no command has said one word to the card. */
@@ -105,18 +143,15 @@ function wayOf({ message: { text } }: PendingCommand): AnswerWay {
 }
 
 /** A command may have been stored by a version that knew others, and its sender may have had another role. */
-async function outcomeOf(
-  { services, refused }: ChatCommandOptions,
-  group: Group,
-  pending: PendingCommand,
-): Promise<CommandOutcome> {
+async function outcomeOf(options: ChatCommandOptions, group: Group, pending: PendingCommand): Promise<CommandOutcome> {
+  const { services } = options;
   const all = commandsOf(group, services.memories.isEnabled());
   const command = all.find(({ name }) => name === pending.command);
   if (!command) return { text: `Unknown command /${pending.command}. Use /help to list all commands.` };
   const { channel, sender } = pending.message;
   const asker = services.roles.standingOf(group, { channel, id: sender.id });
   if (!isAtLeast(asker.role, command.needs)) {
-    await refused(group, pending, command.needs);
+    await refuse(options, group, { pending, needed: command.needs });
     return {
       text: `/${command.name} needs the role ${command.needs}, and you are a ${asker.role} here. /whoami explains why.`,
     };

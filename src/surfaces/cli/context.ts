@@ -106,7 +106,8 @@ export class CommandContext {
   ): Promise<z.output<Output>> {
     return this.callOrHere(operation, input, async () => {
       const { variables } = this.environment;
-      const left = await this.hostFunctions.readStoppedHost(this.paths, variables, await this.adapters());
+      const { readStoppedHost } = await import("./stopped-host.ts");
+      const left = await readStoppedHost(this.paths, variables, await this.adapters());
       this.streams.stderr.write("crabpot: no host is running: reading the store as it was left\n");
       return left;
     });

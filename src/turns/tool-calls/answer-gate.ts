@@ -52,10 +52,10 @@ export class AnswerGate {
   }
 
   /**
-   * Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were
-   * asked, or sub-agents have to be done first.
+   * Stores the answer with what was decided about its calls, and returns those that may run now. `parked`:
+   * people or sub-agents come first.
    */
-  async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
+  async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "parked"> {
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, {
       isGranted: (one) => this.#isGranted(one),
@@ -64,7 +64,7 @@ export class AnswerGate {
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
   }
 
-  async #ask(answer: ModelAnswer, judged: JudgedCalls): Promise<"asked"> {
+  async #ask(answer: ModelAnswer, judged: JudgedCalls): Promise<"parked"> {
     const { allowed, asked } = judged;
     const asks = await this.#prepareAsks(judged);
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
@@ -72,11 +72,11 @@ export class AnswerGate {
     await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
     await publishToolCalls(this.#scope, this.#parts, { ...judged, allowed: [] });
     this.#parts.answers.deliver();
-    this.#parts.calls.asked();
-    return "asked";
+    this.#parts.calls.approvalsAsked();
+    return "parked";
   }
 
-  async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly ToolCall[] | "asked"> {
+  async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly ToolCall[] | "parked"> {
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const { spawns, denied } = await this.#spawns.prepare(given.allowed, answer.toolCalls);
     const judged = withDenied(given, denied);
@@ -88,27 +88,27 @@ export class AnswerGate {
     this.#spawns.begun(spawns);
     if (spawns.some(({ background }) => !background)) {
       const last = await this.#steps.last();
-      if (last && areAwaited(await this.#spawns.ofStep(last))) return "asked";
+      if (last && areAwaited(await this.#spawns.ofStep(last))) return "parked";
       if (last) await this.#spawns.release(last.seq);
     }
     return this.#give(judged.allowed);
   }
 
   /**
-   * Calls to give after a decision of people or the end of sub-agents. `asked`: still open. Undefined for any other
-   * step, and for calls given out before, whose fate is unknown.
+   * Returns the calls that may run after people have decided or sub-agents have ended. `parked`: not yet. Undefined for
+   * any other step, and for calls given out before, whose fate is unknown.
    */
-  async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
+  async resume(last: Step | undefined): Promise<Given | "parked" | undefined> {
     if (last?.body.kind !== "model") return undefined;
-    if (last.body.asked === undefined) return this.#releaseOthers(last, last.body);
+    if (last.body.asked === undefined) return this.#resumeOthers(last, last.body);
     const { store, clock } = this.#parts;
     const before = await store.approvals.ofStep(last.seq);
-    if (before.some(({ state }) => state === "open")) return "asked";
+    if (before.some(({ state }) => state === "open")) return "parked";
     if (before.every(({ releasedAt }) => releasedAt !== undefined)) return undefined;
     const { answer } = last.body;
     const decided = await this.#decided(last.body, before);
     const judged = await this.#beginDecided(last, answer, decided);
-    if (judged === "asked") return "asked";
+    if (judged === "parked") return "parked";
     for (const approval of before) await this.#publishUse(judged.allowed, approval);
     await publishToolCalls(this.#scope, this.#parts, judged);
     // From here on the calls have begun: after a crash nobody knows what became of them.
@@ -124,13 +124,13 @@ export class AnswerGate {
   }
 
   /** The calls that had to wait for the sub-agents of their answer. */
-  async #releaseOthers(
+  async #resumeOthers(
     last: Step,
     { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
-  ): Promise<Given | "asked" | undefined> {
+  ): Promise<Given | "parked" | undefined> {
     const agents = await this.#spawns.ofStep(last);
     if (agents.length === 0) return undefined;
-    if (areAwaited(agents)) return "asked";
+    if (areAwaited(agents)) return "parked";
     const refused = new Set(denied.map(({ callId }) => callId));
     const others = answer.toolCalls.filter((call) => !refused.has(call.id) && !isSpawn(call));
     if (others.length === 0 || agents.every(({ background }) => background)) return undefined;
@@ -141,13 +141,13 @@ export class AnswerGate {
   }
 
   /** Begins the sub-agents that people have allowed, once; the others of their answer wait for them. */
-  async #beginDecided(last: Step, answer: ModelAnswer, judged: JudgedCalls): Promise<JudgedCalls | "asked"> {
+  async #beginDecided(last: Step, answer: ModelAnswer, judged: JudgedCalls): Promise<JudgedCalls | "parked"> {
     if (!judged.allowed.some(({ call }) => isSpawn(call))) return judged;
     const begun = await this.#spawns.ofStep(last);
-    if (begun.length > 0) return areAwaited(begun) ? "asked" : judged;
+    if (begun.length > 0) return areAwaited(begun) ? "parked" : judged;
     const prepared = await this.#spawns.prepare(judged.allowed, answer.toolCalls);
     await this.#spawns.begin(last.seq, prepared);
-    if (areAwaited(await this.#spawns.ofStep(last))) return "asked";
+    if (areAwaited(await this.#spawns.ofStep(last))) return "parked";
     return withDenied(judged, prepared.denied);
   }
 

@@ -13,11 +13,6 @@ export interface QueuedSession {
   readonly awaited?: boolean | undefined;
 }
 
-/** Main sessions that answer a group's chat, one per agent. */
-export function mainSessionsOf(group: GroupChat & Pick<Group, "agent" | "agents">): readonly QueuedSession[] {
-  return mainSessionKeys(group).map((session) => ({ session, group: group.name, awaited: true }));
-}
-
 /**
  * States of a session: absent (nothing to do) → `waiting` (has a place in the line) → `running` → absent, or
  * `again` (woken while running) → back to the end of the line, so that a busy session cannot starve the others.
@@ -92,6 +87,11 @@ export class SessionQueue implements AsyncDisposable {
     known.state = "again";
     known.awaitedAgain ||= awaited;
     known.wakes += 1;
+  }
+
+  /** Wakes the sessions that answer a group's chat, one for each agent. */
+  wakeGroup(group: GroupChat & Pick<Group, "agent" | "agents">): void {
+    for (const session of mainSessionKeys(group)) this.wake({ session, group: group.name, awaited: true });
   }
 
   /** Sessions that wait for a place, and sessions that run, in order. */

@@ -1,8 +1,15 @@
+import { rmdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Logger } from "pino";
+
 import type { Session, SideSession } from "../../domain/turns/session.ts";
 import { sideSessionKey } from "../../domain/turns/session.ts";
 import type { NewWork } from "../../domain/work/work.ts";
+import { errorCode, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { Store } from "../../stores/contract/store.ts";
 
 export interface SideSessionsOptions {
@@ -12,11 +19,11 @@ export interface SideSessionsOptions {
   };
   /** There is new work. */
   readonly workAdded: () => void;
-  /** Ends what is left of an archived session but its log: a container of an earlier generation, and its mailbox. */
-  readonly clear: (session: Session) => Promise<void>;
-  /** An archived session could not be archived or cleared; the next start tries again. */
-  readonly onError: (error: unknown) => void;
+  readonly pool: Pick<SessionPool, "retire">;
+  /** Holds the folders of sessions. */
+  readonly folder: string;
   readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
 }
 
 /**
@@ -30,7 +37,9 @@ export class SideSessions implements AsyncDisposable {
 
   constructor(options: SideSessionsOptions) {
     this.#options = options;
-    this.#pending = new PendingWork(options.onError);
+    this.#pending = new PendingWork((error) =>
+      options.logger.error({ err: toError(error) }, "a session could not be archived; the next start retries"),
+    );
   }
 
   /** The session, made if it is new. An ephemeral one is better opened with its work: see `give`. */
@@ -57,7 +66,7 @@ export class SideSessions implements AsyncDisposable {
     const { id } = await this.open(side);
     await this.#options.store.sessions.renew(id);
     const renewed = await this.open(side);
-    await this.#options.clear(renewed);
+    await this.#clear(renewed);
     return renewed;
   }
 
@@ -81,10 +90,25 @@ export class SideSessions implements AsyncDisposable {
   }
 
   async #archive(id: string): Promise<void> {
-    const { store, clear, clock } = this.#options;
+    const { store, clock } = this.#options;
     for (const session of await store.sessions.archiveSettled(clock.now(), id)) {
-      await clear(session);
+      await this.#clear(session);
       if (session.parent !== undefined) await this.#archive(session.parent);
     }
+  }
+
+  /** Ends the container of an earlier generation, and removes its mailbox; other files in the session's folder stay. */
+  async #clear(session: Session): Promise<void> {
+    const { pool, folder } = this.#options;
+    await pool.retire(session, "its work is settled");
+    for (const name of ["mail", "."]) await removeEmpty(join(folder, session.id, name));
+  }
+}
+
+async function removeEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) throw error;
   }
 }

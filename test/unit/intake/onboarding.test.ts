@@ -166,8 +166,9 @@ test("approving is done once however often it is carried out, and never gives a 
     assistantName: "crab",
     tries: new CodeTries(store.requests, () => 1_000_000_000),
     now: () => 1_000_000_000,
-    pairing: async () => undefined,
-    added: async (group, by) => void added.push({ name: group.name, ...by }),
+    chats: { registered: async () => undefined },
+    publish: async ({ type, actor, data }) =>
+      void (type === "group.added" && added.push({ name: data.name, actor, code: data.code })),
   });
   let seq = 0;
   const say = (command: "approve" | "deny", argument: string) =>

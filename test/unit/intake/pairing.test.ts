@@ -49,8 +49,8 @@ async function openRig() {
       assistantName: "crab",
       tries: new CodeTries(store.requests, now),
       now,
-      pairing: async () => void records.push({ type: "person.paired" }),
-      added: async () => undefined,
+      chats: { registered: async () => undefined },
+      publish: async (record) => void records.push(record),
     });
     return { onboard, admissions };
   };

@@ -103,7 +103,7 @@ test("a turn that was ended in the store while it worked keeps that end, and its
         steps: [stopping.lastStep],
         outgoing: [],
       });
-      expect(turn && rig.runner.cancel(turn, stopping.reason)).toBe(true);
+      expect(turn && rig.active.cancel(turn, stopping.reason)).toBe(true);
       return true;
     },
   });

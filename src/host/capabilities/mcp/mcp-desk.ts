@@ -5,7 +5,7 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 import type { McpNeeds } from "../../../abilities/mcp/operations.ts";
 import type { ServerView } from "../../../abilities/mcp/servers.ts";
 import { operator } from "../../../operations/approvals/approval-view.ts";
-import type { Approvals } from "../../people/approvals.ts";
+import type { Approvals } from "../../approvals.ts";
 import type { AppContext } from "../../context.ts";
 import type { Mcp } from "./mcp.ts";
 
@@ -21,13 +21,13 @@ export function createMcpOperations(
     approvals,
   }: {
     readonly list: () => readonly Group[];
-    readonly approvals: Pick<Approvals, "desk" | "descriptions">;
+    readonly approvals: Pick<Approvals, "descriptions" | "service">;
   },
 ): McpNeeds["mcp"] {
   const settle = async (name: string, tool: string, sha256: string): Promise<boolean> => {
     const code = await approvals.descriptions.openFor(name, tool, sha256);
     if (code === undefined) return false;
-    const { outcome } = await approvals.desk.answer({ code, allow: true, scope: "once", by: operator });
+    const { outcome } = await approvals.service.answer({ code, allow: true, scope: "once", by: operator });
     return outcome === "written";
   };
   const named = (server: string): string[] =>
@@ -47,7 +47,7 @@ export function createMcpOperations(
       if (await settle(name, tool, sha256)) return done;
       await publish({ type: "mcp.allowed", actor: "operator", data: { server: name, name: tool, sha256 } });
       if (await allowTool(name, tool, sha256)) {
-        approvals.desk.changed();
+        approvals.service.checkNow();
         return done;
       }
       throw new AppError(

@@ -38,11 +38,10 @@ async function openRig(config: Pick<ConfigInput, "groups" | "heartbeat"> = { hea
     new SideSessions({
       store,
       workAdded: () => (given += 1),
-      clear: async () => undefined,
-      onError: (error) => {
-        throw error;
-      },
+      pool: { retire: async () => undefined },
+      folder: folder.path,
       clock,
+      logger,
     }),
   );
   const groups = [group];

@@ -27,7 +27,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
   const time = { wall: askedAt + 1 };
   const log: string[] = [];
   const clock = { now: () => time.wall, monotonic: () => 0 };
-  const desk = new ApprovalService({
+  const service = new ApprovalService({
     store: store.approvals,
     wake: async ({ turn }) => void log.push(`wake ${turn}`),
     carryOut: async () => undefined,
@@ -48,7 +48,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
   });
   const take = createAnswerByReaction({
     store: store.approvals,
-    desk,
+    service,
     standingOf: standings.standingOf,
     publish: async ({ actor, data }) => void log.push(`refused ${actor} ${data.rule}`),
     deliver: () => undefined,
@@ -72,7 +72,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
   };
   return {
     store,
-    desk,
+    service,
     time,
     log,
     react,
@@ -84,7 +84,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
     /** Messages of the host since. */
     said: async () => (await store.outbox.unsent(50)).slice(2).map(({ text, kind }) => `${kind}: ${text}`),
     async [Symbol.asyncDispose]() {
-      desk[Symbol.dispose]();
+      service[Symbol.dispose]();
       await home[Symbol.asyncDispose]();
     },
   };

@@ -15,7 +15,7 @@ interface RigOptions {
   readonly change?: NewApproval["change"];
 }
 
-/** A store in which `AAAAAA` was asked at this moment, for half an hour, and desks on a clock that the test sets. */
+/** A store in which `AAAAAA` was asked at this moment, for half an hour, and services on a clock that the test sets. */
 async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) {
   const home = await openTestStore();
   const { store } = home;
@@ -27,7 +27,7 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
   const rules: string[] = [];
   const clock = { now: () => time.wall, monotonic: () => time.monotonic };
   /** Service of a host that starts after this recorded moment. */
-  const openDesk = (latest = 0) =>
+  const openService = (latest = 0) =>
     new ApprovalService({
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn ?? ""),
@@ -48,20 +48,22 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
     woken,
     carriedOut,
     rules,
-    openDesk,
+    openService,
     [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
   };
 }
 
 test("a change of instructions is carried out when it is allowed, before its turn goes on, and for no longer than once", async () => {
   await using rig = await openRig({ change: { diff: "+Be kind.", base: "x" } });
-  using desk = rig.openDesk();
+  using service = rig.openService();
 
   for (const scope of ["session", "day", "always"] as const) {
-    await expect(desk.answer({ code: "AAAAAA", allow: true, scope, by })).rejects.toMatchObject({ code: "bad_input" });
+    await expect(service.answer({ code: "AAAAAA", allow: true, scope, by })).rejects.toMatchObject({
+      code: "bad_input",
+    });
   }
   expect(rig.carriedOut).toEqual([]);
-  await desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+  await service.answer({ code: "AAAAAA", allow: true, scope: "once", by });
 
   expect([rig.carriedOut, rig.woken]).toEqual([["AAAAAA"], ["t"]]);
   expect(await rig.store.approvals.grants({ now: rig.time.wall })).toEqual([]);
@@ -71,12 +73,12 @@ test("a change of instructions that is denied, or that nobody answers, is not ca
   const change = { diff: "+Be kind.", base: "x" };
   await using denied = await openRig({ change });
   await using expired = await openRig({ change });
-  using one = denied.openDesk();
-  using other = expired.openDesk();
+  using one = denied.openService();
+  using other = expired.openService();
 
   await one.answer({ code: "AAAAAA", allow: false, scope: "once", by });
   expired.time.wall += 31 * minuteMs;
-  other.changed();
+  other.checkNow();
   await expect.poll(() => expired.woken).toEqual(["t"]);
 
   expect([denied.carriedOut, expired.carriedOut, denied.woken]).toEqual([[], [], ["t"]]);
@@ -84,18 +86,18 @@ test("a change of instructions that is denied, or that nobody answers, is not ca
 
 test("an answer in time is taken, put on record once, and wakes the turn", async () => {
   await using rig = await openRig();
-  using desk = rig.openDesk();
+  using service = rig.openService();
   rig.time.wall += 29 * minuteMs;
   rig.time.monotonic += 29 * minuteMs;
 
-  await desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
-  desk.changed();
+  await service.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+  service.checkNow();
 
-  await expect(desk.answer({ code: "AAAAAA", allow: false, scope: "once", by })).rejects.toMatchObject({
+  await expect(service.answer({ code: "AAAAAA", allow: false, scope: "once", by })).rejects.toMatchObject({
     code: "conflict",
     message: "AAAAAA was already decided: allowed by The operator.",
   });
-  await expect(desk.answer({ code: "BBBBBB", allow: false, scope: "once", by })).rejects.toMatchObject({
+  await expect(service.answer({ code: "BBBBBB", allow: false, scope: "once", by })).rejects.toMatchObject({
     code: "not_found",
   });
   expect([rig.told, rig.woken]).toEqual([["operator", "allowed"], ["t"]]);
@@ -107,13 +109,13 @@ test.each([
   ["the clock was set back by days", { wall: -3 * 24 * 60 * minuteMs, monotonic: 30 * minuteMs }],
 ])("when its time is over nobody can allow it anymore: %s", async (_case, later) => {
   await using rig = await openRig();
-  using desk = rig.openDesk();
-  await desk.endIfOver("AAAAAA");
+  using service = rig.openService();
+  await service.endIfOver("AAAAAA");
   expect(await rig.store.approvals.get("AAAAAA")).toMatchObject({ state: "open" });
   rig.time.wall += later.wall;
   rig.time.monotonic += later.monotonic;
 
-  await expect(desk.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
+  await expect(service.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
     code: "expired",
   });
 
@@ -129,8 +131,8 @@ test.each([
     await using rig = await openRig();
     rig.time.wall += wall;
 
-    using desk = rig.openDesk();
-    desk.changed();
+    using service = rig.openService();
+    service.checkNow();
 
     await expect.poll(() => rig.woken).toEqual(["t"]);
     expect(rig.told).toEqual(["expired"]);
@@ -144,14 +146,14 @@ test("over a restart with a clock that was set back, a question has the time tha
   await using rig = await openRig();
   const askedAt = rig.time.wall;
   rig.time.wall -= 3 * 24 * 60 * minuteMs;
-  using desk = rig.openDesk(askedAt + 20 * minuteMs);
+  using service = rig.openService(askedAt + 20 * minuteMs);
 
   rig.time.monotonic += 9 * minuteMs;
-  await desk.endIfOver("AAAAAA");
+  await service.endIfOver("AAAAAA");
   const before = await rig.store.approvals.get("AAAAAA");
   rig.time.monotonic += 1 * minuteMs;
 
-  await expect(desk.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
+  await expect(service.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
     code: "expired",
   });
   expect(before).toMatchObject({ state: "open" });
@@ -159,16 +161,16 @@ test("over a restart with a clock that was set back, a question has the time tha
 
 test("a rule that denies it by now withdraws it before anybody can allow it: the chat is told, and its turn goes on", async () => {
   await using rig = await openRig();
-  using desk = rig.openDesk();
-  desk.changed();
-  await desk.endIfOver("AAAAAA");
+  using service = rig.openService();
+  service.checkNow();
+  await service.endIfOver("AAAAAA");
   const before = await rig.store.approvals.get("AAAAAA");
   rig.rules.push("tools.shell");
 
-  const answered = desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+  const answered = service.answer({ code: "AAAAAA", allow: true, scope: "once", by });
 
   await expect(answered).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("The policy") });
-  desk.changed();
+  service.checkNow();
   await expect.poll(() => rig.woken).toEqual(["t"]);
   expect(before).toMatchObject({ state: "open" });
   expect(await rig.store.approvals.get("AAAAAA")).toMatchObject({
@@ -186,8 +188,8 @@ test("a host that starts with rules which deny what was asked withdraws it", asy
   await using rig = await openRig();
   rig.rules.push("tools.shell");
 
-  using desk = rig.openDesk();
-  desk.changed();
+  using service = rig.openService();
+  service.checkNow();
 
   await expect.poll(() => rig.woken).toEqual(["t"]);
   expect(rig.told).toEqual(["denied"]);

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { Inbox } from "../../../../src/intake/inbox.ts";
+import { AttachmentFetcher } from "../../../../src/intake/attachment-fetcher.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { agentUid, isRoot, openProtectedFiles } from "../../../support/protected-files-rig.ts";
 
@@ -211,7 +211,7 @@ test("a file of a member, which belongs to a host that is not root, is not taken
   await rig.inUse();
   const incoming = join(rig.folder, "../../incoming");
   await mkdir(incoming);
-  using inbox = await Inbox.open({
+  using inbox = await AttachmentFetcher.open({
     groupsFolder: join(rig.folder, ".."),
     temporaryFolder: incoming,
     maxBytes: 1_000,

@@ -64,13 +64,14 @@ async function openRig({ main = false } = {}) {
       skillsOf: async () => [],
       routesOf: () => ({ all: { main: ["a/b"] }, inUse: "main" }),
     },
-    announce: async () => undefined,
-    announceAnswer: async () => undefined,
-    refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),
+    approvals: { announce: async () => undefined, checkNow: () => undefined },
+    forms: { fill: () => undefined },
+    pool: { retire: async () => undefined },
+    subAgents: { turnsEnded: () => undefined },
+    publish: async ({ type, data }) => void (type === "access.refused" && refusals.push(data.rule)),
+    fingerprint: (text) => ({ sha256: "", chars: text.length }),
     turnEnded: async () => undefined,
     compactions: { resume: async () => undefined, stopped: async () => undefined },
-    conversationEnded: async () => undefined,
-    answered: () => undefined,
     deliver: () => undefined,
     clock: systemClock,
   });
@@ -149,7 +150,7 @@ test.for([
   await rig.asks("zoe");
 
   expect(await rig.give(by, command)).toBe(said);
-  expect(rig.refusals).toEqual([`${command} needs member`]);
+  expect(rig.refusals).toEqual([`/${command} needs member`]);
   expect(await rig.turn()).toBe("running");
 });
 

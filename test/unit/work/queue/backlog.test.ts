@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { commandsOf } from "../../../../src/surfaces/chat/catalog.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import type { GroupChat } from "../../../../src/domain/chats/group.ts";
-import { mainSessionsOf, SessionQueue } from "../../../../src/work/queue/session-queue.ts";
+import { SessionQueue } from "../../../../src/work/queue/session-queue.ts";
 import { openGroupRegistry } from "../../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../../src/intake/router.ts";
@@ -93,7 +93,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
   const other = { id: "bob", name: "Bob" };
   const late = { channel: "fake", chat: groups[0]?.chat ?? "", sender: other, id: "x", text, mention: false };
   const refused = await accept(late);
-  for (const { name } of groups) mainSessionsOf(chatOf(name)).forEach((queued) => queue.wake(queued));
+  for (const { name } of groups) queue.wakeGroup(chatOf(name));
   const line = queue.snapshot();
   await queue.idle();
 

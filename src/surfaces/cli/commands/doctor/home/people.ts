@@ -9,7 +9,8 @@ export async function checkPeopleIds(context: CommandContext): Promise<CheckResu
   const { paths } = context;
   const loaded = await context.loadConfig();
   const isThere = (await stat(paths.database).catch(() => undefined)) !== undefined;
-  const keys = isThere ? await context.hostFunctions.readHalfKnownKeys(paths, loaded) : [];
+  const { readHalfKnownKeys } = await import("../../../stopped-host.ts");
+  const keys = isThere ? await readHalfKnownKeys(paths, loaded) : [];
   if (keys.length === 0) return good("people", "All relevant ids of people in config.yaml are known.");
   const some = keys.slice(0, 5).join(", ");
   const more = keys.length > 5 ? ` and ${keys.length - 5} more` : "";

@@ -1,18 +1,15 @@
-import { type ContextContents, tokensBySection } from "../../turns/context/compaction/context-sections.ts";
-import { withCleared } from "../../turns/context/clear-results.ts";
-import { coverStep } from "../../turns/context/compaction/show-cover.ts";
-import { estimatePromptTokens } from "../../turns/context/tokens.ts";
-import { shortenedToFit } from "../../turns/context/window.ts";
-import type { Config } from "../../config/schema/config.ts";
-import type { ConversationPrompt } from "../../domain/turns/conversation.ts";
-import type { ToolDefinition } from "../../domain/turns/model.ts";
+import { type ContextContents, tokensBySection } from "../context/compaction/context-sections.ts";
+import { withCleared } from "../context/clear-results.ts";
+import { coverStep } from "../context/compaction/show-cover.ts";
+import { estimatePromptTokens } from "../context/tokens.ts";
+import { shortenedToFit } from "../context/window.ts";
 import type { ContextView } from "../../domain/turns/context-view.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import type { LogEntry } from "../../domain/turns/summary.ts";
-import { promptTokensOf, windowTokensOf } from "../../models/knowledge/capabilities.ts";
+import { type ModelSettings, promptTokensOf, windowTokensOf } from "../../models/knowledge/capabilities.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import type { AppContext } from "../context.ts";
+import type { FirstCall } from "./first-prompt.ts";
 
 /** Source of a view: a running host's store, or a stopped one's. */
 export interface ContextViewOptions {
@@ -30,11 +27,7 @@ export interface ContextViewOptions {
 }
 
 /** Returns the first call of a session's conversation, if it began now; undefined when its group is gone. */
-export type FirstPrompt = (
-  session: Session,
-) => Promise<
-  (Pick<ConversationPrompt, "system" | "sections"> & { readonly tools: readonly ToolDefinition[] }) | undefined
->;
+export type FirstPrompt = (session: Session) => Promise<FirstCall | undefined>;
 
 /** Entries read at once when listing a log. */
 const entriesAtOnce = 1_000;
@@ -90,21 +83,12 @@ function shownSteps(
   return shortenedToFit(steps, room.promptTokens - fixedTokens - (first?.tokens ?? 0)) ?? steps;
 }
 
-/** Room in prompts of a route, by the configuration. */
+/** Returns the room in prompts of a route, by the configuration. */
 export function roomByConfig(
-  models: Config["models"],
+  models: ModelSettings,
   route: string | undefined,
 ): ReturnType<ContextViewOptions["roomOf"]> {
   return { windowTokens: windowTokensOf(models, route), promptTokens: promptTokensOf(models, route) };
-}
-
-/** The same of a host that runs. */
-export function createContextView(
-  { store, config }: Pick<AppContext, "store" | "config">,
-  firstPrompt: () => FirstPrompt | undefined,
-): (session: Session, how: Parameters<typeof viewContext>[2]) => Promise<ContextView> {
-  const roomOf = (route: string | undefined) => roomByConfig(config.models, route);
-  return (session, how) => viewContext({ store, roomOf, firstPrompt: firstPrompt() }, session, how);
 }
 
 async function allEntries(

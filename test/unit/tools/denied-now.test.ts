@@ -6,7 +6,7 @@ import { configSchema } from "../../../src/config/schema/config.ts";
 import type { Origin } from "../../../src/domain/people/origin.ts";
 import { createRoles } from "../../../src/rights/people/roles.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
-import { createDeniedBy } from "../../../src/host/people/withdrawals.ts";
+import { createDeniedNow } from "../../../src/tools/denied-now.ts";
 import { askIn, question } from "../../support/asked-question.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
@@ -29,13 +29,14 @@ async function deniedBy(
   });
   const roles = createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => false });
   const group = someGroup("family", {});
-  const look = createDeniedBy(
-    { live: new LiveConfig(config), store, roles },
-    {
-      registryOf: async () => new ToolRegistry(builtInAdapters.tools),
-      groups: { byName: (name) => (name === "family" ? group : undefined) },
-    },
-  );
+  const live = new LiveConfig(config);
+  const look = createDeniedNow({
+    store,
+    groups: { byName: (name) => (name === "family" ? group : undefined) },
+    registryOf: async () => new ToolRegistry(builtInAdapters.tools),
+    policyOf: (of) => live.groupOf(of).policy,
+    roleOf: roles.roleOf,
+  });
   const kept = await store.approvals.get("AAAAAA");
   return kept && (await look(kept));
 }

@@ -1,15 +1,17 @@
-import { hasTrait } from "../../config/adapters.ts";
-import { ensureGroupFolder } from "../../config/home/group-folders.ts";
-import { OutgoingFiles } from "../../delivery/outgoing-files.ts";
-import { agentFolder } from "../../domain/chats/group.ts";
-import { Inbox } from "../../intake/inbox.ts";
-import { roomOnDisk } from "../../lib/files/free-space.ts";
-import { hostUid } from "../../lib/process/host-uid.ts";
-import { mebibyte } from "../../lib/text/bytes.ts";
-import { GroupSpace } from "../../sandbox/workspace/group-space.ts";
-import { createHearingOf } from "../capabilities/media.ts";
-import type { GroupBudgets } from "../capabilities/voice/sound-calls.ts";
-import type { AppContext } from "../context.ts";
+import { ensureGroupFolder } from "../config/home/group-folders.ts";
+import { OutgoingFiles } from "../delivery/outgoing-files.ts";
+import { agentFolder } from "../domain/chats/group.ts";
+import { AttachmentFetcher } from "../intake/attachment-fetcher.ts";
+import { roomOnDisk } from "../lib/files/free-space.ts";
+import { hostUid } from "../lib/process/host-uid.ts";
+import { mebibyte } from "../lib/text/bytes.ts";
+import { GroupSpace } from "../sandbox/workspace/group-space.ts";
+import { removeUnreferenced } from "../stores/blobs/remove-unreferenced.ts";
+import { Retention } from "../stores/retention.ts";
+import { messagesPerStep } from "../turns/steps/turn-intake.ts";
+import { createHearingOf } from "./capabilities/media.ts";
+import type { GroupBudgets } from "./capabilities/voice/sound-calls.ts";
+import type { AppContext } from "./context.ts";
 
 /** The disk space of groups' folders. */
 export function createGroupSpace({ live, home }: Pick<AppContext, "live" | "home">): GroupSpace {
@@ -35,11 +37,11 @@ export function reserveBytes(live: AppContext["live"]): number {
 /**
  * The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk.
  */
-export async function openInbox(context: AppContext, registry: GroupBudgets): Promise<Inbox> {
+export async function openAttachmentFetcher(context: AppContext, registry: GroupBudgets): Promise<AttachmentFetcher> {
   const { config, live, home, environment, space, clock, logger } = context;
   const { groups, incoming } = home.paths;
   const folders = { groups, checkout: environment.checkout };
-  return Inbox.open({
+  return AttachmentFetcher.open({
     groupsFolder: groups,
     temporaryFolder: incoming,
     otherFolders: async (group) => {
@@ -60,14 +62,32 @@ export async function openInbox(context: AppContext, registry: GroupBudgets): Pr
 
 /** Copies of what agents send. */
 export async function openOutgoingFiles(context: AppContext): Promise<OutgoingFiles> {
-  const { live, home, store, clock, logger } = context;
+  const { live, hasTrait, home, store, clock, logger } = context;
   const { groups, outgoing } = home.paths;
   return OutgoingFiles.open({
     groupsFolder: groups,
     folder: outgoing,
     store: store.outbox,
-    isFetchedLater: (channel) => hasTrait(context, channel, "fetchedLater"),
+    isFetchedLater: (channel) => hasTrait(channel, "fetchedLater"),
     freeBytes: () => roomOnDisk(outgoing, reserveBytes(live)),
+    clock,
+    logger,
+  });
+}
+
+/** Removes what is older than the settings keep, from now on. */
+export function openRetention({ config, store, blobs: folder, publish, clock, logger }: AppContext): Retention {
+  return new Retention({
+    store,
+    get days() {
+      return config.store.retentionDays;
+    },
+    get eventDays() {
+      return config.events.retentionDays;
+    },
+    removeBlobs: (signal) => removeUnreferenced({ folder, blobs: store.blobs, clock }, signal),
+    keepNewest: messagesPerStep,
+    publish,
     clock,
     logger,
   });

@@ -6,11 +6,11 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { IncomingAttachment } from "../../../src/domain/chats/message.ts";
-import { Inbox, type InboxOptions } from "../../../src/intake/inbox.ts";
+import { AttachmentFetcher, type AttachmentFetcherOptions } from "../../../src/intake/attachment-fetcher.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rig extends AsyncDisposable {
-  readonly inbox: Inbox;
+  readonly inbox: AttachmentFetcher;
   readonly group: string;
   readonly incoming: string;
   readonly outside: string;
@@ -18,14 +18,14 @@ interface Rig extends AsyncDisposable {
 
 const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a picture", "latin1");
 
-async function openRig(more: Partial<InboxOptions> = {}): Promise<Rig> {
+async function openRig(more: Partial<AttachmentFetcherOptions> = {}): Promise<Rig> {
   const folder = await temporaryFolder();
   const [groups, incoming, outside] = ["groups", "incoming", "outside"].map((name) => join(folder.path, name));
   if (groups === undefined || incoming === undefined || outside === undefined) throw new Error("no folders");
   const group = join(groups, "family");
   for (const path of [groups, group, incoming, outside]) await mkdir(path);
   await writeFile(join(incoming, "left-over"), "half a file");
-  const inbox = await Inbox.open({
+  const inbox = await AttachmentFetcher.open({
     groupsFolder: groups,
     temporaryFolder: incoming,
     maxBytes: 1_000,

@@ -1,55 +1,60 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { randomUUID } from "node:crypto";
 
-import { forkOf } from "../../abilities/sub-agents/spawning.ts";
-import { hasTrait } from "../../config/adapters.ts";
-import { agentNameOf } from "../../config/configured/agents.ts";
-import { secretsOf } from "../../config/loading/secrets.ts";
-import { promptTexts } from "../../config/prompts/prompt-files.ts";
-import { createFailureNotices } from "../../delivery/failure-notices.ts";
-import type { TellOperator } from "../../delivery/operator-notices.ts";
-import type { Progress } from "../../delivery/progress.ts";
-import { createReplyFormats, type ReplyFormats } from "../../delivery/reply-redaction.ts";
-import { workFolder } from "../../domain/chats/group.ts";
-import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
-import type { IntakeGuard } from "../../intake/limits/intake-guard.ts";
-import type { TurnPace } from "../../intake/limits/turn-pace.ts";
-import type { ProviderSet } from "../../models/routes/provider-set.ts";
-import { containerPaths } from "../../protocol/paths.ts";
-import { TurnDeltas } from "../../records/events/deltas/turn-deltas.ts";
-import { readAgentNotes } from "../../sandbox/workspace/agent-notes.ts";
-import { ConversationTools } from "../../tools/conversation-tools.ts";
-import type { AnswerWriter, CallGate, HostTools, SessionGroups } from "../../turns/collaborators.ts";
-import { Compactions } from "../../turns/compaction/compactions.ts";
-import { Compactor } from "../../turns/compaction/compactor.ts";
-import { createFit } from "../../turns/compaction/fit-conversation.ts";
-import { ShownConversations } from "../../turns/compaction/shown-conversation.ts";
-import { estimateStepTokens } from "../../turns/context/tokens.ts";
-import { CacheWatch } from "../../turns/conversation/cache-watch.ts";
-import { ResultClearing } from "../../turns/conversation/clearing.ts";
-import { ConversationPrompts, type PromptSources } from "../../turns/conversation/conversation-prompts.ts";
-import { firstCallOf } from "../../turns/conversation/first-prompt.ts";
-import { ShownPictures } from "../../turns/conversation/shown-pictures.ts";
-import { StoredConversation } from "../../turns/conversation/stored-conversation.ts";
-import { LiveWatchers } from "../../turns/live-watchers.ts";
-import { SessionLeases } from "../../turns/sessions/session-leases.ts";
-import { createSessionService } from "../../turns/sessions/session-service.ts";
-import { OfferedTools } from "../../turns/tool-calls/offered-tools.ts";
-import { TurnRunner } from "../../turns/turn-runner.ts";
-import { groupForSession } from "../as-agent.ts";
-import type { Capabilities } from "../capabilities/capabilities.ts";
-import type { FirstPrompt } from "../capabilities/context-view.ts";
-import type { GroupToolSet } from "../capabilities/group-tools.ts";
-import { createPictures, type Pictures } from "../capabilities/pictures.ts";
-import { summariesOf } from "../capabilities/skills/skills.ts";
-import type { Containers } from "../containers.ts";
-import { openOutgoingFiles } from "../data/files.ts";
-import type { AppContext } from "../context.ts";
-import type { Approvals } from "../people/approvals.ts";
-import { createConfiguredModels } from "./models.ts";
+import { forkOf } from "../abilities/sub-agents/spawning.ts";
+import { agentNameOf } from "../config/configured/agents.ts";
+import { secretsOf } from "../config/loading/secrets.ts";
+import { promptTexts } from "../config/prompts/prompt-files.ts";
+import { createFailureNotices } from "../delivery/failure-notices.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import type { Progress } from "../delivery/progress.ts";
+import { type ReplyFormats, createReplyFormats } from "../delivery/reply-redaction.ts";
+import { workFolder } from "../domain/chats/group.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
+import type { TurnPace } from "../intake/limits/turn-pace.ts";
+import { toError } from "../lib/app-error.ts";
+import { sleep } from "../lib/time/sleep.ts";
+import { openLateProvider } from "../models/catalog.ts";
+import { ConfiguredModels } from "../models/configured-models.ts";
+import { keepLearned } from "../models/knowledge/learned-models.ts";
+import { ProviderSet } from "../models/routes/provider-set.ts";
+import { containerPaths } from "../protocol/paths.ts";
+import { TurnDeltas } from "../records/events/deltas/turn-deltas.ts";
+import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
+import { ConversationTools } from "../tools/conversation-tools.ts";
+import type { ActiveTurns } from "../turns/active-turns.ts";
+import type { AnswerWriter, CallGate, HostTools, SessionGroups } from "../turns/collaborators.ts";
+import { Compactions } from "../turns/compaction/compactions.ts";
+import { Compactor } from "../turns/compaction/compactor.ts";
+import { createFit } from "../turns/compaction/fit-conversation.ts";
+import { ShownConversations } from "../turns/compaction/shown-conversation.ts";
+import { estimatePromptTokens, estimateStepTokens } from "../turns/context/tokens.ts";
+import { CacheWatch } from "../turns/conversation/cache-watch.ts";
+import { ResultClearing } from "../turns/conversation/clearing.ts";
+import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
+import { firstCallOf } from "../turns/conversation/first-prompt.ts";
+import { ShownPictures } from "../turns/conversation/shown-pictures.ts";
+import { StoredConversation } from "../turns/conversation/stored-conversation.ts";
+import { LiveWatchers } from "../turns/live-watchers.ts";
+import { SessionLeases } from "../turns/sessions/session-leases.ts";
+import { createSessionService } from "../turns/sessions/session-service.ts";
+import { OfferedTools } from "../turns/tool-calls/offered-tools.ts";
+import { TurnRunner } from "../turns/turn-runner.ts";
+import { groupForSession } from "./as-agent.ts";
+import type { Capabilities } from "./capabilities/capabilities.ts";
+import type { FirstPrompt } from "../turns/conversation/view-context.ts";
+import type { GroupToolSet } from "./capabilities/group-tools.ts";
+import { type Pictures, createPictures } from "./capabilities/pictures.ts";
+import { summariesOf } from "./capabilities/skills/skills.ts";
+import type { Containers } from "./containers.ts";
+import type { AppContext } from "./context.ts";
+import { openOutgoingFiles } from "./storage.ts";
+import type { Approvals } from "./approvals.ts";
 
 /** Parts of the host that turns work with. */
 interface TurnSurroundings extends Containers {
+  readonly activeTurns: ActiveTurns;
   /** Context whose store and events wait for trouble of the machine to pass. */
   readonly patient: AppContext;
   readonly approvals: Approvals;
@@ -78,7 +83,7 @@ export async function openTurns(
   options: TurnSurroundings,
 ): Promise<Turns> {
   const { store, clock, logger, publish, fingerprint } = options.patient;
-  const { pool, groups, providers, guard } = options;
+  const { activeTurns, pool, groups, providers, guard } = options;
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   const models = createConfiguredModels(options.patient, providers);
   const sessionGroups: SessionGroups = {
@@ -94,6 +99,7 @@ export async function openTurns(
   stack.use(compactions);
   const runner = new TurnRunner({
     store,
+    active: activeTurns,
     leases,
     groups: sessionGroups,
     models,
@@ -159,8 +165,7 @@ function createOfferedTools(
 ): OfferedTools {
   const { registryOf, whyMissing } = hostTools;
   const { sessions, origins } = patient.store;
-  const channelCan = (channel: string, ability: "reactions" | "voice"): boolean => hasTrait(context, channel, ability);
-  const tools = new ConversationTools({ registryOf, whyMissing, sessions, channelCan });
+  const tools = new ConversationTools({ registryOf, whyMissing, sessions, channelCan: context.hasTrait });
   const { spawning } = capabilities.subAgents;
   return new OfferedTools({ tools, spawning, pictures: { areOfUse }, origins, roleOf: context.roles.roleOf });
 }
@@ -176,9 +181,9 @@ function createWatchers(
 }
 
 function createCallGate({ approvals, capabilities }: TurnSurroundings): CallGate {
-  const { ask, asked, futility, changeOutcome } = approvals.forTurns;
+  const { ask, approvalsAsked, futility, changeOutcome } = approvals.forTurns;
   const { prepareSpawns, spawned } = capabilities.subAgents.forTurns;
-  return { ask, asked, futility, changeOutcome, prepareSpawns, spawned };
+  return { ask, approvalsAsked, futility, changeOutcome, prepareSpawns, spawned };
 }
 
 async function createHostTools(
@@ -251,4 +256,40 @@ function createPrompts(
   const rewrites = (): number => store.erasure.rewrites();
   const options = { sources, estimateTokens: estimateStepTokens, now: () => clock.now(), rewrites };
   return new ConversationPrompts({ ...options, sessions: store.sessions });
+}
+
+/** The providers of the configuration, which follow its changes. */
+export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
+  const { live, adapters, store, logger, clock } = context;
+  const providers = stack.use(
+    new ProviderSet(
+      {
+        open: (name, settings, silenceMs) =>
+          openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
+        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed cleanly"),
+        now: () => clock.monotonic(),
+      },
+      live.current.models,
+    ),
+  );
+  live.onChange(() => providers.configure(live.current.models));
+  keepLearned({ live, store, clock, logger }, stack, providers.calibration);
+  return providers;
+}
+
+/** Model calls for all parts. */
+export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
+  const { live, store, blobs, clock, logger, publish } = context;
+  return new ConfiguredModels({
+    live,
+    providers,
+    usage: store.usage,
+    readImage: (sha256) => blobs.read(sha256),
+    estimateTokens: estimatePromptTokens,
+    clock,
+    random: Math.random,
+    wait: sleep,
+    logger,
+    publish,
+  });
 }

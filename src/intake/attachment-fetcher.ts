@@ -17,7 +17,7 @@ import { originalBytes, originalTypes } from "../domain/chats/part.ts";
 import { digestOfFile } from "../lib/files/file-digest.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
-export interface InboxOptions {
+export interface AttachmentFetcherOptions {
   readonly groupsFolder: string;
   /** Private folder of the host on the groups' file system; emptied at start. */
   readonly temporaryFolder: string;
@@ -47,22 +47,22 @@ const namesTried = 100;
  * The agent owns that folder and may have put anything in our way: a content is complete in a folder of the host's
  * before it gets its name there, no link is followed, and nothing is replaced.
  */
-export class Inbox implements Disposable {
-  readonly #options: InboxOptions;
+export class AttachmentFetcher implements Disposable {
+  readonly #options: AttachmentFetcherOptions;
   readonly #stop = new AbortController();
   /** Counters by group: a shared one would reveal the number of other groups' files. */
   readonly #counts = new Map<string, number>();
 
-  private constructor(options: InboxOptions) {
+  private constructor(options: AttachmentFetcherOptions) {
     this.#options = options;
   }
 
   /** Removes what an earlier life of the host was in the middle of fetching. */
-  static async open(options: InboxOptions): Promise<Inbox> {
+  static async open(options: AttachmentFetcherOptions): Promise<AttachmentFetcher> {
     for (const left of await readdir(options.temporaryFolder)) {
       await rm(join(options.temporaryFolder, left), { recursive: true, force: true });
     }
-    return new Inbox(options);
+    return new AttachmentFetcher(options);
   }
 
   /**

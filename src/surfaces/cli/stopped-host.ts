@@ -1,22 +1,22 @@
-import { withAddedGroups } from "../config/configured/added-groups.ts";
-import type { Adapters } from "../config/adapters.ts";
-import { LiveConfig } from "../config/changes/live-config.ts";
-import { configuredGroups, storedGroup } from "../config/configured/groups.ts";
-import type { HomePaths } from "../config/home/home.ts";
-import { checkConfig, type ConfigCheck, type LoadedConfig } from "../config/loading/load.ts";
-import type { EnvironmentVariables } from "../config/environment.ts";
-import type { Group, GroupChat, StoredGroup } from "../domain/chats/group.ts";
-import { isLost } from "../intake/chats/group-folders.ts";
-import { sorted, withStored } from "../intake/chats/group-registry.ts";
-import { roomByConfig, viewContext } from "./capabilities/context-view.ts";
-import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people/people.ts";
-import { AppError } from "../lib/app-error.ts";
-import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
-import type { OfflineNeeds } from "../surfaces/operations.ts";
-import { openStoreReader } from "../stores/catalog.ts";
-import type { StoreReader } from "../stores/define-store.ts";
-import { systemClock } from "../lib/time/clock.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { withAddedGroups } from "../../config/configured/added-groups.ts";
+import type { Adapters } from "../../config/adapters.ts";
+import { LiveConfig } from "../../config/changes/live-config.ts";
+import { configuredGroups, storedGroup } from "../../config/configured/groups.ts";
+import type { HomePaths } from "../../config/home/home.ts";
+import { checkConfig, type ConfigCheck, type LoadedConfig } from "../../config/loading/load.ts";
+import type { EnvironmentVariables } from "../../config/environment.ts";
+import type { Group, GroupChat, StoredGroup } from "../../domain/chats/group.ts";
+import { isLost } from "../../intake/chats/group-folders.ts";
+import { sorted, withStored } from "../../intake/chats/group-registry.ts";
+import { roomByConfig, viewContext } from "../../turns/conversation/view-context.ts";
+import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "../../config/serving/people.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { costOfReference, knownModels } from "../../models/knowledge/capabilities.ts";
+import type { OfflineNeeds } from "../operations.ts";
+import { openStoreReader } from "../../stores/catalog.ts";
+import type { StoreReader } from "../../stores/define-store.ts";
+import { systemClock } from "../../lib/time/clock.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** Opens a stopped host's data read-only. Throws `store_failed`. */
 export async function readStoppedHost(

@@ -1,18 +1,29 @@
-import { hasTrait } from "../../config/adapters.ts";
-import { configuredPeople, deniedBy, namedIds } from "../../config/configured/people.ts";
+import type { GroupReadingNeeds } from "../../operations/groups/operations.ts";
+import type { PeopleNeeds } from "../../operations/people/operations.ts";
+import { type Adapters, hasTrait } from "../adapters.ts";
+import type { LiveConfig } from "../changes/live-config.ts";
+import type { Config } from "../schema/config.ts";
+import { configuredPeople, deniedBy, namedIds } from "../configured/people.ts";
 import { memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { Aliases } from "../../rights/people/aliases.ts";
 import { createAccess, type JudgeHearing } from "../../rights/people/hearing.ts";
 import { createRoles, type Roles } from "../../rights/people/roles.ts";
 import type { ChannelStateStore } from "../../stores/contract/store.ts";
-import type { OfflineNeeds } from "../../surfaces/operations.ts";
-import type { AppContext } from "../context.ts";
+
+/** The configuration, with the adapters that it was read with. */
+interface ConfigWithAdapters {
+  readonly config: Config;
+  readonly adapters: Adapters;
+}
+
+/** The configuration that roles come from. */
+interface RoleContext {
+  readonly live: Pick<LiveConfig, "current" | "groupOf">;
+  readonly adapters: Adapters;
+}
 
 /** Loads known aliases from the store, for channels that have them. */
-export function loadAliases(
-  state: Pick<ChannelStateStore, "list">,
-  context: Pick<AppContext, "config" | "adapters">,
-): Promise<Aliases> {
+export function loadAliases(state: Pick<ChannelStateStore, "list">, context: ConfigWithAdapters): Promise<Aliases> {
   const { channels } = context.adapters;
   const several = channels.map(({ name }) => name).filter((name) => hasTrait(context, name, "aliases"));
   return Aliases.load(state, channels, several);
@@ -24,7 +35,7 @@ export function loadAliases(
  */
 export async function halfKnownKeys(
   state: Pick<ChannelStateStore, "list">,
-  context: Pick<AppContext, "config" | "adapters">,
+  context: ConfigWithAdapters,
 ): Promise<string[]> {
   const aliases = await loadAliases(state, context);
   const channels = context.adapters.channels.filter(({ name }) => hasTrait(context, name, "aliases"));
@@ -32,9 +43,6 @@ export async function halfKnownKeys(
     aliases.halfKnown(channel, namedIds(context.config, channel)).map((id) => memberKey({ channel, id })),
   );
 }
-
-/** The configuration that roles come from. */
-type RoleContext = Pick<AppContext, "live" | "adapters">;
 
 /** Roles as the configuration has them at the moment of the question. */
 export function createRolesOf(context: RoleContext, aliases: Aliases = new Aliases(context.adapters.channels)): Roles {
@@ -51,8 +59,8 @@ export function createRolesOf(context: RoleContext, aliases: Aliases = new Alias
   });
 }
 
-/** The same for who is heard. */
-export function createAccessOf({ live, roles }: Pick<AppContext, "live" | "roles">): JudgeHearing {
+/** Returns a judge of who is heard, by the configuration at the moment of the question. */
+export function createAccessOf(live: RoleContext["live"], roles: Pick<Roles, "keysOf" | "roleOf">): JudgeHearing {
   return createAccess({
     roles,
     triggerRole: (name) => live.groupOf({ name }).triggerRole,
@@ -61,7 +69,10 @@ export function createAccessOf({ live, roles }: Pick<AppContext, "live" | "roles
 }
 
 /** People as shown to operators. */
-export function createPeopleView(context: RoleContext, roles: Roles = createRolesOf(context)): OfflineNeeds["people"] {
+export function createPeopleView(
+  context: RoleContext,
+  roles: Roles = createRolesOf(context),
+): (GroupReadingNeeds & PeopleNeeds)["people"] {
   const { live } = context;
   return {
     standingOf: (group, who) => roles.standingOf(group, who),

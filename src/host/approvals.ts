@@ -1,48 +1,49 @@
 import { randomInt } from "node:crypto";
 
-import { ApprovalService } from "../../rights/approvals/approval-service.ts";
-import { ProposedChanges, type ProposedChangesOptions } from "../../rights/approvals/proposed-changes.ts";
-import { type AnswerByReaction, createAnswerByReaction } from "../../rights/approvals/answer-by-reaction.ts";
-import { askerOfTurn } from "../../rights/approvals/asker-of-turn.ts";
-import { createAsk } from "../../rights/approvals/asking.ts";
-import { Forms, type FormsOptions } from "../../rights/approvals/forms/forms.ts";
-import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
-import { hasTrait } from "../../config/adapters.ts";
-import { configuredPeople } from "../../config/configured/people.ts";
-import type { ProposedChange } from "../../domain/rights/approval.ts";
-import { type Group, workFolder } from "../../domain/chats/group.ts";
-import type { ToolCall } from "../../domain/turns/model.ts";
-import { parseMemberKey } from "../../domain/people/person.ts";
-import { isAtLeast, type Role } from "../../domain/people/role.ts";
-import { packageRequest } from "../../domain/sandbox/packages.ts";
-import { skillProposal } from "../../domain/sandbox/skill.ts";
-import type { QueuedSession } from "../../work/queue/session-queue.ts";
-import { unifiedDiff } from "../../lib/text/unified-diff.ts";
-import type { Instructions } from "../../sandbox/workspace/instructions.ts";
-import { type ProposedSkill, SkillProposals } from "../../abilities/skills/skill-proposals.ts";
-import type { GroupToolSet } from "../capabilities/group-tools.ts";
-import type { Mcp } from "../capabilities/mcp/mcp.ts";
-import { proposeInstructions } from "../../tools/chat/propose-instructions.ts";
-import { proposeSkill } from "../../tools/skills/propose-skill.ts";
-import type { CallGate } from "../../turns/collaborators.ts";
-import { folderOfSession } from "../as-agent.ts";
-import type { AppContext } from "../context.ts";
-import { hostUid } from "../../lib/process/host-uid.ts";
-import { skillFolders } from "../../abilities/skills/places.ts";
-import { createChangedDescriptions } from "./changed-descriptions.ts";
-import { PackageRequests } from "./package-requests.ts";
-import { createDeniedBy } from "./withdrawals.ts";
+import { ApprovalService } from "../rights/approvals/approval-service.ts";
+import { ProposedChanges, type ProposedChangesOptions } from "../rights/approvals/proposed-changes.ts";
+import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
+import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
+import { createAsk } from "../rights/approvals/asking.ts";
+import { Forms, type FormsOptions } from "../rights/approvals/forms/forms.ts";
+import type { ChangedDescriptions } from "../rights/approvals/changed-descriptions.ts";
+import { configuredPeople } from "../config/configured/people.ts";
+import type { ProposedChange } from "../domain/rights/approval.ts";
+import { type Group, workFolder } from "../domain/chats/group.ts";
+import type { ToolCall } from "../domain/turns/model.ts";
+import { parseMemberKey } from "../domain/people/person.ts";
+import { isAtLeast, type Role } from "../domain/people/role.ts";
+import { packageRequest } from "../domain/sandbox/packages.ts";
+import { skillProposal } from "../domain/sandbox/skill.ts";
+import type { QueuedSession } from "../work/queue/session-queue.ts";
+import type { Signal } from "../lib/signal.ts";
+import { unifiedDiff } from "../lib/text/unified-diff.ts";
+import type { Instructions } from "../sandbox/workspace/instructions.ts";
+import { type ProposedSkill, SkillProposals } from "../abilities/skills/skill-proposals.ts";
+import type { GroupToolSet } from "./capabilities/group-tools.ts";
+import type { Mcp } from "./capabilities/mcp/mcp.ts";
+import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
+import { proposeSkill } from "../tools/skills/propose-skill.ts";
+import type { CallGate } from "../turns/collaborators.ts";
+import { folderOfSession } from "./as-agent.ts";
+import type { AppContext } from "./context.ts";
+import { hostUid } from "../lib/process/host-uid.ts";
+import { skillFolders } from "../abilities/skills/places.ts";
+import { createChangedDescriptions } from "./people/changed-descriptions.ts";
+import { PackageRequests } from "./people/package-requests.ts";
+import { createDeniedNow } from "../tools/denied-now.ts";
 
 export interface Approvals {
-  readonly desk: ApprovalService;
+  readonly service: ApprovalService;
   readonly descriptions: ChangedDescriptions;
   readonly forms: Forms;
-  readonly forTurns: Pick<CallGate, "ask" | "asked" | "changeOutcome" | "futility">;
+  readonly forTurns: Pick<CallGate, "ask" | "approvalsAsked" | "changeOutcome" | "futility">;
   readonly answerByReaction: AnswerByReaction;
 }
 
 interface ApprovalsOptions {
-  readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
+  /** Emits sessions that can go on. */
+  readonly sessionReady: Signal<QueuedSession>;
   readonly deliver: () => void;
   readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
   readonly instructions: Pick<Instructions, "current" | "replace">;
@@ -63,7 +64,7 @@ export function createApprovals(
   const { config, store, clock, forwardClock, logger } = context;
   const { deliver, instructions, groups } = options;
   const proposable = createProposable(context, options);
-  const asked = (): void => desk.changed();
+  const asked = (): void => service.checkNow();
   const descriptions = createChangedDescriptions(context, { ...options, asked, isThere: isThereIn(context, groups) });
   const forms = createForms(context, { asked, deliver });
   const changes = new ProposedChanges({
@@ -73,49 +74,60 @@ export function createApprovals(
     clock,
     logger,
   });
-  const desk = stack.use(createDesk(context, options, { changes, descriptions, forms }));
-  context.live.onChange(() => desk.changed());
+  const service = stack.use(createService(context, options, { changes, descriptions, forms }));
+  context.live.onChange(() => service.checkNow());
   const askPeople = createAsk({
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
     isThere: (group, role) => isThere(context, group, role),
     changeOf: (group, call) => changeOf(proposable, group, call),
-    byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
+    byThumb: (channel) => context.hasTrait(channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
   });
-  const answerByReaction = createAnswers(context, desk, deliver);
+  const answerByReaction = createAnswers(context, service, deliver);
   const changeOutcome = changes.outcomeOf.bind(changes);
   return {
-    desk,
+    service,
     descriptions,
     forms,
     answerByReaction,
-    forTurns: { ask: askPeople, futility: (...call) => futilityOf(proposable, ...call), asked, changeOutcome },
+    forTurns: {
+      ask: askPeople,
+      futility: (...call) => futilityOf(proposable, ...call),
+      approvalsAsked: asked,
+      changeOutcome,
+    },
   };
 }
 
-function createDesk(
+function createService(
   context: AppContext,
-  { queue, deliver, hostTools, groups }: ApprovalsOptions,
+  { sessionReady, deliver, hostTools, groups }: ApprovalsOptions,
   {
     changes,
     descriptions,
     forms,
   }: { readonly changes: ProposedChanges; readonly descriptions: ChangedDescriptions; readonly forms: Forms },
 ): ApprovalService {
-  const { store, clock, forwardClock, publish, logger } = context;
+  const { live, store, roles, clock, forwardClock, publish, logger } = context;
   return new ApprovalService({
     store: store.approvals,
     wake: async ({ session, group }) => {
       const found = session === undefined ? undefined : await store.sessions.get(session);
-      if (found) queue().wake({ session: found.key, group, awaited: true });
+      if (found) await sessionReady.emit({ session: found.key, group, awaited: true });
     },
     carryOut: (code) => changes.settle(code),
     forms,
     isMoot: async (approval) =>
       approval.about === "form" ? !forms.isAwaited(approval.code) : descriptions.isMoot(approval),
-    deniedBy: createDeniedBy(context, { ...hostTools, groups }),
+    deniedBy: createDeniedNow({
+      store,
+      groups,
+      registryOf: hostTools.registryOf,
+      policyOf: (group) => live.groupOf(group).policy,
+      roleOf: roles.roleOf,
+    }),
     deliver,
     publish,
     clock,
@@ -140,12 +152,12 @@ function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "de
 
 function createAnswers(
   { store, roles, publish, clock }: AppContext,
-  desk: ApprovalService,
+  service: ApprovalService,
   deliver: () => void,
 ): AnswerByReaction {
   const standingOf: Parameters<typeof createAnswerByReaction>[0]["standingOf"] = (group, who) =>
     roles.standingOf(group, who);
-  return createAnswerByReaction({ store: store.approvals, desk, standingOf, publish, deliver, clock });
+  return createAnswerByReaction({ store: store.approvals, service, standingOf, publish, deliver, clock });
 }
 
 /** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
