@@ -13,7 +13,7 @@ import { AuditLog, type AuditLogOptions } from "../records/audit/log/log.ts";
 import { hasTrait } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home/home.ts";
-import { recordPlace, settleHome } from "../config/home/home-place.ts";
+import { recordMovedHome, settleHome } from "../config/home/home-place.ts";
 import { LiveConfig } from "../config/changes/live-config.ts";
 import type { LoadedConfig } from "../config/loading/load.ts";
 import { DeltaBus } from "../records/events/deltas/delta-bus.ts";
@@ -70,7 +70,7 @@ export async function openFoundation(
   const events = stack.use(new EventBus({ store: store.events, record, redact: redaction.redact, clock, logger }));
   const { publish } = events;
   await recordStart(publish, { version, instance: home.instance });
-  await recordPlace(settled, publish, logger);
+  await recordMovedHome(settled, publish, logger);
   await recordConfig(publish, { sha256: hashOfConfig(config), fromFile: loaded.fromFile });
   // A store that is put back to how it was before this start is known from now on.
   audit.signSoon();

@@ -56,7 +56,7 @@ import { openGroups, openSettings, watchConfig } from "./settings.ts";
 import { attachPlugins } from "../plugins/attach-plugins.ts";
 import type { QueuedSession, SessionQueue } from "../work/queue/session-queue.ts";
 import { openTurns } from "./turns.ts";
-import { openProviderSet } from "./turns.ts";
+import { openProviderSet } from "./models.ts";
 import { createProgress, createSigns } from "./channels.ts";
 
 export interface HostOptions extends FoundationOptions {

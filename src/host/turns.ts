@@ -13,12 +13,7 @@ import { workFolder } from "../domain/chats/group.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
-import { toError } from "../lib/app-error.ts";
-import { sleep } from "../lib/time/sleep.ts";
-import { openLateProvider } from "../models/catalog.ts";
-import { ConfiguredModels } from "../models/configured-models.ts";
-import { keepLearned } from "../models/knowledge/learned-models.ts";
-import { ProviderSet } from "../models/routes/provider-set.ts";
+import type { ProviderSet } from "../models/routes/provider-set.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { TurnDeltas } from "../records/events/deltas/turn-deltas.ts";
 import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
@@ -29,7 +24,7 @@ import { Compactions } from "../turns/compaction/compactions.ts";
 import { Compactor } from "../turns/compaction/compactor.ts";
 import { createFit } from "../turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../turns/compaction/shown-conversation.ts";
-import { estimatePromptTokens, estimateStepTokens } from "../turns/context/tokens.ts";
+import { estimateStepTokens } from "../turns/context/tokens.ts";
 import { CacheWatch } from "../turns/conversation/cache-watch.ts";
 import { ResultClearing } from "../turns/conversation/clearing.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
@@ -49,6 +44,7 @@ import { type Pictures, createPictures } from "./capabilities/pictures.ts";
 import { summariesOf } from "./capabilities/skills/skills.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
+import { createConfiguredModels } from "./models.ts";
 import { openOutgoingFiles } from "./storage.ts";
 import type { Approvals } from "./approvals.ts";
 
@@ -256,40 +252,4 @@ function createPrompts(
   const rewrites = (): number => store.erasure.rewrites();
   const options = { sources, estimateTokens: estimateStepTokens, now: () => clock.now(), rewrites };
   return new ConversationPrompts({ ...options, sessions: store.sessions });
-}
-
-/** The providers of the configuration, which follow its changes. */
-export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
-  const { live, adapters, store, logger, clock } = context;
-  const providers = stack.use(
-    new ProviderSet(
-      {
-        open: (name, settings, silenceMs) =>
-          openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
-        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed cleanly"),
-        now: () => clock.monotonic(),
-      },
-      live.current.models,
-    ),
-  );
-  live.onChange(() => providers.configure(live.current.models));
-  keepLearned({ live, store, clock, logger }, stack, providers.calibration);
-  return providers;
-}
-
-/** Model calls for all parts. */
-export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
-  const { live, store, blobs, clock, logger, publish } = context;
-  return new ConfiguredModels({
-    live,
-    providers,
-    usage: store.usage,
-    readImage: (sha256) => blobs.read(sha256),
-    estimateTokens: estimatePromptTokens,
-    clock,
-    random: Math.random,
-    wait: sleep,
-    logger,
-    publish,
-  });
 }

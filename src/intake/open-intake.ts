@@ -14,7 +14,7 @@ import { refuseWhileStopped } from "./limits/refuse-while-stopped.ts";
 import { createRouter, type RouterOptions } from "./router.ts";
 import { createTakeReaction, type TakeReactionOptions } from "./take-reaction.ts";
 
-export interface IntakeOptions extends Pick<
+export interface OpenIntakeOptions extends Pick<
   RouterOptions,
   "access" | "autoRegister" | "clock" | "commandsOf" | "hears" | "lateMs" | "onStranger" | "pace" | "publish"
 > {
@@ -46,7 +46,7 @@ export interface Intake {
 }
 
 /** Opens the way from channels to the queue. */
-export function openIntake(stack: AsyncDisposableStack, options: IntakeOptions): Intake {
+export function openIntake(stack: AsyncDisposableStack, options: OpenIntakeOptions): Intake {
   const { groups, guard, access, metrics, answerByReaction: answer } = options;
   const wakes = stack.use(new GroupWakes(options));
   const route = openRouter(options, wakes);
@@ -64,7 +64,7 @@ export function openIntake(stack: AsyncDisposableStack, options: IntakeOptions):
   };
 }
 
-function openRouter(options: IntakeOptions, wakes: GroupWakes): AcceptMessage {
+function openRouter(options: OpenIntakeOptions, wakes: GroupWakes): AcceptMessage {
   const { groups, store, settings, agentNameOf, guard, attachments, outbox, memories, progress, forms, clock } =
     options;
   const { access, autoRegister, commandsOf, hears, lateMs, onStranger, pace, publish } = options;

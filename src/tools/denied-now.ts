@@ -20,8 +20,8 @@ export interface DeniedNowOptions {
 }
 
 /**
- * Finds the current policy rule that denies a call for which an approval is open. It is judged by what its turn had read
- * when people were asked, without the exposure of the answer itself.
+ * Finds the current policy rule that denies a call for which an approval is open. It is judged by what its turn had
+ * read when people were asked, without the exposure of the answer itself.
  */
 export function createDeniedNow(options: DeniedNowOptions): (approval: Approval) => Promise<string | undefined> {
   const { store, groups, registryOf, policyOf, roleOf } = options;

@@ -104,7 +104,7 @@ async function replace(file: string, text: string): Promise<void> {
 }
 
 /** Says that the home was at another place before, and records a new id before it is used. */
-export async function recordPlace(
+export async function recordMovedHome(
   { home, was, keep }: SettledHome,
   publish: Publish<"home.copied">,
   logger: Pick<Logger, "warn">,

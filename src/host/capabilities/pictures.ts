@@ -12,7 +12,7 @@ import type { TurnPictures } from "../../turns/collaborators.ts";
 import { createBlobRoom } from "../../stores/blobs/blob-room.ts";
 import { reserveBytes } from "../storage.ts";
 import type { AppContext } from "../context.ts";
-import { createConfiguredModels } from "../turns.ts";
+import { createConfiguredModels } from "../models.ts";
 
 /** Pictures for models: as images, as captions of a vision model, or as notes. */
 export interface Pictures {

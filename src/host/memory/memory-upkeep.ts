@@ -12,7 +12,7 @@ import type { ReaderStanding } from "../../abilities/memory/thread/open-memories
 import type { ProviderSet } from "../../models/routes/provider-set.ts";
 import type { AppContext } from "../context.ts";
 import { isAtWork } from "../../stores/is-at-work.ts";
-import { createConfiguredModels } from "../turns.ts";
+import { createConfiguredModels } from "../models.ts";
 
 /** `2026-01-15 13:30` */
 const minutesChars = 16;

@@ -3,7 +3,7 @@ import type { MemberId } from "../../domain/people/person.ts";
 import type { Admissions } from "./admissions.ts";
 import type { AutoRegisterOptions } from "./auto-register.ts";
 
-/** How people are heard who write to the agent directly. */
+/** Direct chats of people without a group: let in those in `people`, none, all, or by a code. */
 export type DirectAccess = "allowlist" | "off" | "open" | "pairing";
 
 export interface AutomaticNameOptions {

@@ -7,7 +7,7 @@ import { ClosedLogs, type ClosedLogsOptions } from "./closed-logs.ts";
 import { createFloodReport } from "./output-floods.ts";
 import { SessionLogs } from "./session-log.ts";
 
-/** Bytes of a log file, and its share of a group's logs: of fewer bytes more files, so that the oldest is a small part. */
+/** Maximum bytes of a log file, and the least number of files of a group, so that the oldest is a small part of all. */
 const fileLimits = { bytes: 4 * mebibyte, share: 4 };
 
 /** Opens the logs of sessions, of which each group keeps a number of bytes. */

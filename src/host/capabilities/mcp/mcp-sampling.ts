@@ -3,7 +3,7 @@ import type { ModelMessage } from "../../../domain/turns/model.ts";
 import type { Sampled, SampleRequest } from "../../../abilities/mcp/connection/wishes.ts";
 import type { ProviderSet } from "../../../models/routes/provider-set.ts";
 import type { AppContext } from "../../context.ts";
-import { createConfiguredModels } from "../../turns.ts";
+import { createConfiguredModels } from "../../models.ts";
 
 const mostInAMinute = 10;
 const mostTokens = 4_000;
