@@ -1,27 +1,32 @@
 import type { Logger } from "pino";
 
-import type { BlobFolder } from "../stores/blobs/blob-folder.ts";
+import type { Media } from "../abilities/media/media.ts";
+import type { Channel } from "../channels/channel.ts";
 import type { ChannelTraits } from "../channels/define-channel.ts";
 import type { Adapters } from "../config/adapters.ts";
+import type { LiveConfig } from "../config/changes/live-config.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home/home.ts";
-import type { LiveConfig } from "../config/changes/live-config.ts";
 import type { Config } from "../config/schema/config.ts";
+import type { Publish } from "../domain/events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { Redaction } from "../lib/secrets/redaction.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { AuditEntry } from "../records/audit/event-records.ts";
 import type { DeltaBus } from "../records/events/deltas/delta-bus.ts";
 import type { EventBus } from "../records/events/event-bus.ts";
-import type { Aliases } from "../rights/people/aliases.ts";
-import type { Roles } from "../rights/people/roles.ts";
-import type { Publish } from "../domain/events/event.ts";
-import type { Media } from "../abilities/media/media.ts";
 import type { InstalledRecord } from "../records/installed-record.ts";
 import type { Metrics } from "../records/metrics/metrics.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import type { Redaction } from "../lib/secrets/redaction.ts";
 import type { SessionLogs } from "../records/session-logs/session-log.ts";
+import type { Aliases } from "../rights/people/aliases.ts";
+import type { Roles } from "../rights/people/roles.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
+import type { Mailbox } from "../sandbox/pool/hot-container.ts";
+import type { Launcher } from "../sandbox/pool/launch.ts";
+import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
 import type { GroupSpace } from "../sandbox/workspace/group-space.ts";
+import type { BlobFolder } from "../stores/blobs/blob-folder.ts";
 import type { Store } from "../stores/contract/store.ts";
-import type { Interception } from "./interception.ts";
 
 /** Shared dependencies of nearly every part of the host. */
 export interface AppContext {
@@ -62,3 +67,32 @@ export interface AppContext {
   readonly metrics: Metrics;
   readonly interception: Interception;
 }
+
+/** Puts an entry into the audit log; resolves when it is on disk. */
+export type AppendToAudit = (entry: AuditEntry) => Promise<void>;
+
+/**
+ * Wrappers for programs that embed the host: tests fail or intercept calls. Not reachable from configuration or
+ * environment.
+ */
+export interface Interception {
+  store(store: Store): Store;
+  audit(append: AppendToAudit): AppendToAudit;
+  engine<Engine extends ContainerEngine>(engine: Engine): Engine;
+  /** Wraps the launcher of containers. */
+  launcher(launcher: Launcher): Launcher;
+  mailbox(mailbox: Mailbox): Mailbox;
+  channel<Kind extends Channel>(channel: Kind): Kind;
+  /** Wraps the opener of MCP servers' containers. */
+  servers(open: OpenStdio): OpenStdio;
+}
+
+export const noInterception: Interception = {
+  store: (store) => store,
+  audit: (append) => append,
+  engine: (engine) => engine,
+  launcher: (launcher) => launcher,
+  mailbox: (mailbox) => mailbox,
+  channel: (channel) => channel,
+  servers: (open) => open,
+};

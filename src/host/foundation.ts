@@ -28,12 +28,11 @@ import { openSessionLogs } from "../records/session-logs/open-session-logs.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
-import type { AppContext } from "./context.ts";
 import { createMedia } from "./capabilities/media.ts";
 import { BlobFolder } from "../stores/blobs/blob-folder.ts";
 import { createGroupSpace } from "./storage.ts";
 import { createRolesOf, loadAliases } from "../config/serving/people.ts";
-import { type Interception, noInterception } from "./interception.ts";
+import { type AppContext, type Interception, noInterception } from "./context.ts";
 
 /** Options for opening the foundation. The caller holds the home's lock. */
 export interface FoundationOptions {

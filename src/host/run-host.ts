@@ -1,7 +1,7 @@
 import { startHost } from "./host.ts";
 import type { Host } from "./host.ts";
 import { logLevel } from "../config/changes/log-level.ts";
-import type { Interception } from "./interception.ts";
+import type { Interception } from "./context.ts";
 import type { Adapters } from "../config/adapters.ts";
 import { readEnvironment } from "../config/environment.ts";
 import type { Environment, EnvironmentVariables } from "../config/environment.ts";

@@ -2,7 +2,7 @@ import type { AuditType } from "../../src/records/audit/event-records.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import type { HostPayload } from "../../src/protocol/messages.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
-import { type Interception, noInterception } from "../../src/host/interception.ts";
+import { type Interception, noInterception } from "../../src/host/context.ts";
 
 /** The name of a call, or undefined for one that nothing is wrapped around. */
 type NameCall = (method: string, parameters: readonly unknown[]) => string | undefined;

@@ -8,7 +8,7 @@ import type { Channel } from "../../src/channels/channel.ts";
 import type { OpenStdio } from "../../src/sandbox/servers/server-streams.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
 import { type Host, startHost } from "../../src/host/host.ts";
-import { type Interception, noInterception } from "../../src/host/interception.ts";
+import { type Interception, noInterception } from "../../src/host/context.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { shell } from "../../container/agent/tools/shell.ts";
 import type { ContainerTool } from "../../container/agent/tools/tool.ts";
 import type { Host } from "../../src/host/host.ts";
-import type { Interception } from "../../src/host/interception.ts";
+import type { Interception } from "../../src/host/context.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
 import { createCrashPoints } from "./crash-points.ts";
