@@ -143,24 +143,27 @@ function createRunCommands(
   return createChatCommands({ store, services, ...told, publish, fingerprint, clock });
 }
 
+/** Parts that messages from channels reach. */
+interface IntakeParts {
+  readonly admissions: Admissions;
+  readonly approvals: Pick<Approvals, "answerByReaction" | "forms">;
+  readonly catchUp: CatchUp;
+  readonly commands: GroupCommands;
+  readonly entrances: Entrances;
+  readonly groups: GroupRegistry;
+  readonly guard: IntakeGuard;
+  readonly memories: Pick<LazyMemories, "foresee">;
+  readonly outbox: Outbox;
+  readonly pace: TurnPace;
+  readonly progress: Progress;
+  readonly queue: SessionQueue;
+}
+
 /** Opens the way from channels to the queue. */
 export async function openIntakeOf(
   context: AppContext,
   stack: AsyncDisposableStack,
-  parts: {
-    readonly admissions: Admissions;
-    readonly approvals: Pick<Approvals, "answerByReaction" | "forms">;
-    readonly catchUp: CatchUp;
-    readonly commands: GroupCommands;
-    readonly entrances: Entrances;
-    readonly groups: GroupRegistry;
-    readonly guard: IntakeGuard;
-    readonly memories: Pick<LazyMemories, "foresee">;
-    readonly outbox: Outbox;
-    readonly pace: TurnPace;
-    readonly progress: Progress;
-    readonly queue: SessionQueue;
-  },
+  parts: IntakeParts,
 ): Promise<Intake> {
   const { config, live, adapters, hasTrait, store, roles, metrics, publish, clock, forwardClock } = context;
   const { admissions, approvals, entrances, groups, outbox } = parts;

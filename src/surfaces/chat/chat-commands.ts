@@ -17,7 +17,7 @@ import type { Compactions } from "../../turns/compaction/compactions.ts";
 import { closingStep } from "../../turns/ending/closing-step.ts";
 import { answering, draftFor } from "../../turns/drafts.ts";
 import { commandsOf } from "./catalog.ts";
-import type { CommandOutcome, CommandServices } from "./command.ts";
+import type { CommandOutcome, CommandServices, GivenAnswer } from "./command.ts";
 import { stoppedBy } from "./set-aside.ts";
 
 export interface ChatCommandOptions {
@@ -80,10 +80,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       if (!done) continue;
       for (const { turn } of done.turns) await options.turnEnded(turn, reason);
       await follow(options, group, outcome);
-      if (done.answered) {
-        if (done.answered.outcome === "allowed" && answers?.values) options.forms.fill(answers.to.code, answers.values);
-        options.approvals.checkNow();
-      }
+      if (done.answered) takeAnswer(options, done.answered.outcome === "allowed" ? answers : undefined);
       options.deliver();
     }
   };
@@ -105,6 +102,12 @@ async function follow(
   if (stops) await compactions.stopped(group.name);
   if (compacts) await compactions.resume();
   if (renews !== undefined) await endOldContainers(options, group);
+}
+
+/** Fills a form with an answer that allows it, and has decisions recorded. */
+function takeAnswer({ approvals, forms }: ChatCommandOptions, allowed: GivenAnswer | undefined): void {
+  if (allowed?.values) forms.fill(allowed.to.code, allowed.values);
+  approvals.checkNow();
 }
 
 /** Ends the containers of a group's old conversations, with all that still runs in them. */
