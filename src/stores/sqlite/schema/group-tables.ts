@@ -1,93 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { RequestKind, RequestState } from "../../../domain/chats/group.ts";
-import type { Origin } from "../../../domain/people/origin.ts";
-import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
-
-interface GroupTable {
-  readonly name: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly settings: string;
-}
-
-interface GroupFolderTable {
-  readonly name: string;
-  readonly channel: string;
-  readonly chat: string;
-}
-
-interface GroupInstructionsTable {
-  readonly group_name: string;
-  readonly file: ProtectedFileName;
-  readonly sha256: string;
-  readonly bytes: number;
-  readonly changed_at: number | null;
-}
-
-interface OrdinalTable {
-  readonly group_name: string;
-  readonly ordinal: number;
-}
-
-interface ChatTable {
-  readonly channel: string;
-  readonly chat: string;
-  readonly group_name: string | null;
-  readonly first_seen_at: number;
-  readonly last_seen_at: number;
-  readonly messages: number;
-  readonly title: string | null;
-  readonly members: string | null;
-  readonly gone: Generated<number>;
-}
-
-interface MemberTable {
-  readonly group_name: string;
-  readonly sender_id: string;
-  readonly name: string;
-  readonly seen_at: number;
-}
-
-interface ChatRequestTable {
-  readonly kind: Generated<RequestKind>;
-  readonly code: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly title: string | null;
-  readonly sender_id: string;
-  readonly sender_name: string;
-  readonly state: RequestState;
-  readonly at: number;
-}
-
-interface CodeTriesTable {
-  readonly place: string;
-  readonly wrong: number;
-  readonly message: number;
-  readonly at: number;
-}
-
-interface FolderOriginTable {
-  readonly group_name: string;
-  readonly origin: Origin;
-  readonly since: number;
-  readonly turn: string | null;
-}
-
 /** Groups, their folders, and the chats and people the host knows. */
-export interface GroupTables {
-  readonly groups: GroupTable;
-  readonly group_folders: GroupFolderTable;
-  readonly group_instructions: GroupInstructionsTable;
-  readonly ordinals: OrdinalTable;
-  readonly chats: ChatTable;
-  readonly members: MemberTable;
-  readonly chat_requests: ChatRequestTable;
-  readonly code_tries: CodeTriesTable;
-  readonly folder_origins: FolderOriginTable;
-}
-
 export const groupSchema = [
   `create table groups (
      name text primary key,
@@ -96,7 +7,11 @@ export const groupSchema = [
      settings text not null,
      unique (channel, chat)
    ) strict`,
-  `create table group_folders (name text primary key, channel text not null, chat text not null) strict`,
+  `create table group_folders (
+     name text primary key,
+     channel text not null,
+     chat text not null
+   ) strict`,
   `create table group_instructions (
      group_name text not null references group_folders (name),
      file text not null,
@@ -105,7 +20,10 @@ export const groupSchema = [
      changed_at integer,
      primary key (group_name, file)
    ) strict, without rowid`,
-  `create table ordinals (group_name text primary key, ordinal integer not null unique) strict`,
+  `create table ordinals (
+     group_name text primary key,
+     ordinal integer not null unique
+   ) strict`,
   `create table chats (
      channel text not null,
      chat text not null,
@@ -151,4 +69,4 @@ export const groupSchema = [
      turn text,
      primary key (group_name, origin)
    ) strict, without rowid`,
-];
+] as const;

@@ -1,54 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { MessageState } from "../../../domain/chats/message.ts";
-
-interface MessageTable {
-  readonly seq: Generated<number>;
-  readonly group_name: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly id: string;
-  readonly sender_id: string;
-  readonly sender_name: string;
-  readonly text: string;
-  readonly quote: string | null;
-  readonly attachments: string | null;
-  readonly state: MessageState;
-  readonly turn: string | null;
-  readonly received_at: number;
-  readonly sent_at: number | null;
-  readonly late: Generated<number>;
-  readonly forwarded: Generated<number>;
-  readonly thread: string | null;
-  readonly pruned: Generated<number>;
-  readonly agent: string | null;
-  readonly copy_of: number | null;
-}
-
-interface CommandTable {
-  readonly message: number;
-  readonly group_name: string;
-  readonly command: string;
-  readonly argument: string | null;
-}
-
-interface IntakeDayTable {
-  readonly day: string;
-  readonly kind: "group" | "member" | "auto-register";
-  readonly name: string;
-  readonly messages: number;
-  readonly bytes: number;
-  readonly attachment_bytes: number;
-  readonly told: Generated<number>;
-}
-
 /** Messages, the commands among them, and daily intake. */
-export interface MessageTables {
-  readonly messages: MessageTable;
-  readonly commands: CommandTable;
-  readonly intake_days: IntakeDayTable;
-}
-
 export const messageSchema = [
   `create table messages (
      seq integer primary key autoincrement,
@@ -94,4 +44,4 @@ export const messageSchema = [
      told integer not null default 0,
      primary key (day, kind, name)
    ) strict, without rowid`,
-];
+] as const;

@@ -1,42 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { OutboxState, OutgoingKind } from "../../../domain/chats/message.ts";
-
-interface OutboxTable {
-  readonly seq: Generated<number>;
-  readonly group_name: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly kind: OutgoingKind;
-  readonly text: string;
-  readonly in_reply_to: string;
-  readonly turn: string | null;
-  readonly elapsed_ms: number | null;
-  readonly state: OutboxState;
-  readonly attempts: number;
-  readonly error: string | null;
-  readonly created_at: number;
-  readonly retried_at: number | null;
-  readonly file: string | null;
-  readonly reaction: string | null;
-  readonly thread: string | null;
-  readonly accepted_at: number | null;
-  readonly pruned: Generated<number>;
-  readonly agent: string | null;
-}
-
-interface ChannelStateTable {
-  readonly space: string;
-  readonly key: string;
-  readonly value: Uint8Array;
-}
-
 /** Outgoing messages and the state of channels. */
-export interface OutboxTables {
-  readonly outbox: OutboxTable;
-  readonly channel_state: ChannelStateTable;
-}
-
 export const outboxSchema = [
   `create table outbox (
      seq integer primary key autoincrement,
@@ -72,4 +34,4 @@ export const outboxSchema = [
      value blob not null,
      primary key (space, key)
    ) strict, without rowid`,
-];
+] as const;

@@ -1,49 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { SessionKind } from "../../../domain/turns/session.ts";
-
-interface SessionTable {
-  readonly id: string;
-  readonly key: string;
-  readonly group_name: string;
-  readonly conversation: number;
-  readonly generation: number;
-  readonly context_cursor: number;
-  readonly window_start: number;
-  readonly cleared_before: Generated<number>;
-  readonly pictures_from: Generated<number>;
-  readonly captions_to: Generated<number>;
-  readonly mailbox_block: number;
-  readonly kind: Generated<SessionKind>;
-  readonly parent: string | null;
-  readonly archived_at: number | null;
-  readonly ephemeral: Generated<number>;
-  readonly lease_owner: string | null;
-  readonly lease_generation: Generated<number>;
-  readonly lease_expires_at: Generated<number>;
-}
-
-interface ConversationPromptTable {
-  readonly session: string;
-  readonly conversation: number;
-  readonly system: string;
-  readonly told: string;
-  readonly sections: string | null;
-}
-
-interface OfferedToolsTable {
-  readonly session: string;
-  readonly conversation: number;
-  readonly tools: string;
-}
-
 /** Sessions and what each was given. */
-export interface SessionTables {
-  readonly sessions: SessionTable;
-  readonly conversation_prompts: ConversationPromptTable;
-  readonly offered_tools: OfferedToolsTable;
-}
-
 export const sessionSchema = [
   `create table sessions (
      id text primary key,
@@ -78,4 +33,4 @@ export const sessionSchema = [
      conversation integer not null,
      tools text not null
    ) strict, without rowid`,
-];
+] as const;

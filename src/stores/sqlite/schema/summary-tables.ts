@@ -1,37 +1,7 @@
-import type { Generated } from "kysely";
-
-import type { SummaryKind } from "../../../domain/turns/summary.ts";
-
-/** Covers steps of a conversation. Those that a later one takes in stay: conversations that forked before see them. */
-interface SummaryTable {
-  readonly seq: Generated<number>;
-  readonly session: string;
-  readonly conversation: number;
-  readonly kind: SummaryKind;
-  readonly from_step: number;
-  readonly to_step: number;
-  readonly from_entry: number;
-  readonly to_entry: number;
-  readonly text: string;
-  readonly tokens: number;
-  readonly model: string | null;
-  readonly made_at: number;
-}
-
-/** Requests for compaction. */
-interface CompactionRequestTable {
-  readonly session: string;
-  readonly conversation: number;
-  readonly group_name: string;
-  readonly message: number;
-}
-
-/** Summaries of conversations. */
-export interface SummaryTables {
-  readonly summaries: SummaryTable;
-  readonly compaction_requests: CompactionRequestTable;
-}
-
+/**
+ * Summaries of steps, and requests for compaction. A summary that a later one includes stays: conversations that forked
+ * before see it.
+ */
 export const summarySchema = [
   `create table summaries (
      seq integer primary key autoincrement,
@@ -54,4 +24,4 @@ export const summarySchema = [
      group_name text not null,
      message integer not null
    ) strict, without rowid`,
-];
+] as const;

@@ -1,39 +1,31 @@
-import type { Selectable } from "kysely";
+import type { Generated, Selectable } from "kysely";
 
-import { approvalSchema, type ApprovalTables } from "./approval-tables.ts";
-import { groupSchema, type GroupTables } from "./group-tables.ts";
-import { messageSchema, type MessageTables } from "./message-tables.ts";
-import { outboxSchema, type OutboxTables } from "./outbox-tables.ts";
-import { recordTables, type RecordTables } from "./record-tables.ts";
-import { sessionSchema, type SessionTables } from "./session-tables.ts";
-import { subAgentSchema, type SubAgentTables } from "./sub-agent-tables.ts";
-import { summarySchema, type SummaryTables } from "./summary-tables.ts";
-import { turnSchema, type TurnTables } from "./turn-tables.ts";
-import { usageSchema, type UsageTables } from "./usage-tables.ts";
-import { workSchema, type WorkTables } from "./work-tables.ts";
-
-/** Tables that the stores of the host's own rooms share; those of abilities are in `src/stores/tables/`. */
-export interface Tables
-  extends
-    MessageTables,
-    GroupTables,
-    SessionTables,
-    TurnTables,
-    WorkTables,
-    ApprovalTables,
-    SubAgentTables,
-    SummaryTables,
-    OutboxTables,
-    UsageTables,
-    RecordTables {}
-
-export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;
+import type { Actor } from "../../../domain/people/actor.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import type { Role } from "../../../domain/people/role.ts";
+import type { ApprovalScope } from "../../../domain/rights/approval.ts";
+import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
+import type { SessionKind } from "../../../domain/turns/session.ts";
+import type { SubAgentState } from "../../../domain/work/sub-agent.ts";
+import type { Cause } from "../../../domain/work/work.ts";
+import { approvalSchema } from "./approval-tables.ts";
+import type { TablesOf } from "./columns.ts";
+import { groupSchema } from "./group-tables.ts";
+import { messageSchema } from "./message-tables.ts";
+import { outboxSchema } from "./outbox-tables.ts";
+import { recordTables } from "./record-tables.ts";
+import { sessionSchema } from "./session-tables.ts";
+import { subAgentSchema } from "./sub-agent-tables.ts";
+import { summarySchema } from "./summary-tables.ts";
+import { turnSchema } from "./turn-tables.ts";
+import { usageSchema } from "./usage-tables.ts";
+import { workSchema } from "./work-tables.ts";
 
 /**
  * Statements that make the tables. AUTOINCREMENT wherever a number is promised never to be used twice: a plain rowid is
  * given again after its row is gone. STRICT, so that a wrong type is an error at the write.
  */
-export const schema: readonly string[] = [
+export const schema = [
   ...messageSchema,
   ...groupSchema,
   ...sessionSchema,
@@ -45,4 +37,37 @@ export const schema: readonly string[] = [
   ...outboxSchema,
   ...usageSchema,
   ...recordTables,
-];
+] as const;
+
+/** Columns with words of the domain that no constraint lists. */
+interface DomainColumns {
+  readonly approvals: {
+    readonly asker_role: Role;
+    readonly approvers: Role;
+    readonly decider_actor: Actor | null;
+    readonly decider_role: Role | null;
+  };
+  readonly approval_votes: { readonly scope: ApprovalScope };
+  readonly folder_origins: { readonly origin: Origin };
+  readonly group_instructions: { readonly file: ProtectedFileName };
+  readonly sessions: { readonly kind: Generated<SessionKind> };
+  readonly sub_agents: { readonly role: Role; readonly state: SubAgentState };
+  readonly tasks: { readonly origin: Origin; readonly role: Role };
+  readonly turns: { readonly cause: Generated<Cause> };
+  readonly work: { readonly origin: Origin; readonly role: Role | null };
+}
+
+type Narrowed<Name, Columns> = {
+  readonly [Column in keyof Columns]: Name extends keyof DomainColumns
+    ? Column extends keyof DomainColumns[Name]
+      ? DomainColumns[Name][Column]
+      : Columns[Column]
+    : Columns[Column];
+};
+
+type Created = TablesOf<(typeof schema)[number]>;
+
+/** Tables that the stores of the host's own rooms share; those of abilities are in `src/stores/tables/`. */
+export type Tables = { readonly [Name in keyof Created]: Narrowed<Name, Created[Name]> };
+
+export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

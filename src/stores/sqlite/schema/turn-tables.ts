@@ -1,65 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { TurnState } from "../../../domain/turns/turn.ts";
-import type { Cause } from "../../../domain/work/work.ts";
-
-interface TurnTable {
-  readonly seq: Generated<number>;
-  readonly id: string;
-  readonly group_name: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly state: TurnState;
-  readonly attempts: number;
-  readonly started_at: number;
-  readonly ended_at: number | null;
-  readonly reason: string | null;
-  readonly times: string | null;
-  readonly cause: Cause;
-  readonly reply_to: string;
-  readonly origins: string | null;
-  /** It has put calls to people. */
-  readonly asked: Generated<number>;
-}
-
-interface StepTable {
-  readonly seq: Generated<number>;
-  readonly turn: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly at: number;
-  readonly tokens: number;
-  readonly body: string;
-}
-
-interface BlobTable {
-  readonly sha256: string;
-  readonly bytes: number;
-  readonly mime_type: string;
-  readonly created_at: number;
-}
-
-interface BlobReferenceTable {
-  readonly step: number;
-  readonly sha256: string;
-}
-
-interface PictureCaptionTable {
-  readonly seq: Generated<number>;
-  readonly sha256: string;
-  readonly caption: string;
-  readonly at: number;
-}
-
-/** Turns, their steps, and the blobs that steps refer to. */
-export interface TurnTables {
-  readonly turns: TurnTable;
-  readonly steps: StepTable;
-  readonly blobs: BlobTable;
-  readonly blob_references: BlobReferenceTable;
-  readonly picture_captions: PictureCaptionTable;
-}
-
+/** Turns, their steps, and the blobs that steps refer to. `turns.asked`: the turn has asked people about calls. */
 export const turnSchema = [
   `create table turns (
      seq integer primary key autoincrement,
@@ -111,4 +50,4 @@ export const turnSchema = [
      caption text not null,
      at integer not null
    ) strict`,
-];
+] as const;

@@ -1,66 +1,7 @@
-import type { Generated } from "kysely";
-
-interface UsageDayTable {
-  readonly day: string;
-  readonly group_name: string;
-  readonly tokens: number;
-  readonly nano_usd: number;
-  readonly calls: number;
-}
-
-interface UsageCallTable {
-  readonly day: string;
-  readonly group_name: string;
-  /** Empty where the calls were for no turn, or where it was not kept at that time. */
-  readonly agent: string;
-  /** Both are empty where no member caused the calls. */
-  readonly member_channel: string;
-  readonly member_id: string;
-  readonly model: string;
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly cached_tokens: number;
-  readonly written_tokens: number;
-  readonly output_tokens: number;
-  readonly nano_usd: number;
-  readonly unpriced_calls: number;
-}
-
-interface TokenFactorTable {
-  readonly model: string;
-  readonly factor: number;
-}
-
-interface LearnedWindowTable {
-  readonly model: string;
-  readonly window_tokens: number;
-  readonly described: string;
-  readonly learned_at: number;
-}
-
-interface BudgetWarningTable {
-  readonly day: string;
-  readonly budget: string;
-}
-
-interface ReservationTable {
-  readonly id: Generated<number>;
-  readonly day: string;
-  readonly group_name: string;
-  readonly tokens: number;
-  readonly nano_usd: number;
-}
-
-/** Token usage, prices, budgets and what was learned about models. */
-export interface UsageTables {
-  readonly usage_days: UsageDayTable;
-  readonly usage_calls: UsageCallTable;
-  readonly token_factors: TokenFactorTable;
-  readonly learned_windows: LearnedWindowTable;
-  readonly budget_warnings: BudgetWarningTable;
-  readonly reservations: ReservationTable;
-}
-
+/**
+ * Token usage, prices, budgets and what was learned about models. In `usage_calls`, `agent` is empty for calls without a
+ * turn; `member_channel` and `member_id` are empty where no member caused the calls.
+ */
 export const usageSchema = [
   `create table usage_days (
      day text not null,
@@ -86,7 +27,10 @@ export const usageSchema = [
      unpriced_calls integer not null,
      primary key (day, group_name, agent, member_channel, member_id, model)
    ) strict, without rowid`,
-  `create table token_factors (model text primary key, factor real not null) strict`,
+  `create table token_factors (
+     model text primary key,
+     factor real not null
+   ) strict`,
   `create table learned_windows (
      model text primary key,
      window_tokens integer not null,
@@ -105,4 +49,4 @@ export const usageSchema = [
      tokens integer not null,
      nano_usd integer not null
    ) strict`,
-];
+] as const;

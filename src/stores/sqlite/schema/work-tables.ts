@@ -1,92 +1,4 @@
-import type { Generated } from "kysely";
-
-import type { JobState } from "../../../domain/work/job.ts";
-import type { Origin } from "../../../domain/people/origin.ts";
-import type { Role } from "../../../domain/people/role.ts";
-import type { MissedRule, RunState, TaskMode, TaskState } from "../../../domain/work/task.ts";
-import type { NewWork, WorkState } from "../../../domain/work/work.ts";
-
-interface WorkTable {
-  readonly seq: Generated<number>;
-  readonly id: string;
-  readonly group_name: string;
-  readonly session: string;
-  readonly cause: NewWork["cause"];
-  readonly due_at: number;
-  readonly dedupe: string | null;
-  readonly reply_to: string;
-  readonly origin: Origin;
-  readonly origins: string | null;
-  readonly requester: string | null;
-  readonly role: Role | null;
-  readonly text: string;
-  readonly payload: string | null;
-  readonly state: WorkState;
-  readonly turn: string | null;
-  readonly reason: string | null;
-  readonly created_at: number;
-}
-
-interface JobTable {
-  readonly session: string;
-  readonly id: string;
-  readonly group_name: string;
-  readonly generation: number;
-  readonly conversation: number;
-  readonly turn: string;
-  readonly command: string;
-  readonly state: JobState;
-  readonly started_at: number;
-  readonly ended_at: number | null;
-  readonly exit_code: number | null;
-  readonly reason: string | null;
-}
-
-interface TaskTable {
-  readonly id: string;
-  readonly group_name: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly name: string;
-  readonly prompt: string;
-  readonly timing: string;
-  readonly timezone: string;
-  readonly mode: TaskMode;
-  readonly missed: MissedRule;
-  readonly origin: Origin;
-  readonly origins: string;
-  readonly requester: string | null;
-  readonly role: Role;
-  readonly state: TaskState;
-  readonly reason: string | null;
-  readonly failures: number;
-  readonly next_due: number | null;
-  /** Due time of the last claimed run. */
-  readonly last_due: number | null;
-  readonly created_at: number;
-  readonly agent: string | null;
-}
-
-interface TaskRunTable {
-  readonly task: string;
-  readonly due: number;
-  readonly work: string;
-  readonly state: RunState;
-  readonly claimed_at: number;
-  readonly ended_at: number | null;
-  readonly attempts: number;
-  readonly turn: string | null;
-  readonly reason: string | null;
-}
-
-/** Work, background jobs and scheduled tasks. */
-export interface WorkTables {
-  readonly work: WorkTable;
-  readonly jobs: JobTable;
-  readonly tasks: TaskTable;
-  readonly task_runs: TaskRunTable;
-}
-
+/** Work, background jobs and scheduled tasks. `tasks.last_due`: due time of the last claimed run. */
 export const workSchema = [
   `create table work (
      seq integer primary key autoincrement,
@@ -169,4 +81,4 @@ export const workSchema = [
   `create index task_runs_running on task_runs (task) where state = 'running'`,
   `create index task_runs_by_claim on task_runs (claimed_at)`,
   `create index task_runs_by_work on task_runs (work) where state = 'running'`,
-];
+] as const;
