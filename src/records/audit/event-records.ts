@@ -28,100 +28,47 @@ const schedule =
   ({ data }: { readonly data: object }) =>
     ({ type: "schedule", data: { action, ...data } }) as const;
 
-/** Audit records of each event type. Outside programs read them: types and data are stable. */
-export const auditRecords = {
+/**
+ * Audit records whose type is not that of their event with a hyphen (`tool.denied`, `tool-denied`), or whose data
+ * differ. Outside programs read them: types and data are stable.
+ */
+const specialRecords = {
   "host.started": "host-start",
   "host.stopped": "host-stop",
-  "home.copied": "home-copied",
-  "config.loaded": "config-loaded",
   "config.applied": "config-loaded",
-  "settings.changed": "settings-changed",
-  "config.refused": "config-refused",
-  "engine.judged": "engine-judged",
-  "store.pruned": "store-pruned",
   "channel.changed": "channel-state",
   "operation.requested": "control-request",
   "operation.ended": "control-request",
-  "http.refused": "http-refused",
   "watch.opened": ({ data }) => ({ type: "watch", data: { action: "opened", ...data } }) as const,
   "watch.ended": ({ data }) => ({ type: "watch", data: { action: "ended", ...data } }) as const,
   "message.received": "message-in",
   "webhook.received": "webhook-in",
-  "webhook.refused": "webhook-refused",
   "heartbeat.begun": "heartbeat",
   "heartbeat.skipped": "heartbeat",
-  "access.refused": "access-refused",
   "command.given": ({ data: { argument, ...rest } }) => ({
     type: "command" as const,
     data: { ...rest, ...(argument !== undefined && isCode(argument) && { argument }) },
   }),
-  "intake.stopped": "intake-stopped",
-  "intake.resumed": "intake-resumed",
   "admission.requested": "chat-request",
   "pairing.requested": "pairing-request",
-  "person.paired": "person-paired",
   "person.erasing": "person-erased",
-  "person.erased": "person-erased",
-  "chat.left": "chat-left",
-  "group.added": "group-added",
-  "group.removed": "group-removed",
   "folder.adopted": ({ data }) => ({
     type: "folder-adopted" as const,
     group: data.group,
     data: without(data, "group"),
   }),
-  "instructions.changed": "instructions-changed",
-  "file.refused": "file-refused",
   "limit.reached": "limit-hit",
   "budget.warned": "limit-hit",
   "turn.started": "turn-start",
   "turn.ended": ({ data }) => ({ type: "turn-end" as const, data: without(data, "times") }),
-  "context.compacting": "context-compacting",
-  "context.refused": "context-refused",
-  "context.compacted": "context-compacted",
-  "context.evicted": "context-evicted",
   "model.requested": "model-request",
   "model.responded": "model-response",
   // What the calls used is on record.
   "cache.missed": undefined,
   "tool.called": "tool-call",
-  "tool.denied": "tool-denied",
-  "approval.asked": "approval-asked",
-  "approval.answered": "approval-answered",
-  "approval.decided": "approval-decided",
-  "approval.used": "approval-used",
   "tool.returned": "tool-result",
-  "origins.cleared": "origins-cleared",
-  "installed.changed": "installed-changed",
-  "plugin.refused": "plugin-refused",
-  "plugin.ended": "plugin-ended",
-  "skills.settled": "skills-settled",
-  "skill.refused": "skill-refused",
-  "skill.loaded": "skill-loaded",
-  "skills.synced": "skills-synced",
-  "skill.changed": "skill-changed",
-  "mcp.installed": "mcp-installed",
-  "mcp.opened": "mcp-opened",
-  "mcp.closed": "mcp-closed",
-  "mcp.failed": "mcp-failed",
-  "mcp.changed": "mcp-changed",
-  "mcp.allowed": "mcp-allowed",
   "memory.kept": undefined,
-  "memory.extracted": "memory-extracted",
-  "memory.noted": "memory-noted",
-  "memory.stored": "memory-stored",
-  "memory.forgotten": "memory-forgotten",
   "memory.failed": undefined,
-  "memory.cleaned": "memory-cleaned",
-  "picture.kept": "picture-kept",
-  "picture.refused": "picture-refused",
-  "picture.described": "picture-described",
-  "media.failed": "media-failed",
-  "voice.asked": "voice-asked",
-  "voice.made": "voice-made",
-  "voice.refused": "voice-refused",
-  "session.read": "session-read",
-  "session.addressed": "session-addressed",
   "schedule.made": schedule("made"),
   "schedule.changed": schedule("changed"),
   "schedule.paused": schedule("paused"),
@@ -143,9 +90,6 @@ export const auditRecords = {
     type: "egress" as const,
     data: { ...destination, ...rest },
   }),
-  "web.asked": "web-asked",
-  "web.answered": "web-answered",
-  "web.refused": "web-refused",
   "reply.redacted": "redaction",
   "secret.said": ({ data: { group, session, turn, count, found } }) => ({
     type: "redaction" as const,
@@ -165,26 +109,19 @@ export const auditRecords = {
   }),
   "mount.refused": "mount-verdict",
   "secrets.appeared": "mount-verdict",
-  "setuid.removed": "setuid-removed",
   "execution-point.changed": "execution-point",
   "execution-points.counted": ({ data: { omitted } }) =>
     omitted > 0 ? { type: "execution-point" as const, data: { omitted } } : undefined,
   "image.building": "image-build",
-  "image.built": "image-built",
-  "image.failed": "image-failed",
-  "image.removed": "image-removed",
   "container.created": "container-create",
   "container.started": "container-start",
-  "container.attested": "container-attested",
-  "container.adopted": "container-adopted",
   "container.frozen": undefined,
   "container.thawed": undefined,
-  "container.refused": "container-refused",
   "container.stopped": "container-stop",
   "container.removed": "container-orphan-removed",
   "container-output.closed": "container-output",
   "container-output.pruned": "log-pruned",
-} as const satisfies { readonly [Type in EventType]: Audited<Type> };
+} as const satisfies { readonly [Type in EventType]?: Audited<Type> };
 
 type RecordType<Recorded> = Recorded extends string
   ? Recorded
@@ -194,9 +131,12 @@ type RecordType<Recorded> = Recorded extends string
       : never
     : never;
 
+type Hyphened<Type> = Type extends `${infer Kind}.${infer Happened}` ? `${Kind}-${Happened}` : never;
+
 /** Types of records. Intent comes before effect, the outcome after it; the last ones the log writes about itself. */
 export type AuditType =
-  | RecordType<(typeof auditRecords)[EventType]>
+  | Hyphened<Exclude<EventType, keyof typeof specialRecords>>
+  | RecordType<(typeof specialRecords)[keyof typeof specialRecords]>
   | "audit-broken"
   | "audit-gap"
   | "audit-recovered"
@@ -216,9 +156,15 @@ export interface AuditEntry {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** How events of a type are audited; undefined when they are not. */
+export function auditedAs(type: EventType): Audited<EventType> {
+  const records: { readonly [Type in EventType]?: unknown } = specialRecords;
+  return Object.hasOwn(records, type) ? (records[type] as Audited<EventType>) : type.replace(".", "-");
+}
+
 /** Audit entry of an event; undefined when not audited. */
 export function auditEntryOf(event: NewEvent): AuditEntry | undefined {
-  const audited = auditRecords[event.type] as Audited<EventType>;
+  const audited = auditedAs(event.type);
   if (audited === undefined) return undefined;
   const made = typeof audited === "string" ? { type: audited, data: event.data } : audited(event);
   const { group, session, turn, actor } = event;

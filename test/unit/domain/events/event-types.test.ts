@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { auditRecords } from "../../../../src/records/audit/event-records.ts";
+import { auditedAs } from "../../../../src/records/audit/event-records.ts";
+import type { EventType } from "../../../../src/domain/events/event.ts";
 import { eventTypes, matchTypes } from "../../../../src/domain/events/event-types.ts";
 
 const checkout = resolve(import.meta.dirname, "../../../..");
@@ -24,8 +25,8 @@ function fieldsOf(source: string): Map<string, string[]> {
   return fields;
 }
 
-function recordOf(type: keyof typeof auditRecords): string {
-  const audited = auditRecords[type] as string | undefined | ((event: unknown) => { readonly type: string });
+function recordOf(type: EventType): string {
+  const audited = auditedAs(type) as string | undefined | ((event: unknown) => { readonly type: string });
   const record = typeof audited === "function" ? audited({ data: { omitted: 1 } }).type : audited;
   return record === undefined ? "" : `\`${record}\``;
 }
@@ -49,7 +50,7 @@ test("docs/events.md has each type with its meaning, its data and its record, an
       .get(type)
       ?.map((name) => `\`${name}\``)
       .join(", ");
-    return [`\`${type}\``, meaning, data, recordOf(type as keyof typeof auditRecords)];
+    return [`\`${type}\``, meaning, data, recordOf(type as EventType)];
   });
   expect(documented).toEqual(expected);
 });
