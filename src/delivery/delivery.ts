@@ -7,7 +7,7 @@ import { toError } from "../lib/app-error.ts";
 import { type BackoffOptions, backoffMs } from "../lib/time/backoff.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Sleep } from "../lib/time/sleep.ts";
-import type { OutboxStore } from "../stores/contract/store.ts";
+import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
 import type { QuoteOf } from "./quotes.ts";

@@ -1,6 +1,6 @@
 import type { Group } from "../domain/chats/group.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import type { OutboxStore } from "../stores/contract/store.ts";
+import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 
 /** Sends a group what the host itself has to say. */
 export class GroupNotices {

@@ -5,7 +5,7 @@ import type { OutgoingMessage } from "../domain/chats/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { type Sleep, sleep } from "../lib/time/sleep.ts";
-import type { OutboxStore } from "../stores/contract/store.ts";
+import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 import { Delivery, type DeliveryOptions, type OutgoingChannel } from "./delivery.ts";
 import { expiresAt } from "./expiry.ts";
 

@@ -13,7 +13,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
-import type { OutboxStore } from "../stores/contract/store.ts";
+import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 import { sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
 export interface OutgoingFilesOptions {

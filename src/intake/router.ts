@@ -30,7 +30,24 @@ import { hasRecording, withTranscripts } from "./transcripts.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
 import type { PaceVerdict, Rest, TurnPace } from "./limits/turn-pace.ts";
 
-export interface RouterOptions {
+/** Calls about a message that the router has taken. */
+interface MessageSignals {
+  /**
+   * Wakes the group's agent, or these agents; `late`: it waited elsewhere for long, and more may follow. Must not
+   * throw.
+   */
+  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
+  /** Announces a message that will be answered unless it is a duplicate, while it is being stored. Must not throw. */
+  readonly coming?:
+    | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
+    | undefined;
+  /** Announces a stored message that will be answered. Must not throw. */
+  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
+  /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
+  readonly runCommands: (group: Group) => Promise<void>;
+}
+
+export interface RouterOptions extends MessageSignals {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
     readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
@@ -56,25 +73,12 @@ export interface RouterOptions {
     | undefined;
   /** True when recordings are transcribed once fetched. */
   readonly hears?: (() => boolean) | undefined;
-  /**
-   * Wakes the group's agent, or these agents; `late`: it waited elsewhere for long, and more may follow. Must not
-   * throw.
-   */
-  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
-  /** Announces a message that will be answered unless it is a duplicate, while it is being stored. Must not throw. */
-  readonly coming?:
-    | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
-    | undefined;
-  /** Announces a stored message that will be answered. Must not throw. */
-  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
   /** Age above which a message counts as late in this group. */
   readonly lateMs?: ((group: string) => number) | undefined;
   /** Commands available in this group. */
   readonly commandsOf: (group: Group) => readonly CommandForm[];
   /** Command that a reply to a question of the host stands for. */
   readonly answerInReply?: ((message: IncomingMessage) => Promise<SaidCommand | undefined>) | undefined;
-  /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
-  readonly runCommands: (group: Group) => Promise<void>;
   /** Judges how far somebody is heard. */
   readonly access: JudgeHearing;
   /** Keeps programs from running the agent in a loop. */

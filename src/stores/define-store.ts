@@ -1,7 +1,9 @@
 import type * as z from "zod";
 
+import type { ApprovalReader, GrantStore } from "./contract/approval-store.ts";
 import type { EventStore } from "./contract/event-store.ts";
-import type { AuditIndex, Store } from "./contract/store.ts";
+import type { AuditIndex, Store, TurnReader } from "./contract/store.ts";
+import type { SubAgentReader } from "./contract/sub-agent-store.ts";
 import type { TableStores } from "./tables.ts";
 
 /**
@@ -25,12 +27,12 @@ export interface StoreReader extends TableStores, AsyncDisposable {
   readonly chats: Pick<Store["chats"], "get" | "list" | "members" | "allMembers">;
   readonly sessions: Pick<Store["sessions"], "list" | "offered" | "prompt">;
   readonly summaries: Pick<Store["summaries"], "cover" | "entries" | "entryCount">;
-  readonly turns: Pick<Store["turns"], "get" | "history" | "idsBeginningWith" | "list" | "outlines" | "steps">;
+  readonly turns: TurnReader;
   readonly work: Pick<Store["work"], "list">;
-  readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
+  readonly approvals: ApprovalReader & Pick<GrantStore, "grants">;
   readonly jobs: Pick<Store["jobs"], "list">;
   readonly tasks: Pick<Store["tasks"], "get" | "idsBeginningWith" | "list" | "runs">;
-  readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
+  readonly subAgents: SubAgentReader;
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly usage: Pick<Store["usage"], "learnedWindows" | "sums" | "tokenFactors">;

@@ -13,19 +13,7 @@ const most = 12;
 /**
  * Interfaces that have more, with how many. The numbers may only go down; an interface that is mended leaves the list.
  */
-const larger: Readonly<Record<string, number>> = {
-  ApprovalStore: 22,
-  CommandServices: 19,
-  ContainerEngine: 14,
-  MessageStore: 14,
-  OutboxStore: 13,
-  RouterOptions: 14,
-  SessionStore: 16,
-  SubAgentStore: 14,
-  TaskStore: 18,
-  TurnStore: 14,
-  WorkStore: 13,
-};
+const larger: Readonly<Record<string, number>> = { CommandServices: 19 };
 
 interface SyntaxNode {
   readonly type: string;
@@ -69,8 +57,8 @@ async function readInterfaces(): Promise<ReturnType<typeof interfacesIn>> {
   const found: ReturnType<typeof interfacesIn> = [];
   for await (const file of glob("src/**/*.ts", { cwd: checkout })) {
     for (const [text] of readFileSync(join(checkout, file), "utf8").matchAll(declaration)) {
-      // Only what can be too large is parsed: that takes a while.
-      if (text.split("(").length > most)
+      // Only what comes near to being too large is parsed: that takes a while.
+      if (text.split("(").length > most / 2)
         found.push(...interfacesIn(parseAst(text, { lang: "ts" }, file) as unknown as SyntaxNode));
     }
   }

@@ -6,7 +6,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { OutboxStore } from "../../stores/contract/store.ts";
+import type { OutboxStore } from "../../stores/contract/outbox-store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { flag, limit, list, name, onlyGroup, listedChars, time } from "../definition/schemas.ts";

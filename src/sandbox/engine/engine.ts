@@ -51,16 +51,10 @@ export interface ContainerStreams {
   readonly output: Readable;
 }
 
-/**
- * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
- * words when it does and says no. Stopping, killing and removing what has ended or is gone
- * succeeds.
- */
-export interface ContainerEngine extends AsyncDisposable {
-  facts(signal?: AbortSignal): Promise<EngineFacts>;
+/** The life of a container. */
+interface ContainerControl {
   create(name: string, body: CreateBody): Promise<string>;
   start(id: string): Promise<void>;
-  inspect(id: string): Promise<Inspection | undefined>;
   /** SIGTERM, then SIGKILL after the seconds given. */
   stop(id: string, graceSeconds: number): Promise<void>;
   kill(id: string): Promise<void>;
@@ -69,9 +63,19 @@ export interface ContainerEngine extends AsyncDisposable {
   unpause(id: string): Promise<void>;
   /** Removes it with its anonymous volumes, running or not. */
   remove(id: string): Promise<void>;
-  list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;
   /** Resolves when the container has ended; rejects if it does not exist or the engine goes away. */
   waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit>;
+}
+
+/**
+ * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
+ * words when it does and says no. Stopping, killing and removing what has ended or is gone
+ * succeeds.
+ */
+export interface ContainerEngine extends AsyncDisposable, ContainerControl {
+  facts(signal?: AbortSignal): Promise<EngineFacts>;
+  inspect(id: string): Promise<Inspection | undefined>;
+  list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;
   /** The container's stdout and stderr from now on, or only one, as a byte stream. Destroy it to detach. */
   attach(id: string, only?: "stderr"): Promise<Readable>;
   /** stdin and stdout from now on of a container that was made with its stdin open. */

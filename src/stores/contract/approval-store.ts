@@ -32,11 +32,21 @@ export interface StandingAsk {
   readonly limit: { readonly most: number; readonly since: number };
 }
 
-/**
- * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of
- * their turn. An answer and what is said about it are written together; of several at once, the first one counts.
- */
-export interface ApprovalStore {
+/** Permissions that count beyond the approval that gave them. */
+export interface GrantStore {
+  /**
+   * One that covers this call. One that was given in the future was given before the clock was set back: it counts for
+   * no longer.
+   */
+  grantFor(call: GrantedCall): Promise<Grant | undefined>;
+  /** Those that count at that moment, newest first. */
+  grants(filter: { readonly group?: string | undefined; readonly now: number }): Promise<Grant[]>;
+  /** The grant as it was; undefined when there is none that counts. */
+  revoke(id: string, at: number): Promise<Grant | undefined>;
+}
+
+/** Calls that people were asked about. */
+export interface ApprovalReader {
   get(code: string): Promise<Approval | undefined>;
   /** In the order of the calls. */
   ofTurn(turn: string): Promise<Approval[]>;
@@ -55,6 +65,15 @@ export interface ApprovalStore {
   openCount(): Promise<number>;
   /** Messages of the outbox with which those were asked that are open on this channel, newest first. */
   openCards(channel: string, limit: number): Promise<number[]>;
+  /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
+  unrecorded(): Promise<Approval[]>;
+}
+
+/**
+ * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of
+ * their turn. An answer and what is said about it are written together; of several at once, the first one counts.
+ */
+export interface ApprovalStore extends GrantStore, ApprovalReader {
   /**
    * Asks about something that hangs on no turn. Of a description, `known`: exactly this was asked before; those that
    * are open about the same tool, and about something else that it says, are cancelled. `too-many`: its asker has asked
@@ -87,16 +106,5 @@ export interface ApprovalStore {
   tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
   /** Notes what becomes of a proposed change, with what is said about it in chats. */
   noteOutcome(code: string, outcome: ChangeOutcome, said: readonly OutgoingDraft[], at: number): Promise<void>;
-  /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
-  unrecorded(): Promise<Approval[]>;
   recorded(code: string): Promise<void>;
-  /**
-   * One that covers this call. One that was given in the future was given before the clock was set back: it counts for
-   * no longer.
-   */
-  grantFor(call: GrantedCall): Promise<Grant | undefined>;
-  /** Those that count at that moment, newest first. */
-  grants(filter: { readonly group?: string | undefined; readonly now: number }): Promise<Grant[]>;
-  /** The grant as it was; undefined when there is none that counts. */
-  revoke(id: string, at: number): Promise<Grant | undefined>;
 }

@@ -11,28 +11,8 @@ export interface NewSideSession {
   readonly ephemeral?: boolean | undefined;
 }
 
-export interface SessionStore {
-  /**
-   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one
-   * of another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
-   */
-  open(key: string, group: string, side?: NewSideSession): Promise<Session>;
-  /** The session of this key, whatever its kind; undefined when there is none. */
-  find(key: string): Promise<Session | undefined>;
-  get(id: string): Promise<Session | undefined>;
-  list(): Promise<Session[]>;
-  /** Archives it: its due work is dropped. Rejects with `conflict` while one of its turns runs. */
-  archive(id: string, at: number): Promise<void>;
-  /**
-   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them:
-   * this one, or all. Returns those that it has archived, as they are now: a container of theirs belongs to an earlier
-   * generation.
-   */
-  archiveSettled(at: number, id?: string): Promise<Session[]>;
-  /** Begins a new conversation. Rejects with `conflict` while a turn of the session runs. */
-  renew(id: string): Promise<void>;
-  /** The number for the next life of its container; each call gives a higher one. */
-  nextGeneration(id: string): Promise<number>;
+/** What the conversation of a session was given. */
+interface ConversationStore {
   /** Only moves forward, over new conversations, too: numbers of steps rise. */
   setClearedBefore(id: string, stepSeq: number): Promise<void>;
   /**
@@ -60,6 +40,30 @@ export interface SessionStore {
   offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** From now on the newest conversation was offered these tools, which begin with those that it was offered before. */
   extendOffer(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
+}
+
+export interface SessionStore extends ConversationStore {
+  /**
+   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one
+   * of another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
+   */
+  open(key: string, group: string, side?: NewSideSession): Promise<Session>;
+  /** The session of this key, whatever its kind; undefined when there is none. */
+  find(key: string): Promise<Session | undefined>;
+  get(id: string): Promise<Session | undefined>;
+  list(): Promise<Session[]>;
+  /** Archives it: its due work is dropped. Rejects with `conflict` while one of its turns runs. */
+  archive(id: string, at: number): Promise<void>;
+  /**
+   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them:
+   * this one, or all. Returns those that it has archived, as they are now: a container of theirs belongs to an earlier
+   * generation.
+   */
+  archiveSettled(at: number, id?: string): Promise<Session[]>;
+  /** Begins a new conversation. Rejects with `conflict` while a turn of the session runs. */
+  renew(id: string): Promise<void>;
+  /** The number for the next life of its container; each call gives a higher one. */
+  nextGeneration(id: string): Promise<number>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
 }

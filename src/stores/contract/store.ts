@@ -9,7 +9,6 @@ import type {
 import type {
   IncomingMessage,
   MessageState,
-  OutboxState,
   OutgoingDraft,
   OutgoingMessage,
   StoredAttachment,
@@ -33,6 +32,7 @@ import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
+import type { OutboxStore } from "./outbox-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { SettingsStore } from "./settings-store.ts";
 import type { TableStores } from "../tables.ts";
@@ -53,11 +53,27 @@ export interface WaitingInGroup {
   readonly oldestAt: number;
 }
 
+/** Messages that wait for an agent. */
+interface WaitingMessageReader {
+  /**
+   * A group's `waiting` messages that are not late, oldest first, at most `limit`; only one agent's with `addressee`.
+   */
+  waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]>;
+  /** Number of messages that `waiting` would return without a limit. */
+  waitingCount(group: GroupChat, addressee?: Addressee): Promise<number>;
+  /** Number of waiting messages in all groups together, counted up to `limit`. */
+  waitingTotal(limit: number): Promise<number>;
+  /** Waiting messages by group, the longest-waiting group first. */
+  waitingByGroup(): Promise<WaitingInGroup[]>;
+  /** Groups with `waiting` messages, the longest-waiting first. */
+  waitingGroups(): Promise<string[]>;
+}
+
 /**
  * Messages, each stored once by (channel, chat, sender id, id). Messages from a chat that used the group's name earlier
  * do not belong to the group.
  */
-export interface MessageStore {
+export interface MessageStore extends WaitingMessageReader {
   /**
    * Stores a message of a registered group; a command is then pending. `duplicate`: already stored, nothing changed,
    * `seq` is the existing one.
@@ -93,18 +109,6 @@ export interface MessageStore {
   ): Promise<StoredMessage[]>;
   /** Number of the group's messages with `seq > after` in any state but `handled`, counted up to 10,000. */
   countAfter(group: GroupChat, after: number): Promise<number>;
-  /**
-   * A group's `waiting` messages that are not late, oldest first, at most `limit`; only one agent's with `addressee`.
-   */
-  waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]>;
-  /** Number of messages that `waiting` would return without a limit. */
-  waitingCount(group: GroupChat, addressee?: Addressee): Promise<number>;
-  /** Number of waiting messages in all groups together, counted up to `limit`. */
-  waitingTotal(limit: number): Promise<number>;
-  /** Waiting messages by group, the longest-waiting group first. */
-  waitingByGroup(): Promise<WaitingInGroup[]>;
-  /** Groups with `waiting` messages, the longest-waiting first. */
-  waitingGroups(): Promise<string[]>;
   /** The existing messages among these numbers, in order. */
   withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
   /**
@@ -179,8 +183,29 @@ export interface TurnOutline {
   readonly usage: readonly (ModelUsage & { readonly model: string })[];
 }
 
+/** Turns and their steps as they are now. */
+export interface TurnReader {
+  get(id: string): Promise<Turn | undefined>;
+  /** Turn ids with this prefix, in order, at most `limit`. */
+  idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
+  running(): Promise<Turn[]>;
+  /** The session's running turn; there is at most one. */
+  runningIn(session: string): Promise<Turn | undefined>;
+  /** Turns, newest first. */
+  list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+  /** Outlines by turn id; turns without kept data are left out. */
+  outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
+  steps(turn: string): Promise<Step[]>;
+  /** The newest `limit` turns of a group since then, oldest first, with senders for the newest `detailed`. */
+  pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;
+  /** The newest step of a turn. */
+  lastStep(turn: string): Promise<Step | undefined>;
+  /** Steps of a session's current conversation with `seq >= from`, oldest first. */
+  history(session: string, conversation: number, from: number): Promise<Step[]>;
+}
+
 /** Turns and their steps. Each write takes the session's lease last; AppError `fenced` when another host holds it. */
-export interface TurnStore {
+export interface TurnStore extends TurnReader {
   /** Starts a turn: its row, first step and taken messages or work, in one transaction. */
   begin(
     turn: Pick<Turn, "id" | "session" | "group" | "conversation" | "cause" | "replyTo"> & { readonly at: number },
@@ -209,23 +234,6 @@ export interface TurnStore {
     },
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
-  get(id: string): Promise<Turn | undefined>;
-  /** Turn ids with this prefix, in order, at most `limit`. */
-  idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
-  running(): Promise<Turn[]>;
-  /** The session's running turn; there is at most one. */
-  runningIn(session: string): Promise<Turn | undefined>;
-  /** Turns, newest first. */
-  list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
-  /** Outlines by turn id; turns without kept data are left out. */
-  outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
-  steps(turn: string): Promise<Step[]>;
-  /** The newest `limit` turns of a group since then, oldest first, with senders for the newest `detailed`. */
-  pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;
-  /** The newest step of a turn. */
-  lastStep(turn: string): Promise<Step | undefined>;
-  /** Steps of a session's current conversation with `seq >= from`, oldest first. */
-  history(session: string, conversation: number, from: number): Promise<Step[]>;
 }
 
 /** A command waiting to be carried out. */
@@ -294,41 +302,6 @@ export interface InterventionStore {
     group: GroupChat,
     change: { readonly at: number; readonly tell: (found: SetAside) => SetAsideWords },
   ): Promise<SetAside>;
-}
-
-export interface OutboxStore {
-  add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage>;
-  /** Rows still to send (`queued`, `sending`, `uncertain`) with `seq > after` (default 0), in order. */
-  unsent(limit: number, after?: number): Promise<OutgoingMessage[]>;
-  setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
-  /** A channel's rows with `seq > after` in any state, in order, except pruned ones. */
-  ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
-  /** The agent's messages in a group with `seq > after` in any state, in order, except pruned ones. */
-  saidIn(group: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]>;
-  /**
-   * True when the agent sent a message in this chat with this turn id or `seq`. A `seq` that is also the id of a
-   * member's message does not count.
-   */
-  isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
-  /** Key of the session whose turn sent this message; undefined for an unknown one or one of the host. */
-  sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined>;
-  counts(): Promise<Record<OutboxState, number>>;
-  /** A turn's messages, in order. */
-  ofTurn(turn: string): Promise<OutgoingMessage[]>;
-  get(seq: number): Promise<OutgoingMessage | undefined>;
-  /** Rows, newest first. */
-  list(filter: {
-    state?: OutboxState | undefined;
-    group?: string | undefined;
-    limit: number;
-  }): Promise<OutgoingMessage[]>;
-  /** Rows with a file that are still to send or newer than `since`. */
-  withFiles(since: number): Promise<OutgoingMessage[]>;
-  /**
-   * Puts `dead` or `uncertain` rows that are not pruned back to `queued` with no attempts. Returns their numbers, in
-   * order.
-   */
-  requeue(seqs: readonly number[], at: number): Promise<number[]>;
 }
 
 /** The store's independent witness of the audit log, and an index into it. The log itself is files. */

@@ -15,18 +15,8 @@ export interface LiveSubAgent extends SubAgent {
   readonly hasWork: boolean;
 }
 
-/**
- * Sub-agents. Each begins in the transaction of the step that has its call (`NewStep.spawns`) and ends in that of its
- * turn's end; then its result is handed over, and at last what it has left behind is removed.
- */
-export interface SubAgentStore {
-  /** Next number, never reused. */
-  nextNumber(): Promise<number>;
-  /**
-   * Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like
-   * `addStep`.
-   */
-  begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void>;
+/** Sub-agents as they are now. */
+export interface SubAgentReader {
   get(id: string): Promise<SubAgent | undefined>;
   ofSession(session: string): Promise<SubAgent | undefined>;
   /** In the order of their calls. */
@@ -42,6 +32,20 @@ export interface SubAgentStore {
   }): Promise<SubAgent[]>;
   /** Those that have not ended, or whose result or remains have to be seen to, oldest first. */
   live(): Promise<LiveSubAgent[]>;
+}
+
+/**
+ * Sub-agents. Each begins in the transaction of the step that has its call (`NewStep.spawns`) and ends in that of its
+ * turn's end; then its result is handed over, and at last what it has left behind is removed.
+ */
+export interface SubAgentStore extends SubAgentReader {
+  /** Next number, never reused. */
+  nextNumber(): Promise<number>;
+  /**
+   * Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like
+   * `addStep`.
+   */
+  begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void>;
   /**
    * Ends one that runs, with its turn and its work. Returns the turns that it ended; undefined, and no effect, when it
    * has ended before.

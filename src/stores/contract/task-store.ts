@@ -53,10 +53,30 @@ export interface RunSettlement {
   readonly outgoing: readonly OutgoingDraft[];
 }
 
+/** Runs of tasks. A run and its work are stored in one transaction, and so are its end and what follows from it. */
+interface TaskRunStore {
+  /** One that was changed since it was read is left alone. Returns how many runs were begun. */
+  claim(claims: readonly TaskClaim[], at: number): Promise<number>;
+  /** A run besides the times at which it is due. False, and no effect, while one is unfinished. */
+  runNow(task: Task, run: NewRun, at: number): Promise<boolean>;
+  isClaimed(task: string, due: number): Promise<boolean>;
+  /** When a run was claimed last, by the clock of that time. */
+  lastClaimedAt(): Promise<number | undefined>;
+  /** All of them or, which is quick however many runs there are, the one of a turn. */
+  ended(limit: number, turn?: string): Promise<EndedRun[]>;
+  /** Once: false, and no effect, when that was done before. */
+  settle(
+    run: Pick<EndedRun, "task" | "due" | "attempts" | "turn" | "reason">,
+    settlement: RunSettlement,
+  ): Promise<boolean>;
+  /** Newest first. */
+  runs(task: string, limit: number): Promise<TaskRun[]>;
+}
+
 /**
  * Tasks and their runs. A run and its work are stored in one transaction, and so are its end and what follows from it.
  */
-export interface TaskStore {
+export interface TaskStore extends TaskRunStore {
   /**
    * False, and no effect, when the group has as many as `limit` that are not done. Forgets the oldest of those that
    * are, beyond as many.
@@ -82,22 +102,6 @@ export interface TaskStore {
   due(now: number, limit: number): Promise<Task[]>;
   /** Active tasks that are due after this moment. */
   dueAfter(moment: number): Promise<Task[]>;
-  /** One that was changed since it was read is left alone. Returns how many runs were begun. */
-  claim(claims: readonly TaskClaim[], at: number): Promise<number>;
-  /** A run besides the times at which it is due. False, and no effect, while one is unfinished. */
-  runNow(task: Task, run: NewRun, at: number): Promise<boolean>;
-  isClaimed(task: string, due: number): Promise<boolean>;
-  /** When a run was claimed last, by the clock of that time. */
-  lastClaimedAt(): Promise<number | undefined>;
-  /** All of them or, which is quick however many runs there are, the one of a turn. */
-  ended(limit: number, turn?: string): Promise<EndedRun[]>;
-  /** Once: false, and no effect, when that was done before. */
-  settle(
-    run: Pick<EndedRun, "task" | "due" | "attempts" | "turn" | "reason">,
-    settlement: RunSettlement,
-  ): Promise<boolean>;
-  /** Newest first. */
-  runs(task: string, limit: number): Promise<TaskRun[]>;
   /** Tasks that are active; how many there are in all states but `done`. */
   counts(): Promise<{ readonly active: number; readonly paused: number }>;
 }

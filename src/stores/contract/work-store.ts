@@ -14,11 +14,23 @@ export interface AddedWork {
   readonly duplicate: boolean;
 }
 
+/** Work that is due, or will be. */
+interface DueWorkReader {
+  /** Number of waiting work items of this cause in a group. */
+  dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
+  /** The oldest work of a session that is due by now. */
+  due(session: string, now: number): Promise<Work | undefined>;
+  /** Sessions that have work which is due by now, the one whose work has been due for longest first. */
+  dueSessions(now: number): Promise<DueSession[]>;
+  /** When the next work after now is due; undefined when there is none. */
+  nextDueAt(now: number): Promise<number | undefined>;
+}
+
 /**
  * Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see
  * `TurnStore`.
  */
-export interface WorkStore {
+export interface WorkStore extends DueWorkReader {
   /**
    * The same in a session beside the group's main one, which is opened (see `SessionStore.open`) in the same moment
    * unless it is a duplicate.
@@ -36,17 +48,9 @@ export interface WorkStore {
   add(work: NewWork, at: number, options?: { readonly uniqueForMs?: number | undefined }): Promise<AddedWork>;
   /** True when work with this `dedupe` exists or existed. */
   isKnown(dedupe: string): Promise<boolean>;
-  /** Number of waiting work items of this cause in a group. */
-  dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
   get(id: string): Promise<Work | undefined>;
   /** Turn ids with this prefix, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
-  /** The oldest work of a session that is due by now. */
-  due(session: string, now: number): Promise<Work | undefined>;
-  /** Sessions that have work which is due by now, the one whose work has been due for longest first. */
-  dueSessions(now: number): Promise<DueSession[]>;
-  /** When the next work after now is due; undefined when there is none. */
-  nextDueAt(now: number): Promise<number | undefined>;
   /** Rows, newest first. */
   list(filter: {
     readonly group?: string | undefined;

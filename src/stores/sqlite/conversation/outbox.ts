@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { OutboxStore } from "../../contract/store.ts";
+import type { OutboxStore } from "../../contract/outbox-store.ts";
 import type { Database } from "../database/database.ts";
 import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -168,28 +168,23 @@ export class SqliteOutbox implements OutboxStore {
     return counts;
   }
 
-  async ofTurn(turn: string): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("outbox").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
+  ofTurn(turn: string): Promise<OutgoingMessage[]> {
+    return this.#database.list(toOutgoing, (kysely) =>
+      kysely.selectFrom("outbox").selectAll().where("turn", "=", turn).orderBy("seq"),
     );
-    return rows.map(toOutgoing);
   }
 
-  async get(seq: number): Promise<OutgoingMessage | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("outbox").selectAll().where("seq", "=", seq).executeTakeFirst(),
-    );
-    return row && toOutgoing(row);
+  get(seq: number): Promise<OutgoingMessage | undefined> {
+    return this.#database.first(toOutgoing, (kysely) => kysely.selectFrom("outbox").selectAll().where("seq", "=", seq));
   }
 
-  async list({ state, group, limit }: Parameters<OutboxStore["list"]>[0]): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ state, group, limit }: Parameters<OutboxStore["list"]>[0]): Promise<OutgoingMessage[]> {
+    return this.#database.list(toOutgoing, (kysely) => {
       let newest = kysely.selectFrom("outbox").selectAll().orderBy("seq", "desc").limit(limit);
       if (state !== undefined) newest = newest.where("state", "=", state);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
-      return newest.execute();
+      return newest;
     });
-    return rows.map(toOutgoing);
   }
 
   async withFiles(since: number): Promise<OutgoingMessage[]> {
