@@ -42,15 +42,14 @@ export class SqliteSettings implements SettingsStore {
     });
   }
 
-  async history({ path, limit }: Parameters<SettingsStore["history"]>[0]): Promise<SettingRecord[]> {
-    const rows = await this.#database.read((kysely) => {
+  history({ path, limit }: Parameters<SettingsStore["history"]>[0]): Promise<SettingRecord[]> {
+    return this.#database.list(toRecord, (kysely) => {
       const all = kysely.selectFrom("settings_history").selectAll().orderBy("id", "desc").limit(limit);
-      if (path === undefined) return all.execute();
+      if (path === undefined) return all;
       // What stands below a path goes on with a dot or a bracket.
       const below = (mark: string) => sql<boolean>`substr(path, 1, ${path.length + 1}) = ${path + mark}`;
-      return all.where((where) => where.or([where("path", "=", path), below("."), below("[")])).execute();
+      return all.where((where) => where.or([where("path", "=", path), below("."), below("[")]));
     });
-    return rows.map(toRecord);
   }
 
   async applied(): Promise<unknown> {

@@ -36,63 +36,53 @@ export class SqliteApprovals implements ApprovalStore {
     this.#database = database;
   }
 
-  async get(code: string): Promise<Approval | undefined> {
-    const row = await this.#database.read((kysely) =>
-      selectApprovals(kysely).where("code", "=", code).executeTakeFirst(),
-    );
-    return row && toApproval(row);
+  get(code: string): Promise<Approval | undefined> {
+    return this.#database.first(toApproval, (kysely) => selectApprovals(kysely).where("code", "=", code));
   }
 
-  async ofTurn(turn: string): Promise<Approval[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectApprovals(kysely).where("turn", "=", turn).orderBy("step").orderBy("position").execute(),
+  ofTurn(turn: string): Promise<Approval[]> {
+    return this.#database.list(toApproval, (kysely) =>
+      selectApprovals(kysely).where("turn", "=", turn).orderBy("step").orderBy("position"),
     );
-    return rows.map(toApproval);
   }
 
-  async ofStep(step: number): Promise<Approval[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectApprovals(kysely).where("step", "=", step).orderBy("position").execute(),
+  ofStep(step: number): Promise<Approval[]> {
+    return this.#database.list(toApproval, (kysely) =>
+      selectApprovals(kysely).where("step", "=", step).orderBy("position"),
     );
-    return rows.map(toApproval);
   }
 
-  async ofCard(outboxSeq: number): Promise<Approval | undefined> {
-    const row = await this.#database.read((kysely) =>
-      selectApprovals(kysely).where("card", "=", outboxSeq).executeTakeFirst(),
-    );
-    return row && toApproval(row);
+  ofCard(outboxSeq: number): Promise<Approval | undefined> {
+    return this.#database.first(toApproval, (kysely) => selectApprovals(kysely).where("card", "=", outboxSeq));
   }
 
-  async list({ group, state, about, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group, state, about, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
+    return this.#database.list(toApproval, (kysely) => {
       let newest = selectApprovals(kysely).orderBy("card", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (about !== undefined) newest = newest.where("about", "=", about);
       if (state !== undefined) newest = newest.where("state", "=", state);
-      return newest.execute();
+      return newest;
     });
-    return rows.map(toApproval);
   }
 
-  async open(): Promise<Approval[]> {
-    const rows = await this.#database.read((kysely) => selectApprovals(kysely).where(isOpen).orderBy("card").execute());
-    return rows.map(toApproval);
+  open(): Promise<Approval[]> {
+    return this.#database.list(toApproval, (kysely) => selectApprovals(kysely).where(isOpen).orderBy("card"));
   }
 
-  async openCards(channel: string, limit: number): Promise<number[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("approvals")
-        .select("card")
-        .where(isOpen)
-        .where("channel", "=", channel)
-        .orderBy("asked_at", "desc")
-        .orderBy("card", "desc")
-        .limit(limit)
-        .execute(),
+  openCards(channel: string, limit: number): Promise<number[]> {
+    return this.#database.list(
+      ({ card }: Pick<Row<"approvals">, "card">) => card,
+      (kysely) =>
+        kysely
+          .selectFrom("approvals")
+          .select("card")
+          .where(isOpen)
+          .where("channel", "=", channel)
+          .orderBy("asked_at", "desc")
+          .orderBy("card", "desc")
+          .limit(limit),
     );
-    return rows.map(({ card }) => card);
   }
 
   async openCount(): Promise<number> {
@@ -194,11 +184,10 @@ export class SqliteApprovals implements ApprovalStore {
     });
   }
 
-  async unrecorded(): Promise<Approval[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectApprovals(kysely).where(isUnrecorded).where("state", "<>", "open").orderBy("card").execute(),
+  unrecorded(): Promise<Approval[]> {
+    return this.#database.list(toApproval, (kysely) =>
+      selectApprovals(kysely).where(isUnrecorded).where("state", "<>", "open").orderBy("card"),
     );
-    return rows.map(toApproval);
   }
 
   async recorded(code: string): Promise<void> {

@@ -72,22 +72,20 @@ export class SqliteJobs implements JobStore {
     });
   }
 
-  async running(session?: string): Promise<Job[]> {
-    const rows = await this.#database.read((kysely) => {
+  running(session?: string): Promise<Job[]> {
+    return this.#database.list(toJob, (kysely) => {
       const all = kysely.selectFrom("jobs").selectAll().where(isRunning).orderBy("started_at");
-      return (session === undefined ? all : all.where("session", "=", session)).execute();
+      return session === undefined ? all : all.where("session", "=", session);
     });
-    return rows.map(toJob);
   }
 
-  async list({ group, all, limit }: Parameters<JobStore["list"]>[0]): Promise<Job[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group, all, limit }: Parameters<JobStore["list"]>[0]): Promise<Job[]> {
+    return this.#database.list(toJob, (kysely) => {
       let newest = kysely.selectFrom("jobs").selectAll().orderBy("started_at", "desc").orderBy("id").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (!all) newest = newest.where(isRunning);
-      return newest.execute();
+      return newest;
     });
-    return rows.map(toJob);
   }
 
   prune(before: number, limit: number): Promise<number> {

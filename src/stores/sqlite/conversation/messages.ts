@@ -255,29 +255,27 @@ export class SqliteMessages implements MessageStore {
     }));
   }
 
-  async waitingGroups(): Promise<string[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("messages")
-        .select("group_name")
-        .where(isWaiting)
-        .groupBy("group_name")
-        .orderBy((order) => order.fn.min("seq"))
-        .execute(),
+  waitingGroups(): Promise<string[]> {
+    return this.#database.list(
+      (row: Pick<Row<"messages">, "group_name">) => row.group_name,
+      (kysely) =>
+        kysely
+          .selectFrom("messages")
+          .select("group_name")
+          .where(isWaiting)
+          .groupBy("group_name")
+          .orderBy((order) => order.fn.min("seq")),
     );
-    return rows.map((row) => row.group_name);
   }
 
-  async withSeqs(seqs: readonly number[]): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) =>
+  withSeqs(seqs: readonly number[]): Promise<StoredMessage[]> {
+    return this.#database.list(toMessage, (kysely) =>
       kysely
         .selectFrom("messages")
         .selectAll()
         .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
-        .orderBy("seq")
-        .execute(),
+        .orderBy("seq"),
     );
-    return rows.map(toMessage);
   }
 
   async overtaken(

@@ -38,18 +38,12 @@ export class SqliteSessions implements SessionStore {
     return row && toSession(row);
   }
 
-  async get(id: string): Promise<Session | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst(),
-    );
-    return row && toSession(row);
+  get(id: string): Promise<Session | undefined> {
+    return this.#database.first(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().where("id", "=", id));
   }
 
-  async list(): Promise<Session[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),
-    );
-    return rows.map(toSession);
+  list(): Promise<Session[]> {
+    return this.#database.list(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().orderBy("key"));
   }
 
   archive(id: string, at: number): Promise<void> {

@@ -57,53 +57,38 @@ export class SqliteSubAgents implements SubAgentStore {
     return row && toSubAgent(row);
   }
 
-  async ofSession(session: string): Promise<SubAgent | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("sub_agents")
-        .selectAll()
-        .select(wantedSkills.as("skills"))
-        .where("session", "=", session)
-        .executeTakeFirst(),
+  ofSession(session: string): Promise<SubAgent | undefined> {
+    return this.#database.first(toSubAgent, (kysely) =>
+      kysely.selectFrom("sub_agents").selectAll().select(wantedSkills.as("skills")).where("session", "=", session),
     );
-    return row && toSubAgent(row);
   }
 
-  async ofStep(step: number): Promise<SubAgent[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("sub_agents").selectAll().where("step", "=", step).orderBy("position").execute(),
+  ofStep(step: number): Promise<SubAgent[]> {
+    return this.#database.list(toSubAgent, (kysely) =>
+      kysely.selectFrom("sub_agents").selectAll().where("step", "=", step).orderBy("position"),
     );
-    return rows.map(toSubAgent);
   }
 
-  async awaitedBy(turn: string): Promise<SubAgent[]> {
-    const rows = await this.#database.read((kysely) =>
+  awaitedBy(turn: string): Promise<SubAgent[]> {
+    return this.#database.list(toSubAgent, (kysely) =>
       kysely
         .selectFrom("sub_agents")
         .selectAll()
         .where("turn", "=", turn)
         .where("background", "=", 0)
         .where("delivered_at", "is", null)
-        .orderBy("number")
-        .execute(),
+        .orderBy("number"),
     );
-    return rows.map(toSubAgent);
   }
 
-  async list({
-    group,
-    parent,
-    running: isRunningOnly,
-    limit,
-  }: Parameters<SubAgentStore["list"]>[0]): Promise<SubAgent[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group, parent, running: isRunningOnly, limit }: Parameters<SubAgentStore["list"]>[0]): Promise<SubAgent[]> {
+    return this.#database.list(toSubAgent, (kysely) => {
       let newest = kysely.selectFrom("sub_agents").selectAll().orderBy("number", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (parent !== undefined) newest = newest.where("parent", "=", parent);
       if (isRunningOnly === true) newest = newest.where(hasNotEnded);
-      return newest.execute();
+      return newest;
     });
-    return rows.map(toSubAgent);
   }
 
   async live(): Promise<LiveSubAgent[]> {

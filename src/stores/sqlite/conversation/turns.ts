@@ -144,22 +144,18 @@ export class SqliteTurns implements TurnStore {
     return this.#database.write((transaction) => finishTurn(transaction, turn, { ...end, lease }));
   }
 
-  async get(id: string): Promise<Turn | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst(),
-    );
-    return row && toTurn(row);
+  get(id: string): Promise<Turn | undefined> {
+    return this.#database.first(toTurn, (kysely) => kysely.selectFrom("turns").selectAll().where("id", "=", id));
   }
 
   async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
     return this.#database.idsBeginningWith("turns", prefix, limit);
   }
 
-  async running(): Promise<Turn[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq").execute(),
+  running(): Promise<Turn[]> {
+    return this.#database.list(toTurn, (kysely) =>
+      kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq"),
     );
-    return rows.map(toTurn);
   }
 
   async runningIn(session: string): Promise<Turn | undefined> {
@@ -167,12 +163,11 @@ export class SqliteTurns implements TurnStore {
     return row && toTurn(row);
   }
 
-  async list({ group, limit }: { group?: string | undefined; limit: number }): Promise<Turn[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group, limit }: { group?: string | undefined; limit: number }): Promise<Turn[]> {
+    return this.#database.list(toTurn, (kysely) => {
       const newest = kysely.selectFrom("turns").selectAll().orderBy("seq", "desc").limit(limit);
-      return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
+      return group === undefined ? newest : newest.where("group_name", "=", group);
     });
-    return rows.map(toTurn);
   }
 
   outlines(turns: readonly string[]): Promise<Map<string, TurnOutline>> {
@@ -214,24 +209,16 @@ export class SqliteTurns implements TurnStore {
     return new Map(rows.map(({ turn, senders, firstAt }) => [turn ?? "", { firstAt, senders: parseTexts(senders) }]));
   }
 
-  async steps(turn: string): Promise<Step[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
+  steps(turn: string): Promise<Step[]> {
+    return this.#database.list(toStep, (kysely) =>
+      kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq"),
     );
-    return rows.map(toStep);
   }
 
-  async lastStep(turn: string): Promise<Step | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("steps")
-        .selectAll()
-        .where("turn", "=", turn)
-        .orderBy("seq", "desc")
-        .limit(1)
-        .executeTakeFirst(),
+  lastStep(turn: string): Promise<Step | undefined> {
+    return this.#database.first(toStep, (kysely) =>
+      kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq", "desc").limit(1),
     );
-    return row && toStep(row);
   }
 
   async history(session: string, conversation: number, from: number): Promise<Step[]> {

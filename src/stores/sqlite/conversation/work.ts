@@ -67,11 +67,8 @@ export class SqliteWork implements WorkStore {
     return this.#database.write((transaction) => insertWorkAside(transaction, work, side, at));
   }
 
-  async get(id: string): Promise<Work | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("work").selectAll().where("id", "=", id).executeTakeFirst(),
-    );
-    return row && toWork(row);
+  get(id: string): Promise<Work | undefined> {
+    return this.#database.first(toWork, (kysely) => kysely.selectFrom("work").selectAll().where("id", "=", id));
   }
 
   async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
@@ -112,21 +109,19 @@ export class SqliteWork implements WorkStore {
     return row?.due_at;
   }
 
-  async list({ group, state, limit }: Parameters<WorkStore["list"]>[0]): Promise<Work[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group, state, limit }: Parameters<WorkStore["list"]>[0]): Promise<Work[]> {
+    return this.#database.list(toWork, (kysely) => {
       let newest = kysely.selectFrom("work").selectAll().orderBy("seq", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (state !== undefined) newest = newest.where("state", "=", state);
-      return newest.execute();
+      return newest;
     });
-    return rows.map(toWork);
   }
 
-  async ofTurn(turn: string): Promise<Work | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("work").selectAll().where("turn", "=", turn).orderBy("seq").limit(1).executeTakeFirst(),
+  ofTurn(turn: string): Promise<Work | undefined> {
+    return this.#database.first(toWork, (kysely) =>
+      kysely.selectFrom("work").selectAll().where("turn", "=", turn).orderBy("seq").limit(1),
     );
-    return row && toWork(row);
   }
 
   /** Nothing happens for a turn that is not `failed`: what was done is never done twice. */

@@ -36,6 +36,12 @@ export interface DatabaseOptions {
   readonly onQuery?: ((statement: string) => void) | undefined;
 }
 
+/** A statement that selects rows. */
+interface Query<Output> {
+  execute(): Promise<Output[]>;
+  executeTakeFirst(): Promise<Output | undefined>;
+}
+
 /**
  * The one connection to the file. Kysely lends it to one transaction or query at a time, so concurrent callers queue
  * and never see, or write into, each other's half-done transaction.
@@ -60,6 +66,24 @@ export class Database implements AsyncDisposable {
   /** For one statement. SQLite's failures come as AppError `store_failed`, everything else as it is. */
   read<T>(query: (kysely: Kysely<Tables>) => Promise<T>): Promise<T> {
     return this.#guard(() => query(this.#kysely));
+  }
+
+  /** Rows of a query, each made into what `toItem` says. */
+  async list<Output, Item>(
+    toItem: (row: Output) => Item,
+    query: (kysely: Kysely<Tables>) => Query<Output>,
+  ): Promise<Item[]> {
+    const rows = await this.read((kysely) => query(kysely).execute());
+    return rows.map((row) => toItem(row));
+  }
+
+  /** The same for the first row; undefined where there is none. */
+  async first<Output, Item>(
+    toItem: (row: Output) => Item,
+    query: (kysely: Kysely<Tables>) => Query<Output>,
+  ): Promise<Item | undefined> {
+    const row = await this.read((kysely) => query(kysely).executeTakeFirst());
+    return row && toItem(row);
   }
 
   /** Ids of a table, in their order, at most `limit`. */

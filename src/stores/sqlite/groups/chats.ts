@@ -92,11 +92,10 @@ export class SqliteChats implements ChatStore {
     return row && toChat(row);
   }
 
-  async list(): Promise<Chat[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectChats(kysely).orderBy("chats.last_seen_at", "desc").limit(listedChats).execute(),
+  list(): Promise<Chat[]> {
+    return this.#database.list(toChat, (kysely) =>
+      selectChats(kysely).orderBy("chats.last_seen_at", "desc").limit(listedChats),
     );
-    return rows.map(toChat);
   }
 
   members(group: string): Promise<Sender[]> {

@@ -18,11 +18,8 @@ export class SqliteGroups implements GroupStore {
     this.#database = database;
   }
 
-  async list(): Promise<StoredGroup[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("groups").selectAll().orderBy("name").execute(),
-    );
-    return rows.map(toGroup);
+  list(): Promise<StoredGroup[]> {
+    return this.#database.list(toGroup, (kysely) => kysely.selectFrom("groups").selectAll().orderBy("name"));
   }
 
   add(group: StoredGroup): Promise<void> {

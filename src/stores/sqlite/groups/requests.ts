@@ -55,24 +55,16 @@ export class SqliteRequests implements RequestStore {
     });
   }
 
-  async get(code: string): Promise<ChatRequest | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("chat_requests").selectAll().where("code", "=", code).executeTakeFirst(),
+  get(code: string): Promise<ChatRequest | undefined> {
+    return this.#database.first(toRequest, (kysely) =>
+      kysely.selectFrom("chat_requests").selectAll().where("code", "=", code),
     );
-    return row && toRequest(row);
   }
 
-  async pairings(): Promise<ChatRequest[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("chat_requests")
-        .selectAll()
-        .where("kind", "=", "pairing")
-        .orderBy("at")
-        .orderBy("code")
-        .execute(),
+  pairings(): Promise<ChatRequest[]> {
+    return this.#database.list(toRequest, (kysely) =>
+      kysely.selectFrom("chat_requests").selectAll().where("kind", "=", "pairing").orderBy("at").orderBy("code"),
     );
-    return rows.map(toRequest);
   }
 
   settle(answer: RequestSettlement, outgoing: Parameters<RequestStore["settle"]>[1], at: number): Promise<void> {

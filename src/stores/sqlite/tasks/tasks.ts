@@ -45,12 +45,11 @@ export class SqliteTasks implements TaskStore {
     return this.#database.idsBeginningWith("tasks", prefix, limit);
   }
 
-  async list({ group }: { readonly group?: string | undefined }): Promise<Task[]> {
-    const rows = await this.#database.read((kysely) => {
+  list({ group }: { readonly group?: string | undefined }): Promise<Task[]> {
+    return this.#database.list(toTask, (kysely) => {
       const all = selectTasks(kysely).orderBy("tasks.created_at").orderBy("tasks.id");
-      return (group === undefined ? all : all.where("tasks.group_name", "=", group)).execute();
+      return group === undefined ? all : all.where("tasks.group_name", "=", group);
     });
-    return rows.map(toTask);
   }
 
   async change(id: string, { timing, origins, next, ...change }: TaskChange): Promise<boolean> {
@@ -106,18 +105,14 @@ export class SqliteTasks implements TaskStore {
     return row?.next_due ?? undefined;
   }
 
-  async due(now: number, limit: number): Promise<Task[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectTasks(kysely).where(isActive).where("next_due", "<=", now).orderBy("next_due").limit(limit).execute(),
+  due(now: number, limit: number): Promise<Task[]> {
+    return this.#database.list(toTask, (kysely) =>
+      selectTasks(kysely).where(isActive).where("next_due", "<=", now).orderBy("next_due").limit(limit),
     );
-    return rows.map(toTask);
   }
 
-  async dueAfter(moment: number): Promise<Task[]> {
-    const rows = await this.#database.read((kysely) =>
-      selectTasks(kysely).where(isActive).where("next_due", ">", moment).execute(),
-    );
-    return rows.map(toTask);
+  dueAfter(moment: number): Promise<Task[]> {
+    return this.#database.list(toTask, (kysely) => selectTasks(kysely).where(isActive).where("next_due", ">", moment));
   }
 
   claim(claims: readonly TaskClaim[], at: number): Promise<number> {
@@ -153,11 +148,10 @@ export class SqliteTasks implements TaskStore {
     return this.#database.write((transaction) => settleRun(transaction, run, settlement));
   }
 
-  async runs(task: string, limit: number): Promise<TaskRun[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("task_runs").selectAll().where("task", "=", task).orderBy("due", "desc").limit(limit).execute(),
+  runs(task: string, limit: number): Promise<TaskRun[]> {
+    return this.#database.list(toRun, (kysely) =>
+      kysely.selectFrom("task_runs").selectAll().where("task", "=", task).orderBy("due", "desc").limit(limit),
     );
-    return rows.map(toRun);
   }
 
   async counts(): Promise<{ active: number; paused: number }> {
