@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import { nearest } from "../lib/text/nearest.ts";
+import { hintFor, nearest } from "../lib/text/nearest.ts";
 
 /** One thing that is wrong with a configuration, and where: `models.routes.main[0]`. */
 export interface ConfigFault {
@@ -92,9 +92,7 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): ConfigFault {
-  const near = nearest(key, known);
-  const hint = near === undefined ? `known here: ${known.join(", ")}` : `did you mean ${near}?`;
-  return { path: formatPath(path), detail: `unknown key; ${hint}` };
+  return { path: formatPath(path), detail: `unknown key; ${hintFor(key, known, `known here: ${known.join(", ")}`)}` };
 }
 
 function wrongType(expected: string, value: unknown): string {

@@ -1,7 +1,7 @@
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { nearest } from "../../lib/text/nearest.ts";
 import type { Config } from "../schema/config.ts";
+import { missing } from "./missing.ts";
 
 interface Written {
   readonly from?: string | undefined;
@@ -26,9 +26,7 @@ function check(path: readonly string[], { from, to, route }: Written, routes: re
   if (to !== undefined && from === undefined) fault("from", "is missing; from and to go together");
   if (from !== undefined && from === to) fault("to", `is the same as from, ${from}; leave both out for the whole day`);
   if (route !== undefined && !routes.includes(route)) {
-    const near = nearest(route, routes);
-    const hint = near === undefined ? `there are: ${routes.join(", ")}` : `did you mean ${near}?`;
-    fault("route", `there is no route "${route}"; ${hint}`);
+    faults.push(missing([...path, "route"], "route", route, routes));
   }
   return faults;
 }

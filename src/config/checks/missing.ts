@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/text/nearest.ts";
+import { hintFor } from "../../lib/text/nearest.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 
@@ -9,7 +9,5 @@ export function missing(
   name: string,
   known: readonly string[],
 ): ConfigFault {
-  const near = nearest(name, known);
-  const hint = near === undefined ? `there are: ${known.join(", ")}` : `did you mean ${near}?`;
-  return { path: formatPath(path), detail: `there is no ${noun} "${name}"; ${hint}` };
+  return { path: formatPath(path), detail: `there is no ${noun} "${name}"; ${hintFor(name, known)}` };
 }

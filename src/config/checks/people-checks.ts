@@ -3,6 +3,7 @@ import { nearest } from "../../lib/text/nearest.ts";
 import { type Adapters, canonicalKey, senderFault } from "../adapters.ts";
 import { type ConfigFault, formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
+import { missing } from "./missing.ts";
 
 type Path = readonly (string | number)[];
 
@@ -66,11 +67,7 @@ function checkKey(adapters: Adapters, path: Path, key: string): ConfigFault[] {
   const fault = (detail: string): ConfigFault[] => [{ path: formatPath(path), detail }];
   if (!who) return fault(`"${key}" is no id; write "<channel>:<id>", as /whoami says it`);
   const channels = adapters.channels.map(({ name }) => name);
-  if (!channels.includes(who.channel)) {
-    const near = nearest(who.channel, channels);
-    const hint = near === undefined ? `there are: ${channels.join(", ")}` : `did you mean ${near}?`;
-    return fault(`there is no channel "${who.channel}"; ${hint}`);
-  }
+  if (!channels.includes(who.channel)) return [missing(path, "channel", who.channel, channels)];
   const isFaulty = senderFault(adapters, who);
   return isFaulty === undefined ? [] : fault(`"${who.id}" ${isFaulty}`);
 }

@@ -1,5 +1,5 @@
 import { serverToolSeparator } from "../../domain/sandbox/mcp-server.ts";
-import { nearest } from "../../lib/text/nearest.ts";
+import { hintFor, nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
@@ -80,8 +80,8 @@ export function unknownTool(path: readonly PropertyKey[], name: string, tools: r
   if (tools.includes(name)) return [];
   const [server = "", ...rest] = name.split(serverToolSeparator);
   if (rest.length > 0) return unknownServer(path, { name, server, tool: rest.join(serverToolSeparator) }, tools);
-  const near = usualName(name, tools) ?? nearest(name, tools);
-  const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
+  const usual = usualName(name, tools);
+  const hint = usual === undefined ? hintFor(name, tools) : `did you mean ${usual}?`;
   return [{ path: formatPath(path), detail: `unknown tool ${name}; ${hint}` }];
 }
 

@@ -17,7 +17,7 @@ export function transcriberSource(
   const { transcription } = media;
   if (typeof transcription === "string") return transcription === "local" ? { folder: localFolder } : transcription;
   const { provider, model } = transcription;
-  const place = serverOf({ models }, adapters, provider);
+  const place = providerServer({ models }, adapters, provider);
   if (place !== undefined) return { provider, ...place, model };
   throw new AppError("config_invalid", `media.transcription.provider: ${provider} transcribes nothing.`);
 }
@@ -30,12 +30,13 @@ export function speechSource(
   if (speech === "none") return "none";
   if (speech === "espeak") return { program: "espeak", ...speechDefaults };
   if ("program" in speech) return speech;
-  const place = serverOf({ models }, adapters, speech.provider);
+  const place = providerServer({ models }, adapters, speech.provider);
   if (place !== undefined) return { ...speech, ...place };
   throw new AppError("config_invalid", `media.speech.provider: ${speech.provider} cannot speak.`);
 }
 
-function serverOf(
+/** The address and key of the provider of this name; undefined where it serves nothing but models. */
+export function providerServer(
   { models }: Pick<Config, "models">,
   { providers }: Pick<Adapters, "providers">,
   name: string,

@@ -2,6 +2,7 @@ import type { EmbedderSource } from "../../domain/settings/embedder-source.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Adapters } from "../adapters.ts";
 import type { Config } from "../schema/config.ts";
+import { providerServer } from "./media.ts";
 
 /**
  * Resolves the embedder: a provider's address, or the local model in `localFolder`. Expects a checked configuration;
@@ -15,8 +16,7 @@ export function embedderSource(
   const { embeddings } = memory;
   if (typeof embeddings === "string") return embeddings === "local" ? { folder: localFolder } : embeddings;
   const { provider, model, dimensions } = embeddings;
-  const settings = models.providers[provider];
-  const place = settings && adapters.providers.find(({ kind }) => kind === settings.kind)?.server?.(settings);
+  const place = providerServer({ models }, adapters, provider);
   if (place !== undefined) return { provider, ...place, model, dimensions };
   throw new AppError("config_invalid", `memory.embeddings.provider: ${provider} has no embeddings.`);
 }

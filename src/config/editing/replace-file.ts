@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 
 import { AppError, errorCode, nothingIfMissing } from "../../lib/app-error.ts";
+import { syncFolder } from "../../lib/files/sync-folder.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { readTrustedFile } from "../loading/config-file.ts";
 
@@ -57,11 +58,6 @@ async function likeFile(draft: FileHandle, file: string): Promise<void> {
   const own = await draft.stat();
   if (own.uid !== found.uid || own.gid !== found.gid) await draft.chown(found.uid, found.gid);
   await draft.chmod(found.mode & 0o7777);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, constants.O_RDONLY);
-  await folder.sync();
 }
 
 function busy(file: string, draft: string, cause: unknown): AppError {

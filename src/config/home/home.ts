@@ -5,103 +5,71 @@ import { join } from "node:path";
 import { AppError, errorCode, nothingIfMissing } from "../../lib/app-error.ts";
 import { folderFault } from "../trust.ts";
 
-/** Paths in a home (`CRABPOT_HOME`). */
-export interface HomePaths {
-  readonly root: string;
-  readonly config: string;
-  readonly mounts: string;
-  readonly database: string;
-  readonly sessions: string;
-  readonly groups: string;
+/** The files and folders of a home (`CRABPOT_HOME`). */
+const placesInHome = {
+  config: "config.yaml",
+  mounts: "mounts.json",
+  database: "crabpot.sqlite",
+  sessions: "sessions",
+  groups: "groups",
   /** Shown read-only to every agent. */
-  readonly global: string;
+  global: "global",
   /** Profiles of agents. */
-  readonly agents: string;
+  agents: "agents",
   /** The operator's own sections of the system prompt, in place of those that come with crabpot. */
-  readonly prompts: string;
-  readonly audit: string;
-  readonly keys: string;
+  prompts: "prompts",
+  audit: "audit",
+  keys: "keys",
   /** Sockets of the groups that have a way out. */
-  readonly egress: string;
+  egress: "egress",
   /** Files of members on their way to a group's folder. */
-  readonly incoming: string;
+  incoming: "incoming",
   /** Copies of the files that agents send. */
-  readonly outgoing: string;
+  outgoing: "outgoing",
   /** The protected files of groups that are in use, as they are mounted into containers. */
-  readonly instructions: string;
+  instructions: "instructions",
   /** Contents that steps refer to, by their SHA-256. */
-  readonly blobs: string;
+  blobs: "blobs",
   /** Files of strangers while they are read; made at first need. */
-  readonly media: string;
+  media: "media",
   /** Installed skills. */
-  readonly skills: string;
+  skills: "skills",
   /** Which skills are installed, each with the hash of its files. */
-  readonly skillLock: string;
+  skillLock: "skills.lock",
   /** When the sources of skills are asked next, and what they had. */
-  readonly skillSync: string;
+  skillSync: "skill-sync.json",
   /** Which skills are for which kind of task. */
-  readonly skillMapping: string;
+  skillMapping: "skill_mapping.yaml",
   /** Skills that agents have written and people have allowed, by group. */
-  readonly groupSkills: string;
+  groupSkills: "group-skills",
   /** Copies of the skills that are in use, as they are mounted into containers. */
-  readonly skillCopies: string;
+  skillCopies: "skill-copies",
   /** Installed plugins, a folder for each. */
-  readonly plugins: string;
+  plugins: "plugins",
   /** Which plugins are installed, each with the hash of its files. */
-  readonly pluginLock: string;
+  pluginLock: "plugins.lock",
   /** Folder of memories, one file per group. */
-  readonly memory: string;
+  memory: "memory",
   /** Packages of MCP servers, and what the servers keep. */
-  readonly mcp: string;
+  mcp: "mcp",
   /** Which packages are installed for MCP servers, each with the hash of its files. */
-  readonly mcpLock: string;
+  mcpLock: "mcp.lock",
   /** Logins at MCP servers that ask for one. */
-  readonly mcpLogins: string;
-  readonly logs: string;
-  readonly hostLog: string;
-  readonly controlSocket: string;
-  readonly instance: string;
+  mcpLogins: "mcp-logins",
+  logs: "logs",
+  hostLog: "logs/host.log",
+  controlSocket: "control.sock",
+  instance: "instance",
   /** Record of the home's last path. */
-  readonly place: string;
-}
+  place: "place.json",
+} as const;
+
+/** Paths in a home: its root, and each of its files and folders. */
+export type HomePaths = Readonly<Record<keyof typeof placesInHome | "root", string>>;
 
 export function homePaths(root: string): HomePaths {
-  return {
-    root,
-    config: join(root, "config.yaml"),
-    mounts: join(root, "mounts.json"),
-    database: join(root, "crabpot.sqlite"),
-    sessions: join(root, "sessions"),
-    groups: join(root, "groups"),
-    global: join(root, "global"),
-    agents: join(root, "agents"),
-    prompts: join(root, "prompts"),
-    audit: join(root, "audit"),
-    keys: join(root, "keys"),
-    egress: join(root, "egress"),
-    incoming: join(root, "incoming"),
-    outgoing: join(root, "outgoing"),
-    instructions: join(root, "instructions"),
-    blobs: join(root, "blobs"),
-    media: join(root, "media"),
-    skills: join(root, "skills"),
-    skillLock: join(root, "skills.lock"),
-    skillSync: join(root, "skill-sync.json"),
-    skillMapping: join(root, "skill_mapping.yaml"),
-    groupSkills: join(root, "group-skills"),
-    skillCopies: join(root, "skill-copies"),
-    plugins: join(root, "plugins"),
-    pluginLock: join(root, "plugins.lock"),
-    memory: join(root, "memory"),
-    mcp: join(root, "mcp"),
-    mcpLock: join(root, "mcp.lock"),
-    mcpLogins: join(root, "mcp-logins"),
-    logs: join(root, "logs"),
-    hostLog: join(root, "logs", "host.log"),
-    controlSocket: join(root, "control.sock"),
-    instance: join(root, "instance"),
-    place: join(root, "place.json"),
-  };
+  const places = Object.entries(placesInHome).map(([name, place]) => [name, join(root, place)]);
+  return { ...(Object.fromEntries(places) as HomePaths), root };
 }
 
 /** A home that is safe to keep secrets in. */

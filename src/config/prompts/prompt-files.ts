@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type PromptTexts, type PromptSectionName, promptSectionNames } from "../../turns/context/prompt/sections.ts";
 import { templateFaults } from "../../turns/context/prompt/template.ts";
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
-import { nearest } from "../../lib/text/nearest.ts";
+import { hintFor } from "../../lib/text/nearest.ts";
 import { readTrustedFile } from "../loading/config-file.ts";
 import { folderFault } from "../trust.ts";
 
@@ -55,7 +55,10 @@ export async function checkPrompt(checkout: string, folder: string, name: string
   const sections = await checkPrompts(checkout, folder);
   const found = sections.find((one) => one.name === name && one.text !== undefined);
   if (found) return found;
-  throw new AppError("not_found", `There is no section ${JSON.stringify(name)} of the prompt: ${hintFor(name)}`);
+  throw new AppError(
+    "not_found",
+    `There is no section ${JSON.stringify(name)} of the prompt: ${hintFor(name, promptSectionNames)}`,
+  );
 }
 
 /**
@@ -90,12 +93,13 @@ async function checkOwn(folder: string, name: PromptSectionName, bundled: string
 
 function noSection(folder: string, name: string): CheckedSection {
   const file = join(folder, `${name}${suffix}`);
-  return { name, file, source: "own", text: undefined, faults: [`is no section of the prompt; ${hintFor(name)}`] };
-}
-
-function hintFor(name: string): string {
-  const near = nearest(name, promptSectionNames);
-  return near === undefined ? `there are: ${promptSectionNames.join(", ")}` : `did you mean ${near}?`;
+  return {
+    name,
+    file,
+    source: "own",
+    text: undefined,
+    faults: [`is no section of the prompt; ${hintFor(name, promptSectionNames)}`],
+  };
 }
 
 function bundledFile(checkout: string, name: string): string {

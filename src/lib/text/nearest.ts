@@ -9,6 +9,12 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
+/** Ends a sentence about an unknown name: the one that was probably meant, or all that there are. */
+export function hintFor(name: string, known: readonly string[], otherwise = `there are: ${known.join(", ")}`): string {
+  const near = nearest(name, known);
+  return near === undefined ? otherwise : `did you mean ${near}?`;
+}
+
 /** Letters to insert, remove, replace or swap with their neighbour until both are the same. */
 function countEdits(left: string, right: string): number {
   let beforeLast: number[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { AppError, nothingIfMissing, toError } from "../../lib/app-error.ts";
 import { formatVerificationKey, keyId, originOf, parseVerificationKey, type VerificationKey } from "./signed-note.ts";
-import { syncFolder } from "./sync-folder.ts";
+import { syncFolder } from "../../lib/files/sync-folder.ts";
 
 const privateKeyFile = "audit-ed25519.pem";
 const publicKeyFile = "audit-ed25519.pub";

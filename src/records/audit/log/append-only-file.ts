@@ -2,7 +2,7 @@ import { constants, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { openLogFile } from "../log-files.ts";
-import { syncFolder } from "../sync-folder.ts";
+import { syncFolder } from "../../../lib/files/sync-folder.ts";
 
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
 

@@ -2,7 +2,7 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { openLogFile } from "../log-files.ts";
-import { syncFolder } from "../sync-folder.ts";
+import { syncFolder } from "../../../lib/files/sync-folder.ts";
 import { nothingIfMissing } from "../../../lib/app-error.ts";
 
 /** More than is written at once, all of which a loss of power can leave as zeros. */
