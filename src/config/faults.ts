@@ -92,7 +92,8 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): ConfigFault {
-  return { path: formatPath(path), detail: `unknown key; ${hintFor(key, known, `known here: ${known.join(", ")}`)}` };
+  const hint = hintFor(key, known, `known here: ${known.join(", ")}`);
+  return { path: formatPath(path), detail: `unknown key; ${hint}` };
 }
 
 function wrongType(expected: string, value: unknown): string {

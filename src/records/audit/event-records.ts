@@ -156,7 +156,7 @@ export interface AuditEntry {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** How events of a type are audited; undefined when they are not. */
+/** Returns the record type, or what makes the record, for events of a type; undefined when not audited. */
 export function auditedAs(type: EventType): Audited<EventType> {
   const records: { readonly [Type in EventType]?: unknown } = specialRecords;
   return Object.hasOwn(records, type) ? (records[type] as Audited<EventType>) : type.replace(".", "-");

@@ -11,7 +11,7 @@ export interface NewSideSession {
   readonly ephemeral?: boolean | undefined;
 }
 
-/** What the conversation of a session was given. */
+/** The prompt, the tools and the bounds that a conversation was given. */
 interface ConversationStore {
   /** Only moves forward, over new conversations, too: numbers of steps rise. */
   setClearedBefore(id: string, stepSeq: number): Promise<void>;
