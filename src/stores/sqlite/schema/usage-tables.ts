@@ -1,6 +1,6 @@
 /**
- * Token usage, prices, budgets and what was learned about models. In `usage_calls`, `agent` is empty for calls without a
- * turn; `member_channel` and `member_id` are empty where no member caused the calls.
+ * Token usage, prices, budgets and what was learned about models. In `usage_calls`, `agent` is empty for calls without
+ * a turn; `member_channel` and `member_id` are empty where no member caused the calls.
  */
 export const usageSchema = [
   `create table usage_days (
