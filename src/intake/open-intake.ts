@@ -3,7 +3,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/chats/group.ts";
 import { folderOf } from "../domain/turns/session.ts";
-import type { OutboxStore } from "../stores/contract/store.ts";
+import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 import { answerInReply, type AnswerInReplyOptions } from "./addressing/answer-in-reply.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
 import { GroupWakes } from "./group-wakes.ts";
