@@ -253,7 +253,7 @@ function abilityOf(file: string): string | undefined {
  * files. It may only get smaller.
  */
 const notClosedUp: Readonly<Record<string, number>> = {
-  "src/host": 29,
+  "src/host": 20,
   "src/surfaces": 25,
 };
 
@@ -280,7 +280,7 @@ test("abilities do not import each other, and nothing but the catalog and the su
  * Size of `src/host`, which only builds. Each number may only get smaller: 15 files, 2,500 lines and no faults are the
  * aim.
  */
-const hostLimits = { files: 42, lines: 4_422, throws: 30, publishes: 13 };
+const hostLimits = { files: 32, lines: 3_592, throws: 17, publishes: 7 };
 
 test("src/host only builds: it is as small as it was, throws no more errors, and publishes no more events", () => {
   const texts = globSync("src/host/**/*.ts", { cwd: checkout }).map((file) =>

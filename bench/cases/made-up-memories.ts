@@ -1,5 +1,5 @@
 import type { Embedder } from "../../src/abilities/memory/embedding/embedder.ts";
-import type { NewMemory } from "../../src/abilities/memory/item.ts";
+import type { NewMemory } from "../../src/processes/memory-schemas.ts";
 
 export const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 

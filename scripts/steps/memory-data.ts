@@ -1,6 +1,5 @@
 import * as z from "zod";
-
-import type { NewMemory } from "../../src/abilities/memory/item.ts";
+import type { NewMemory } from "../../src/processes/memory-schemas.ts";
 
 /** Memories and questions about them. */
 export interface Conversation {

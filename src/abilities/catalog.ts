@@ -1,32 +1,49 @@
 import { heartbeat } from "./heartbeat/ability.ts";
+import { memory } from "./memory/ability.ts";
+import { packages } from "./packages/ability.ts";
+import { skills } from "./skills/ability.ts";
 import { tasks } from "./tasks/ability.ts";
 import { webhooks } from "./webhooks/ability.ts";
 import { web } from "./web/ability.ts";
 import type { Intersection } from "../operations/definition/define-operation.ts";
 import type { Ability, AbilityConfig } from "./define-ability.ts";
 
-/** Every ability, in the order in which they start. They stop in the opposite one. */
-export const abilities = [
+/** Abilities that containers are made with. They start before those, in this order. */
+export const firstAbilities = [skills] as const;
+
+/** All others, in the order in which they start. Abilities stop in the opposite one. */
+export const otherAbilities = [
   web,
   tasks,
   heartbeat,
   webhooks,
+  packages,
+  memory,
   // The next one goes here.
 ] as const;
 
-type Listed = (typeof abilities)[number];
+const abilities = [...firstAbilities, ...otherAbilities] as const;
+
 type NeedsOf<Each> =
   Each extends Ability<infer _Name, infer Needs, infer _Top, infer _OfGroup, infer _Service> ? Needs : never;
 type ServiceOf<Each> =
   Each extends Ability<infer _Name, infer _Needs, infer _Top, infer _OfGroup, infer Service> ? Service : never;
 
-/** The parts of the host that all abilities together need. */
-export type AbilityNeeds = Intersection<NeedsOf<Listed>>;
+/** Abilities of which each has a name. */
+export type AbilityList = readonly { readonly name: string }[];
+
+/** The parts of the host that these abilities together need. */
+export type NeedsOfAll<List extends AbilityList> = Intersection<NeedsOf<List[number]>>;
+
+/** The services of these abilities by name. */
+export type ServicesOf<List extends AbilityList> = {
+  readonly [Each in List[number] as Each["name"]]: ServiceOf<Each>;
+};
 
 /** The running abilities by name. */
-export type AbilityServices = { readonly [Each in Listed as Each["name"]]: ServiceOf<Each> };
+export type AbilityServices = ServicesOf<typeof abilities>;
 
-type ConfigPart<Part extends keyof AbilityConfig> = Intersection<Listed["config"][Part]>;
+type ConfigPart<Part extends keyof AbilityConfig> = Intersection<(typeof abilities)[number]["config"][Part]>;
 
 /** Schemas of the keys that abilities have at the top of config.yaml. */
 export const settingsOfAbilities = joined("top");

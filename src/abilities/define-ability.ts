@@ -2,10 +2,14 @@ import type * as z from "zod";
 
 import type { EventType, HostEvent } from "../domain/events/event.ts";
 import type { Group } from "../domain/chats/group.ts";
+import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
+import type { LookUpForeword } from "../domain/turns/foreword.ts";
 import type { Session } from "../domain/turns/session.ts";
 import type { SettingEffect } from "../domain/settings/setting.ts";
 import type { Turn } from "../domain/turns/turn.ts";
+import type { Proposals } from "../rights/approvals/proposals.ts";
 import type { AbilityTool, HostTool } from "../tools/define-tool.ts";
+import type { ToolSource } from "../tools/group-tools.ts";
 
 /** Schemas by key. */
 export type Schemas = Readonly<Record<string, z.ZodType>>;
@@ -31,6 +35,12 @@ export interface AbilityService extends AsyncDisposable {
   settingsChanged?(): void;
   /** Tells that a turn has ended, whatever began it. Must not throw. */
   turnEnded?(turn: Pick<Turn, "id" | "cause">): void;
+  /** Looks up what goes before the messages of a turn. */
+  readonly foreword?: LookUpForeword;
+  /** Changes that tools of the ability propose to people, by tool. */
+  readonly proposals?: Readonly<Record<string, Proposals>>;
+  /** Tools that not every group has. */
+  readonly toolSource?: ToolSource;
 }
 
 /** The turn in which a tool is called. */
@@ -38,6 +48,8 @@ export interface CallingTurn {
   readonly turn: Turn;
   readonly group: Group;
   readonly session: Session;
+  /** The group's settings as this turn's agent has them. */
+  readonly settings: ResolvedGroup;
 }
 
 /** Handlers of events by type. They get an event a moment after it took effect, and may throw: that is logged. */
@@ -74,7 +86,8 @@ interface AbilityDefinition<
 > {
   readonly name: Name;
   readonly config?: AbilityConfig<Top, OfGroup>;
-  readonly tools?: readonly AbilityTool<Port>[];
+  /** Those that need a port are defined with `defineAbilityTool`, others with `defineTool`. */
+  readonly tools?: readonly (AbilityTool<Port> | HostTool)[];
   readonly start: (needs: Needs, settings: () => ValuesOf<Top>) => Promise<Service>;
   /** Follows `start`, which determines its types; so does `on`. */
   readonly portFor?: (service: Service, scope: CallingTurn, signal: AbortSignal) => Port | Promise<Port>;
@@ -98,6 +111,6 @@ export function defineAbility<Needs>() {
   }: AbilityDefinition<Name, Needs, Top, OfGroup, Service, Port>): Ability<Name, Needs, Top, OfGroup, Service> => ({
     ...rest,
     config,
-    tools: tools.map((tool) => tool.of(rest.name)),
+    tools: tools.map((tool) => ("of" in tool ? tool.of(rest.name) : { ...tool, ability: rest.name })),
   });
 }

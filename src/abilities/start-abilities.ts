@@ -1,6 +1,9 @@
 import type { HostEvent } from "../domain/events/event.ts";
+import type { LookUpForeword } from "../domain/turns/foreword.ts";
 import type { Turn } from "../domain/turns/turn.ts";
-import { type AbilityNeeds, type AbilityServices, abilities } from "./catalog.ts";
+import type { ProposalsByTool } from "../rights/approvals/proposals.ts";
+import type { ToolSource } from "../tools/group-tools.ts";
+import type { AbilityList, NeedsOfAll, ServicesOf } from "./catalog.ts";
 import type { Ability, AbilityService, CallingTurn, Schemas } from "./define-ability.ts";
 
 /** The surroundings of a running ability: the configuration and events. */
@@ -11,44 +14,64 @@ export interface AbilityHost {
   readonly subscribe: (name: string, handle: (event: HostEvent) => void) => unknown;
 }
 
-/** The abilities of a running host. */
-export interface RunningAbilities {
-  readonly services: AbilityServices;
-  /** Gives the port that the ability of this name makes for a call of one of its tools. */
-  readonly portOf: (name: string, scope: CallingTurn, signal: AbortSignal) => Promise<unknown>;
-  /** Lets each begin what it does by itself. */
-  readonly begin: () => void;
-  /** Tells each that a turn has ended. */
-  readonly turnEnded: (turn: Pick<Turn, "id" | "cause">) => void;
-}
+/** The abilities of a running host: what one calls on all of them together. */
+export class RunningAbilities {
+  readonly #stack: AsyncDisposableStack;
+  readonly #host: AbilityHost;
+  readonly #started: { readonly ability: Ability; readonly service: AbilityService }[] = [];
 
-/** Starts the abilities in the order of the catalog. The stack stops them in the opposite one. */
-export async function startAbilities(
-  needs: AbilityNeeds,
-  stack: AsyncDisposableStack,
-  host: AbilityHost,
-): Promise<RunningAbilities> {
-  const started = new Map<
-    string,
-    { readonly ability: Ability<string, AbilityNeeds>; readonly service: AbilityService }
-  >();
-  for (const ability of abilities as unknown as readonly Ability<string, AbilityNeeds>[])
-    started.set(ability.name, { ability, service: await startAbility(ability, needs, stack, host) });
-  const services = Object.fromEntries([...started].map(([name, { service }]) => [name, service]));
-  return {
-    services: services as unknown as AbilityServices,
-    portOf: async (name, scope, signal) => {
-      const known = started.get(name);
-      if (!known?.ability.portFor) throw new Error(`the ability ${name} has no port for tools`);
-      return known.ability.portFor(known.service, scope, signal);
-    },
-    begin: () => {
-      for (const { service } of started.values()) service.begin?.();
-    },
-    turnEnded: (turn) => {
-      for (const { service } of started.values()) service.turnEnded?.(turn);
-    },
+  /** The stack stops them, in the opposite order. */
+  constructor(stack: AsyncDisposableStack, host: AbilityHost) {
+    this.#stack = stack;
+    this.#host = host;
+  }
+
+  /** Starts some, in their order, and gives their services. */
+  async start<const List extends AbilityList>(list: List, needs: NeedsOfAll<List>): Promise<ServicesOf<List>> {
+    const services: Record<string, AbilityService> = {};
+    for (const ability of list as unknown as readonly Ability<string, object>[]) {
+      const service = await startAbility(ability, needs as object, this.#stack, this.#host);
+      this.#started.push({ ability, service });
+      services[ability.name] = service;
+    }
+    return services as ServicesOf<List>;
+  }
+
+  /** Lets each begin what it does by itself. */
+  begin(): void {
+    for (const { service } of this.#started) service.begin?.();
+  }
+
+  /** Tells each that a turn has ended. */
+  readonly turnEnded = (turn: Pick<Turn, "id" | "cause">): void => {
+    for (const { service } of this.#started) service.turnEnded?.(turn);
   };
+
+  /** Gives the port that the ability of this name makes for a call of one of its tools. */
+  readonly portOf = async (name: string, scope: CallingTurn, signal: AbortSignal): Promise<unknown> => {
+    const known = this.#started.find(({ ability }) => ability.name === name);
+    if (!known?.ability.portFor) throw new Error(`the ability ${name} has no port for tools`);
+    return known.ability.portFor(known.service, scope, signal);
+  };
+
+  /** Looks up what each puts before the messages of a turn. */
+  readonly foreword: LookUpForeword = async (coming) => {
+    const looking = this.#started.map(async ({ service }) => service.foreword?.(coming));
+    const found = (await Promise.all(looking)).filter((one) => one !== undefined);
+    if (found.length === 0) return undefined;
+    const texts = found.map(({ text }) => text).filter((text) => text !== "");
+    return { text: texts.join("\n"), origins: found.flatMap(({ origins }) => origins) };
+  };
+
+  /** The changes that their tools propose to people. */
+  get proposals(): ProposalsByTool {
+    return new Map(this.#started.flatMap(({ service }) => Object.entries(service.proposals ?? {})));
+  }
+
+  /** Sources of tools that not every group has. */
+  get toolSources(): readonly ToolSource[] {
+    return this.#started.flatMap(({ service }) => service.toolSource ?? []);
+  }
 }
 
 /** Starts one ability. The stack stops it. */

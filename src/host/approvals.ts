@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalService } from "../rights/approvals/approval-service.ts";
-import { ProposedChanges, type ProposedChangesOptions } from "../rights/approvals/proposed-changes.ts";
+import type { Proposals, ProposalsByTool } from "../rights/approvals/proposals.ts";
+import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
 import { createAsk } from "../rights/approvals/asking.ts";
@@ -10,27 +11,19 @@ import type { ChangedDescriptions } from "../rights/approvals/changed-descriptio
 import { configuredPeople } from "../config/configured/people.ts";
 import type { ProposedChange } from "../domain/rights/approval.ts";
 import { type Group, workFolder } from "../domain/chats/group.ts";
-import type { ToolCall } from "../domain/turns/model.ts";
 import { parseMemberKey } from "../domain/people/person.ts";
 import { isAtLeast, type Role } from "../domain/people/role.ts";
-import { packageRequest } from "../domain/sandbox/packages.ts";
-import { skillProposal } from "../domain/sandbox/skill.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import type { Signal } from "../lib/signal.ts";
 import { unifiedDiff } from "../lib/text/unified-diff.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
-import { type ProposedSkill, SkillProposals } from "../abilities/skills/skill-proposals.ts";
 import type { GroupToolSet } from "./capabilities/group-tools.ts";
 import type { Mcp } from "./capabilities/mcp/mcp.ts";
 import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
-import { proposeSkill } from "../tools/skills/propose-skill.ts";
 import type { CallGate } from "../turns/collaborators.ts";
 import { folderOfSession } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
-import { hostUid } from "../lib/process/host-uid.ts";
-import { skillFolders } from "../abilities/skills/places.ts";
 import { createChangedDescriptions } from "./people/changed-descriptions.ts";
-import { PackageRequests } from "./people/package-requests.ts";
 import { createDeniedNow } from "../tools/denied-now.ts";
 
 export interface Approvals {
@@ -49,7 +42,7 @@ interface ApprovalsOptions {
   readonly instructions: Pick<Instructions, "current" | "replace">;
   readonly hostTools: GroupToolSet;
   readonly mcp: Pick<Mcp, "allow">;
-  readonly settings: ConstructorParameters<typeof PackageRequests>[1];
+  readonly abilities: { readonly proposals: ProposalsByTool };
 }
 
 /** An impossible id, for an unconfigured person. */
@@ -62,14 +55,18 @@ export function createApprovals(
   options: ApprovalsOptions,
 ): Approvals {
   const { config, store, clock, forwardClock, logger } = context;
-  const { deliver, instructions, groups } = options;
-  const proposable = createProposable(context, options);
+  const { deliver, groups } = options;
+  const proposals = new Map([
+    ...options.abilities.proposals,
+    [proposeInstructions.name, instructionProposals(context, options)] as const,
+  ]);
   const asked = (): void => service.checkNow();
   const descriptions = createChangedDescriptions(context, { ...options, asked, isThere: isThereIn(context, groups) });
   const forms = createForms(context, { asked, deliver });
   const changes = new ProposedChanges({
     store: store.approvals,
-    write: createWrite(context, { ...proposable, instructions, groups, descriptions }),
+    proposals,
+    descriptions,
     deliver,
     clock,
     logger,
@@ -80,7 +77,7 @@ export function createApprovals(
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
     isThere: (group, role) => isThere(context, group, role),
-    changeOf: (group, call) => changeOf(proposable, group, call),
+    changeOf: async (group, { name, input }) => proposals.get(name)?.changeOf(group, input),
     byThumb: (channel) => context.hasTrait(channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
@@ -94,7 +91,7 @@ export function createApprovals(
     answerByReaction,
     forTurns: {
       ask: askPeople,
-      futility: (...call) => futilityOf(proposable, ...call),
+      futility: async (group, { name, input }) => proposals.get(name)?.faultOf(group, input),
       approvalsAsked: asked,
       changeOutcome,
     },
@@ -160,73 +157,32 @@ function createAnswers(
   return createAnswerByReaction({ store: store.approvals, service, standingOf, publish, deliver, clock });
 }
 
-/** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
-function createWrite(
+function textIn(input: unknown): string {
+  return String(proposeInstructions.input.parse(input)["content"]);
+}
+
+/** Changes of instructions: those by which the agent of the session works that proposes them. */
+function instructionProposals(
   context: AppContext,
-  {
-    instructions,
-    skills,
-    packages,
-    groups,
-    descriptions,
-  }: Pick<ApprovalsOptions, "groups"> & {
-    readonly instructions: Pick<Instructions, "replace">;
-    readonly skills: SkillProposals;
-    readonly packages: PackageRequests;
-    readonly descriptions: Pick<ChangedDescriptions, "write">;
-  },
-): ProposedChangesOptions["write"] {
-  return async ({ group: name, session, tool, ...change }) => {
-    if (change.about === "description") return descriptions.write({ group: name, session, tool, ...change });
-    if (tool === skillProposal)
-      return skills.write({ group: name, ...change, ...readProposal(JSON.parse(change.content)) });
-    if (tool === packageRequest) return packages.write({ group: name, session, tool, ...change });
-    const found = session === undefined ? undefined : await context.store.sessions.get(session);
-    const group = groups.byName(name);
-    return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
+  { instructions, groups }: Pick<ApprovalsOptions, "instructions" | "groups">,
+): Proposals {
+  const changeOf = async (group: Group, input: unknown): Promise<ProposedChange> => {
+    const { text, sha256 } = await instructions.current(workFolder(group));
+    return { diff: unifiedDiff(text, textIn(input)), base: sha256 };
   };
-}
-
-interface Proposable {
-  readonly instructions: Pick<Instructions, "current">;
-  readonly skills: Pick<SkillProposals, "changeOf" | "faultOf">;
-  readonly packages: Pick<PackageRequests, "changeOf" | "faultOf">;
-}
-
-function createProposable(
-  context: AppContext,
-  { instructions, settings }: Pick<ApprovalsOptions, "instructions" | "settings">,
-) {
-  const places = skillFolders(context.home.paths, context.environment.checkout);
-  const skills = new SkillProposals({ places, hostUid: hostUid(), publish: context.publish });
-  return { instructions, skills, packages: new PackageRequests(context, settings) };
-}
-
-function readProposal(input: unknown): ProposedSkill {
-  const { name, files } = proposeSkill.input.parse(input) as unknown as ProposedSkill;
-  return { name, files };
-}
-
-/** Change that a proposing tool's call would make. */
-async function changeOf(
-  { instructions, skills, packages }: Proposable,
-  group: Group,
-  { name, input }: ToolCall,
-): Promise<ProposedChange | undefined> {
-  if (name === skillProposal) return skills.changeOf(group.name, readProposal(input));
-  if (name === packageRequest) return packages.changeOf(group.name, input);
-  if (name !== proposeInstructions.name) return undefined;
-  const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
-  const { text, sha256 } = await instructions.current(workFolder(group));
-  return { diff: unifiedDiff(text, content), base: sha256 };
-}
-
-/** Returns why people need not be asked about a call: its proposal is already in effect. */
-async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
-  if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
-  if (call.name === packageRequest) return proposable.packages.faultOf(group.name, call.input);
-  const change = await changeOf(proposable, group, call);
-  return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
+  return {
+    changeOf,
+    faultOf: async (group, input) =>
+      (await changeOf(group, input)).diff === ""
+        ? "AGENTS.md says exactly this already: there is nothing to change."
+        : undefined,
+    write: async ({ group: name, session, ...change }) => {
+      const found = session === undefined ? undefined : await context.store.sessions.get(session);
+      const group = groups.byName(name);
+      const folder = group && found ? folderOfSession(context, group, found) : name;
+      return instructions.replace(folder, { ...change, content: textIn(JSON.parse(change.content)) });
+    },
+  };
 }
 
 function isThereIn(

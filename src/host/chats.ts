@@ -1,3 +1,4 @@
+import type { AbilityServices } from "../abilities/catalog.ts";
 import { randomInt } from "node:crypto";
 
 import { registersChats } from "../config/adapters.ts";
@@ -36,8 +37,6 @@ import type { Entrances } from "./channels.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { openAttachmentFetcher } from "./storage.ts";
-import { memoryServices } from "./memory/memory-desks.ts";
-import type { LazyMemories } from "./memory/memory-when-enabled.ts";
 import type { Approvals } from "./approvals.ts";
 import { createAccessOf } from "../config/serving/people.ts";
 
@@ -45,9 +44,9 @@ import { createAccessOf } from "../config/serving/people.ts";
 interface ChatParts {
   readonly activeTurns: ActiveTurns;
   readonly approvals: Pick<Approvals, "forms" | "service">;
-  readonly capabilities: Pick<Capabilities, "abilities" | "memories" | "subAgents" | "turnEnded">;
+  readonly capabilities: Pick<Capabilities, "abilities" | "subAgents" | "turnEnded">;
   readonly compactions: Compactions;
-  readonly containers: Pick<Containers, "jobs" | "launcher" | "pool" | "skills">;
+  readonly containers: Pick<Containers, "jobs" | "launcher" | "pool">;
   readonly deliver: () => void;
   readonly entrances: Pick<Entrances, "gateway">;
   readonly firstPrompt: FirstPrompt;
@@ -111,8 +110,8 @@ function createRunCommands(
   const { live, store, roles, fingerprint, publish, clock, forwardClock } = context;
   const { activeTurns, capabilities, compactions, containers, deliver, entrances, firstPrompt, pace, settings } = parts;
   const { service: approvals, forms } = parts.approvals;
-  const { heartbeat, tasks } = capabilities.abilities;
-  const { pool, launcher, jobs, skills } = containers;
+  const { heartbeat, memory, skills, tasks } = capabilities.abilities;
+  const { pool, launcher, jobs } = containers;
   const roomOf = (route: string | undefined) => roomByConfig(live.current.models, route);
   const services = createCommandServices({
     activeTurns,
@@ -125,7 +124,7 @@ function createRunCommands(
     jobs,
     launcher,
     live,
-    memories: memoryServices(context, capabilities.memories),
+    memories: memory,
     pace,
     pool,
     publish,
@@ -152,7 +151,7 @@ interface IntakeParts {
   readonly entrances: Entrances;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
-  readonly memories: Pick<LazyMemories, "foresee">;
+  readonly memories: Pick<AbilityServices["memory"], "foresee">;
   readonly outbox: Outbox;
   readonly pace: TurnPace;
   readonly progress: Progress;

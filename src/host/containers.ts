@@ -2,14 +2,13 @@ import { join } from "node:path";
 
 import type { JobService } from "../abilities/jobs/job-service.ts";
 import { createServerContainers } from "../abilities/mcp/server-containers.ts";
-import type { GroupSkills } from "../abilities/skills/group-skills.ts";
+import type { AbilityServices } from "../abilities/catalog.ts";
 import { configuredGroups } from "../config/configured/groups.ts";
 import { ensureGlobalFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
 import { WorkFolders } from "../config/home/work-folder.ts";
 import { networkOfServer } from "../config/configured/mcp.ts";
 import type { GroupNotices } from "../delivery/group-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
-import { leftOf } from "../domain/sandbox/skill.ts";
 import { speechServer } from "../domain/settings/speech.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { memoize } from "../lib/memoize.ts";
@@ -34,8 +33,6 @@ import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
 import { createJobs } from "./capabilities/jobs.ts";
-import { skillNamesIn } from "./capabilities/skills/skill-narrowing.ts";
-import { createSkills } from "./capabilities/skills/skills.ts";
 import type { AppContext } from "./context.ts";
 
 export interface Containers {
@@ -48,7 +45,6 @@ export interface Containers {
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
-  readonly skills: GroupSkills;
   readonly jobs: JobService;
   /** Containers of MCP servers. */
   readonly servers: Servers;
@@ -59,6 +55,7 @@ interface ContainerOptions {
   readonly notices: GroupNotices;
   readonly tell: TellOperator;
   readonly groups: GroupRegistry;
+  readonly skills: Pick<AbilityServices["skills"], "skillsIn">;
   /** The end of a job has made work. */
   readonly workAdded: () => void;
   readonly egress?: EgressOverrides | undefined;
@@ -80,7 +77,7 @@ export async function openContainers(
   options: ContainerOptions,
 ): Promise<Containers> {
   const { environment, home, config, live, store, space, clock, logger, publish } = context;
-  const { engine, groups, tell, notices } = options;
+  const { engine, groups, skills, tell, notices } = options;
   const { paths, instance } = home;
   const { checkout } = environment;
   await ensureGlobalFolder(paths.global, checkout);
@@ -90,7 +87,6 @@ export async function openContainers(
   );
   const egress = stack.use(createEgress(context, options.egress));
   const instructions = createInstructions(context, tell);
-  const skills = createSkills(context, tell);
   const images = stack.use(
     new Images({
       instance,
@@ -130,7 +126,7 @@ export async function openContainers(
     logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
   const imageWait = new ImageWait(images, (group, text) => notices.send(group, text));
-  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, skills, jobs, servers };
+  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, jobs, servers };
 }
 
 function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
@@ -168,7 +164,7 @@ interface LaunchParts {
   readonly images: Images;
   readonly egress: EgressProxies;
   readonly instructions: Instructions;
-  readonly skills: GroupSkills;
+  readonly skills: ContainerOptions["skills"];
   readonly folders: WorkFolders;
 }
 
@@ -199,8 +195,7 @@ function createLauncher(
     scratchFolder: (session, user) => openScratchFolder(home.paths.sessions, session, user),
     protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
-    skillsOf: async (group, session) =>
-      leftOf(await skills.look(group.name), await skillNamesIn(context, { group, session })),
+    skillsOf: (group, session) => skills.skillsIn({ group, session }),
     openEgress: (group) => egress.open(group),
     egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),

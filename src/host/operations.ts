@@ -13,7 +13,6 @@ import type { SessionQueue } from "../work/queue/session-queue.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
-import type { SkillSync } from "../abilities/skills/sync/skill-sync.ts";
 import type { SubAgents } from "./capabilities/sub-agents.ts";
 import type { Approvals } from "./approvals.ts";
 import type { Plugins } from "../plugins/plugins.ts";
@@ -21,8 +20,6 @@ import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./channels.ts";
 import { type FirstPrompt, roomByConfig, viewContext } from "../turns/conversation/view-context.ts";
-import { createSkillList } from "./capabilities/skills/skills.ts";
-import { createMemoryOperations } from "./memory/memory-desks.ts";
 import { createPeopleView } from "../config/serving/people.ts";
 import type { GroupOperations } from "../config/serving/group-operations.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
@@ -44,11 +41,9 @@ export interface HostOperationOptions {
   readonly groupOperations: GroupOperations;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "service">;
-  readonly skillSync: Pick<SkillSync, "outdated">;
   readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
   readonly mcpDesk: OperationNeeds["mcp"];
-  readonly memories: Parameters<typeof createMemoryOperations>[1];
   readonly providers: Pick<ProviderSet, "calibration">;
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
@@ -97,7 +92,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     mcp: options.mcpDesk,
     plugins: () => options.plugins?.list() ?? [],
     nextHeartbeat: () => options.abilities.heartbeat.next(),
-    outdatedSkills: () => options.skillSync.outdated(),
+    outdatedSkills: () => options.abilities.skills.outdated(),
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
@@ -110,8 +105,6 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     watchDeltas: (group, signal) => context.deltas.read(group, signal),
-    memories: createMemoryOperations(context, options.memories),
-    skills: { list: createSkillList(context, () => options.groups.list()) },
     clock,
     forwardClock: context.forwardClock,
   };

@@ -22,7 +22,8 @@ export async function openGroups(
   const history = new SettingsHistory(store.settings, clock, adapters);
   const opened = await ServedGroups.open(runningConfig(context), {
     store: store.groups,
-    hasMemories: async (name) => (await import("./memory/has-memories.ts")).hasMemories(home.paths.memory, name),
+    hasMemories: async (name) =>
+      (await import("../abilities/memory/offline/has-memories.ts")).hasMemories(home.paths.memory, name),
     publish,
     logger,
   });

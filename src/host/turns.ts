@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 
+import type { AbilityServices } from "../abilities/catalog.ts";
 import { forkOf } from "../abilities/sub-agents/spawning.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { secretsOf } from "../config/loading/secrets.ts";
@@ -10,6 +11,7 @@ import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { type ReplyFormats, createReplyFormats } from "../delivery/reply-redaction.ts";
 import { workFolder } from "../domain/chats/group.ts";
+import { leftOf } from "../domain/sandbox/skill.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
@@ -41,7 +43,6 @@ import type { Capabilities } from "./capabilities/capabilities.ts";
 import type { FirstPrompt } from "../turns/conversation/view-context.ts";
 import type { GroupToolSet } from "./capabilities/group-tools.ts";
 import { type Pictures, createPictures } from "./capabilities/pictures.ts";
-import { summariesOf } from "./capabilities/skills/skills.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createConfiguredModels } from "./models.ts";
@@ -55,6 +56,7 @@ interface TurnSurroundings extends Containers {
   readonly patient: AppContext;
   readonly approvals: Approvals;
   readonly capabilities: Capabilities;
+  readonly skills: Pick<AbilityServices["skills"], "known">;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
   readonly hostTools: GroupToolSet;
@@ -131,7 +133,7 @@ function createConversations(
   const { store, publish, clock, logger, roles, fingerprint } = patient;
   const { leases, models, sessionGroups, pictures, offered, prompts, watchers } = parts;
   const { sessions, messages } = store;
-  const { recall, extract } = capabilities.forTurns;
+  const { foreword, extract } = capabilities.forTurns;
   const clearing = new ResultClearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
   const shownPictures = new ShownPictures({ sessions, captions: pictures.captions });
   const before = (session: Parameters<typeof forkOf>[1]) => forkOf(store, session);
@@ -148,7 +150,7 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    intake: { messages, pictures: pictures.forTurns, recall, roleOf, fingerprint, clock },
+    intake: { messages, pictures: pictures.forTurns, foreword, roleOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };
@@ -236,7 +238,8 @@ function createPrompts(
     toolsOf: (scope) => offered.of(scope),
     notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
     instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
-    skillsOf: ({ group, settings }) => summariesOf(skills.known(group.name), settings),
+    skillsOf: ({ group, settings }) =>
+      leftOf(skills.known(group.name), settings.agent.skills).map(({ name, description }) => ({ name, description })),
     foldersOf: (group, kind) => launcher.foldersOf(group.name, kind),
     refusedFoldersOf: ({ name }) => {
       const refused = launcher.refusedMounts().filter(({ group }) => group === name);

@@ -1,7 +1,5 @@
 import * as z from "zod";
 
-import { origins } from "../domain/people/origin.ts";
-
 /*
  * The things that messages between the host and its processes carry; the messages themselves are in `protocol.ts`. What
  * comes from code that is not ours is strict and bounded, the rest leaves out what it does not name.
@@ -260,46 +258,3 @@ export const waveform = z.array(z.int().min(0).max(100)).length(waveformBars);
 
 /** Maximum length of what is heard in a recording. */
 export const transcriptChars = 50_000;
-
-/** A number, or infinity: always, never, all. */
-export const anyNumber = z.custom<number>((value) => typeof value === "number" && !Number.isNaN(value));
-
-const origin = z.enum(origins);
-
-/** A memory to be made. */
-export const newMemory = z.object({
-  id: z.string(),
-  category: z.string(),
-  text: z.string(),
-  time: anyNumber,
-  sender: z.string(),
-  origin,
-  sources: list(z.string()),
-  people: list(z.string()).optional(),
-  origins: list(origin).optional(),
-  photo: z.string().optional(),
-});
-
-export const memory = newMemory.extend({ supersededBy: z.string().optional() });
-export const saidMemory = memory.extend({ seq: anyNumber });
-
-/** Progress of the readers of a group's messages. */
-export const memoryProgress = z.object({
-  messages: anyNumber,
-  replies: anyNumber,
-  extracted: anyNumber,
-  noted: anyNumber,
-  cleaned: anyNumber,
-});
-
-export const memoryStanding = memoryProgress.extend({ unextracted: anyNumber });
-
-export const memorySearch = z.object({
-  since: anyNumber.optional(),
-  until: anyNumber.optional(),
-  who: z.string().optional(),
-  limit: anyNumber,
-  tokens: anyNumber.optional(),
-});
-
-export const memoryRecall = memorySearch.extend({ tokens: anyNumber });

@@ -1,8 +1,26 @@
 import * as z from "zod";
 
 import {
-  account,
   anyNumber,
+  cleaningPlan,
+  foundMemory,
+  indexCheck,
+  memoriesShown,
+  memory,
+  memoryAdvance,
+  memoryCutoffs,
+  memoryListing,
+  memoryRecall,
+  memorySearch,
+  memoryStanding,
+  newMemory,
+  recallAhead,
+  recalledMemory,
+  saidMemory,
+  slowVectorsReport,
+} from "./memory-schemas.ts";
+import {
+  account,
   arrival,
   bytes,
   bytesByName,
@@ -16,16 +34,9 @@ import {
   incomingReaction,
   list,
   mediaFile,
-  memory,
-  memoryProgress,
-  memoryRecall,
-  memorySearch,
-  memoryStanding,
   modelAnswer,
-  newMemory,
   pictureLimits,
   readPicture,
-  saidMemory,
   seconds,
   sendOrder,
   sendOutcome,
@@ -299,8 +310,6 @@ export const mediaReader = {
 } as const satisfies Protocol;
 
 const path = z.string();
-const cutoffs = z.record(z.string(), anyNumber);
-const memories = list(memory);
 const ids = list(z.string());
 
 /** A call about the memory in one group's file. */
@@ -318,57 +327,30 @@ export const memoryThread = {
     calls: {
       standing: ofMemory(z.tuple([]), memoryStanding),
       /** Everything or nothing; answers how it stands then. */
-      advance: ofMemory(
-        z.tuple([
-          list(newMemory),
-          z.object({
-            progress: memoryProgress.partial(),
-            supersedes: list(z.object({ id: z.string(), by: z.string() })).optional(),
-          }),
-        ]),
-        memoryStanding,
-      ),
+      advance: ofMemory(z.tuple([list(newMemory), memoryAdvance]), memoryStanding),
       /** Returns the newest messages that were not yet looked at for facts, in order. */
       unextracted: ofMemory(z.tuple([anyNumber]), list(saidMemory)),
       /** Makes the vector of what will be asked for, and looks it up where it is known how. */
-      foresee: ofMemory(z.tuple([z.string(), z.object({ how: memoryRecall, since: anyNumber }).optional()]), nothing),
+      foresee: ofMemory(z.tuple([z.string(), recallAhead.optional()]), nothing),
       /** Returns the newest messages from one moment on and before another one, in order. */
       saidBetween: ofMemory(z.tuple([anyNumber, anyNumber, anyNumber]), list(saidMemory)),
-      search: ofMemory(z.tuple([z.string(), memorySearch]), list(z.object({ memory, score: anyNumber }))),
-      recall: ofMemory(
-        z.tuple([z.string(), memoryRecall, z.object({ since: anyNumber, ids })]),
-        list(z.object({ memory, isHit: z.boolean() })),
-      ),
+      search: ofMemory(z.tuple([z.string(), memorySearch]), list(foundMemory)),
+      recall: ofMemory(z.tuple([z.string(), memoryRecall, memoriesShown]), list(recalledMemory)),
       get: ofMemory(z.tuple([z.string()]), maybe(memory)),
-      list: ofMemory(
-        z.tuple([
-          z.object({
-            category: z.string().optional(),
-            except: z.string().optional(),
-            isCurrent: z.boolean().optional(),
-            limit: anyNumber,
-          }),
-        ]),
-        memories,
-      ),
+      list: ofMemory(z.tuple([memoryListing]), list(memory)),
       forget: ofMemory(z.tuple([ids]), anyNumber),
-      forgetPerson: ofMemory(z.tuple([z.string()]), anyNumber),
       /** The steps of a cleaning, in this order. */
-      planCleaning: ofMemory(
-        z.tuple([anyNumber, cutoffs]),
-        z.object({ run: anyNumber, isAnnounced: z.boolean(), categories: cutoffs, superseded: anyNumber }),
-      ),
+      planCleaning: ofMemory(z.tuple([anyNumber, memoryCutoffs]), cleaningPlan),
       noteAnnounced: ofMemory(z.tuple([]), nothing),
-      cleanSome: ofMemory(z.tuple([cutoffs]), anyNumber),
-      checkIndex: ofMemory(z.tuple([anyNumber]), z.object({ next: anyNumber.optional(), isRewritten: z.boolean() })),
+      cleanSome: ofMemory(z.tuple([memoryCutoffs]), anyNumber),
+      checkIndex: ofMemory(z.tuple([anyNumber]), indexCheck),
       endCleaning: ofMemory(z.tuple([anyNumber]), nothing),
     },
     news: {},
   },
   host: {
     calls: {},
-    /** Vectors are compared more slowly than they could be. */
-    news: { slow: z.object({ strategy: z.string(), reason: z.string() }) },
+    news: { slow: slowVectorsReport },
   },
 } as const satisfies Protocol;
 

@@ -7,9 +7,7 @@ import type { VoiceMessage } from "../domain/settings/speech.ts";
 import type { Origin } from "../domain/people/origin.ts";
 import type { Part } from "../domain/chats/part.ts";
 import type { SpeechPort } from "./chat/speech-port.ts";
-import type { MemoryPort } from "./memory/memory-port.ts";
 import type { ResultPort } from "./results/result-port.ts";
-import type { SkillPort } from "./skills/skill-port.ts";
 import type { SessionService } from "./sessions/session-service.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import type { GivenPage } from "../protocol/pages.ts";
@@ -27,10 +25,6 @@ export interface CapabilityPorts {
   readonly subAgents: SubAgentPort;
   /** Earlier results that the model no longer sees. */
   readonly results: ResultPort;
-  /** The group's memory; undefined without one. Tools that need it are offered only with one. */
-  readonly memory?: MemoryPort | undefined;
-  /** The group's skills; undefined without any. Tools that need them are offered only with some. */
-  readonly skills?: SkillPort | undefined;
   readonly askForm: FormPort;
   /** Speech; undefined without any. Tools that need it are offered only with it. */
   readonly speech?: SpeechPort | undefined;
@@ -224,8 +218,6 @@ export function defineTool<
 /** Abilities of groups that are behind ports. */
 const behindPorts: { readonly [Port in keyof ToolPorts]?: GroupAbility } = {
   sessions: "sessions",
-  memory: "memory",
-  skills: "skills",
   speech: "speech",
 };
 

@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 
 import { GroupMemory } from "../../src/abilities/memory/group-memory.ts";
 import { vectorStrategies } from "../../src/abilities/memory/index/vectors/catalog.ts";
-import { type SlowVectors, VectorChoice } from "../../src/abilities/memory/index/vectors/open-vectors.ts";
+import { VectorChoice } from "../../src/abilities/memory/index/vectors/open-vectors.ts";
 import { PlainVectors } from "../../src/abilities/memory/index/vectors/plain-vectors.ts";
 import type { Vectors, VectorStrategy } from "../../src/abilities/memory/index/vectors/vectors.ts";
-import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { LetterEmbedder } from "../support/letter-embedder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testVectors } from "./vectors.ts";
+import type { NewMemory, SlowVectors } from "../../src/processes/memory-schemas.ts";
 
 /** A strategy like a server's that returns the nearest ten. */
 const nearestTen: VectorStrategy = {

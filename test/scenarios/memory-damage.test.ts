@@ -3,11 +3,11 @@ import { join } from "node:path";
 
 import { expect, test, vi } from "vitest";
 
-import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { MemoryClient } from "../../src/abilities/memory/thread/memory-client.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startWithoutContainers } from "../support/model-host.ts";
 import { smallDisk } from "../support/small-disk.ts";
+import type { NewMemory } from "../../src/processes/memory-schemas.ts";
 
 // Several starts of the host, or many commands, in one test.
 vi.setConfig({ testTimeout: 600_000 });

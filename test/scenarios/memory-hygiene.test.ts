@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
-import type { NewMemory } from "../../src/abilities/memory/item.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
+import type { NewMemory } from "../../src/processes/memory-schemas.ts";
 
 const dayMs = 86_400_000;
 

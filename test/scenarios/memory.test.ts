@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
-import type { Memory } from "../../src/abilities/memory/item.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { modelKey } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";
+import type { Memory } from "../../src/processes/memory-schemas.ts";
 
 const isExtraction = ({ system }: ModelServerRequest): boolean => system.includes("lasting facts");
 

@@ -224,10 +224,10 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     clock: systemClock,
     forwardClock: systemClock,
     plugins: () => [],
-    memories: {
+    memory: {
       search: () => Promise.resolve([]),
       list: () => Promise.resolve([]),
-      show: () => Promise.resolve(undefined),
+      get: () => Promise.resolve(undefined),
       forget: () => Promise.resolve(false),
     },
     skills: { list: () => Promise.resolve([]) },

@@ -93,6 +93,7 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
   const containers = await openContainers(context, stack, {
     ...parts,
     egress: wanted.egress,
+    skills: { skillsIn: async () => [] },
     workAdded: () => undefined,
   });
   const serverOf = (name: string): StdioServer => {

@@ -52,7 +52,7 @@ const programs: Readonly<Record<string, Program>> = {
         .join(" ")
         .split(" ")
         .map((room) => `src/${room}`),
-      ..."heartbeat jobs mcp media skills sub-agents tasks web webhooks"
+      ..."heartbeat jobs mcp media memory packages skills sub-agents tasks web webhooks"
         .split(" ")
         .map((ability) => `src/abilities/${ability}`),
       // Of adapters their definitions, which load the rest.

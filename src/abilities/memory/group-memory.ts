@@ -4,19 +4,27 @@ import { sleep } from "../../lib/time/sleep.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
-import type { Advance, ListQuery, ReaderProgress, SaidItem } from "./file/file-orders.ts";
 import { MemoryFile } from "./file/memory-file.ts";
-import { countUnextracted, saidBetween, unextracted } from "./file/said.ts";
 import type { LoadedIndex } from "./index/load-index.ts";
-import { type SlowVectors, VectorChoice } from "./index/vectors/open-vectors.ts";
+import { VectorChoice } from "./index/vectors/open-vectors.ts";
 import type { VectorStrategy } from "./index/vectors/vectors.ts";
 import { WarmIndex } from "./index/warm-index.ts";
-import type { Filter, Found, Memory, NewMemory } from "./item.ts";
-import { checkMemory } from "./check-memory.ts";
-import { type Query, type Weights, wordScores } from "./search/hybrid.ts";
-import { type Recalled, recallFrom, withinBudget } from "./search/recall.ts";
+import { checkMemory } from "./file/check-memory.ts";
+import { type Filter, type Query, type Weights, wordScores } from "./search/hybrid.ts";
+import { recallFrom, withinBudget } from "./search/recall.ts";
 import { searchRows, searchRowsByWords } from "./search/search-rows.ts";
 import { isMostlyHan, queryTermsOf } from "./text/terms.ts";
+import type {
+  Advance,
+  Found,
+  ListQuery,
+  Memory,
+  NewMemory,
+  Recalled,
+  RecallLimits,
+  SearchOptions,
+  SlowVectors,
+} from "../../processes/memory-schemas.ts";
 
 export interface GroupMemoryOptions {
   readonly path: string;
@@ -43,16 +51,9 @@ export interface GroupMemoryOptions {
 
 const usualQueryMs = 5_000;
 const usualIndexMs = 600_000;
-const forgottenAtOnce = 500;
 
-export interface SearchOptions extends Filter {
-  readonly limit: number;
-  /** Maximum tokens of the found texts together. */
-  readonly tokens?: number | undefined;
-}
-
-export interface RecallOptions extends SearchOptions {
-  readonly tokens: number;
+/** Limits of a recall, and what its model sees anyway. */
+export interface RecallOptions extends RecallLimits {
   /** Text as shown to the model, for counting; the searched text by default. */
   readonly textOf?: ((memory: Memory) => string) | undefined;
   /** True for memories that the model sees anyway; these are left out. */
@@ -62,6 +63,7 @@ export interface RecallOptions extends SearchOptions {
 }
 
 type Vector = Promise<Float32Array | undefined>;
+type Searching = SearchOptions & Pick<Filter, "isHidden">;
 
 /** A prepared query, as far as looked up. */
 interface Foreseen {
@@ -90,7 +92,7 @@ export interface MemoryStats {
 
 /** The memory of one group. Nothing here reaches another group's memory: there is one file, this group's. */
 export class GroupMemory implements AsyncDisposable {
-  readonly #file: MemoryFile;
+  readonly file: MemoryFile;
   readonly #options: GroupMemoryOptions;
   readonly #cache: VectorCache;
   readonly #ended = new AbortController();
@@ -105,58 +107,28 @@ export class GroupMemory implements AsyncDisposable {
   /** Opens the group's file, creating it if missing. Throws AppError `store_failed`. */
   constructor(options: GroupMemoryOptions) {
     this.#options = options;
-    this.#file = MemoryFile.open(options.path);
+    this.file = MemoryFile.open(options.path);
     this.#cache = options.cache ?? new VectorCache();
     const { embedder: model, hotRows: rows, strategies, onSlow } = options;
     const choice = new VectorChoice(onSlow, strategies);
-    this.#index = new WarmIndex({ file: this.#file, model, rows, choice, signal: this.#ended.signal });
+    this.#index = new WarmIndex({ file: this.file, model, rows, choice, signal: this.#ended.signal });
   }
 
   /**
-   * They can be found by their words when this returns, and by their meaning a moment later. Throws AppError
-   * `bad_input`.
+   * Adds memories, which can be found by their words when this returns, and by their meaning a moment later; see
+   * `MemoryFile.advance`. Throws AppError `bad_input`.
    */
-  add(memories: readonly NewMemory[]): void {
-    for (const memory of memories) checkMemory(memory);
-    this.#changes += 1;
-    this.#file.put(memories);
-    this.embedSoon();
-  }
-
-  /** See `MemoryFile.advance`. Throws AppError `bad_input`. */
-  advance(memories: readonly NewMemory[], how: Advance): void {
+  add(memories: readonly NewMemory[], how: Advance = { progress: {} }): void {
     for (const memory of memories) checkMemory(memory);
     if (memories.length > 0 || how.supersedes !== undefined) this.#changes += 1;
-    this.#file.advance(memories, how);
+    this.file.advance(memories, how);
     this.embedSoon();
-  }
-
-  progress(): ReaderProgress {
-    return this.#file.progress();
-  }
-
-  /** Newest ones whose ids begin so, in order. */
-  unextracted(prefix: string, limit: number): SaidItem[] {
-    return unextracted(this.#file, prefix, limit);
-  }
-
-  countUnextracted(prefix: string): number {
-    return countUnextracted(this.#file, prefix);
-  }
-
-  saidBetween(from: number, to: number, limit: number): SaidItem[] {
-    return saidBetween(this.#file, from, to, limit);
-  }
-
-  /** Everything that holds words of this person, `channel:id`. Gives how much that was. */
-  forgetPerson(person: string): number {
-    return this.#forgetAll(() => this.#file.ofPerson(person, forgottenAtOnce));
   }
 
   /** One step of a cleaning: see `file/cleaning.ts`. */
   clean<T>(step: (file: MemoryFile) => T): T {
     this.#changes += 1;
-    return step(this.#file);
+    return step(this.file);
   }
 
   /** Number of memories held in memory. */
@@ -169,18 +141,10 @@ export class GroupMemory implements AsyncDisposable {
     if (this.#index.loaded) await this.#index.warm();
   }
 
-  #forgetAll(next: () => readonly string[]): number {
-    for (let count = 0; ;) {
-      const ids = next();
-      if (ids.length === 0) return count;
-      count += this.forget(ids);
-    }
-  }
-
   /** Really: gives how many there were. */
   forget(ids: readonly string[]): number {
     this.#changes += 1;
-    const count = this.#file.remove(ids);
+    const count = this.file.remove(ids);
     if (count > 0) this.#index.drop();
     return count;
   }
@@ -188,25 +152,25 @@ export class GroupMemory implements AsyncDisposable {
   reset(): number {
     this.#changes += 1;
     this.#index.drop();
-    return this.#file.clear();
+    return this.file.clear();
   }
 
   supersede(id: string, by: string): boolean {
     this.#changes += 1;
     this.#index.drop();
-    return this.#file.supersede(id, by);
+    return this.file.supersede(id, by);
   }
 
   get(id: string): Memory | undefined {
-    return this.#file.get(id);
+    return this.file.get(id);
   }
 
   list(query: ListQuery): Memory[] {
-    return this.#file.list(query);
+    return this.file.list(query);
   }
 
   all(): Generator<Memory> {
-    return this.#file.all();
+    return this.file.all();
   }
 
   /** Prepares a query: makes its vector and, if `how` is known, looks up the result. */
@@ -224,7 +188,7 @@ export class GroupMemory implements AsyncDisposable {
 
   /** Version of the memory: equal versions give equal results. */
   #state(): string {
-    return `${this.#changes} ${this.#file.erasures()} ${this.#file.version()}`;
+    return `${this.#changes} ${this.file.erasures()} ${this.file.version()}`;
   }
 
   /** Single memories, best first. */
@@ -238,7 +202,7 @@ export class GroupMemory implements AsyncDisposable {
     return foreseen;
   }
 
-  async #search(query: string, options: SearchOptions, foreseen: Vector | undefined): Promise<Found[]> {
+  async #search(query: string, options: Searching, foreseen: Vector | undefined): Promise<Found[]> {
     const terms = queryTermsOf(query);
     const coming = foreseen ?? this.#embedQuery(query);
     const [vector, early] = await Promise.all([coming, this.#prepare(terms)]);
@@ -252,9 +216,9 @@ export class GroupMemory implements AsyncDisposable {
       isEnglishModel: this.#options.embedder?.isEnglish ?? false,
     };
     const how = { query: asked, filter: options, weights: this.#options.weights, limit: options.limit };
-    const best = whole ? searchRows(this.#file, whole, how) : searchRowsByWords(this.#file, this.#index.partial(), how);
+    const best = whole ? searchRows(this.file, whole, how) : searchRowsByWords(this.file, this.#index.partial(), how);
     const found = best.flatMap(({ seq, score }) => {
-      const memory = this.#file.bySeq(seq);
+      const memory = this.file.bySeq(seq);
       return memory === undefined ? [] : [{ memory, score }];
     });
     return options.tokens === undefined ? found : withinBudget(found, options.tokens);
@@ -281,7 +245,7 @@ export class GroupMemory implements AsyncDisposable {
     const { tokens, isInSight = () => false, textOf: _textOf, name: _name, limit, ...rest } = options;
     // What is in sight is much like the query, and would leave nothing else among the best.
     const found = await this.#search(query, { ...rest, limit, isHidden: isInSight }, foreseen);
-    const beside = (id: string): Memory[] => this.#file.besides(id).filter((memory) => !isInSight(memory));
+    const beside = (id: string): Memory[] => this.file.besides(id).filter((memory) => !isInSight(memory));
     return recallFrom(found, beside, tokens, options.textOf);
   }
 
@@ -295,7 +259,7 @@ export class GroupMemory implements AsyncDisposable {
   /** Makes all vectors, and the index of words, anew. */
   async reindex(): Promise<void> {
     this.#changes += 1;
-    this.#file.dropIndexes();
+    this.file.dropIndexes();
     this.#index.drop();
     await this.flush();
   }
@@ -303,10 +267,10 @@ export class GroupMemory implements AsyncDisposable {
   stats(): MemoryStats {
     const { embedder } = this.#options;
     return {
-      ...this.#file.counts(embedder?.model),
+      ...this.file.counts(embedder?.model),
       model: embedder?.model ?? null,
-      cleanedAt: this.#file.progress().cleaned || null,
-      categories: Object.fromEntries(this.#file.categories().map(({ category, items }) => [category, items])),
+      cleanedAt: this.file.progress().cleaned || null,
+      categories: Object.fromEntries(this.file.categories().map(({ category, items }) => [category, items])),
     };
   }
 
@@ -323,7 +287,7 @@ export class GroupMemory implements AsyncDisposable {
     this.#ended.abort();
     await this.#embedding;
     await this.#index[Symbol.asyncDispose]();
-    this.#file[Symbol.dispose]();
+    this.file[Symbol.dispose]();
   }
 
   async #embedAll(embedder: Embedder): Promise<Error | undefined> {
@@ -337,7 +301,7 @@ export class GroupMemory implements AsyncDisposable {
           this.#changes += 1;
           this.#index.loaded?.index.setVector(seq, vector);
         };
-        await embedPending({ file: this.#file, embedder, cache: this.#cache, onVector, signal });
+        await embedPending({ file: this.file, embedder, cache: this.#cache, onVector, signal });
       }
       return undefined;
     } catch (thrown) {

@@ -1,33 +1,18 @@
 import * as z from "zod";
 
-import type { Actor } from "../../domain/people/actor.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import { agentsOf, folderOf } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
 import { requireGroup } from "../../operations/lookup/require-group.ts";
 import { list, name } from "../../operations/definition/schemas.ts";
-
-/**
- * The memories of groups, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of
- * the group, or of the folder of another agent of it.
- */
-export interface MemoryOperations {
-  search(folder: string, query: string, limit: number): Promise<readonly object[]>;
-  /** Newest first. */
-  list(
-    folder: string,
-    filter: { readonly category?: string | undefined; readonly limit: number },
-  ): Promise<readonly object[]>;
-  show(folder: string, id: string): Promise<object | undefined>;
-  /** Really. False where there is no such memory. */
-  forget(folder: string, id: string, actor: Actor): Promise<boolean>;
-}
+import type { MemoryService } from "./memory-service.ts";
+import { toExported, toListed } from "./shown-memory.ts";
 
 /** The parts that know memories. */
-export interface MemoryNeeds {
+interface MemoryNeeds {
   readonly groups: { list(): readonly Pick<Group, "name" | "agent" | "agents">[] };
-  readonly memories: MemoryOperations;
+  readonly memory: Pick<MemoryService, "search" | "list" | "get" | "forget">;
 }
 
 const memory: z.ZodType<object> = z.looseObject({});
@@ -54,9 +39,10 @@ export const listMemories = defineOperation<MemoryNeeds>()({
   listAs: "memories",
   run: async (needs, { group, agent, query, category, limit }) => {
     const folder = findFolder(needs, group, agent);
-    return query === undefined
-      ? needs.memories.list(folder, { category, limit: limit ?? usual.listed })
-      : needs.memories.search(folder, query, limit ?? usual.found);
+    if (query === undefined)
+      return (await needs.memory.list(folder, { category, limit: limit ?? usual.listed })).map(toListed);
+    const found = await needs.memory.search(folder, query, limit ?? usual.found);
+    return found.map(({ memory: one, score }) => ({ ...toListed(one), score }));
   },
 });
 
@@ -69,8 +55,8 @@ export const showMemory = defineOperation<MemoryNeeds>()({
   effect: "none",
   rest: "GET /memory/{group}/{id}",
   run: async (needs, { group, agent, id }) => {
-    const found = await needs.memories.show(findFolder(needs, group, agent), id);
-    if (found) return found;
+    const found = await needs.memory.get(findFolder(needs, group, agent), id);
+    if (found) return toExported(found);
     throw unknownMemory(group, id);
   },
 });
@@ -84,7 +70,7 @@ export const forgetMemory = defineOperation<MemoryNeeds>()({
   effect: "destroy",
   rest: "DELETE /memory/{group}/{id}",
   run: async (needs, { group, agent, id }, { actor }) => {
-    const isForgotten = await needs.memories.forget(findFolder(needs, group, agent), id, actor);
+    const isForgotten = await needs.memory.forget(findFolder(needs, group, agent), id, { actor, why: "gateway" });
     if (isForgotten) return { forgotten: id };
     throw unknownMemory(group, id);
   },

@@ -1,4 +1,4 @@
-import type { Memory } from "./item.ts";
+import type { Memory } from "../../processes/memory-schemas.ts";
 
 /** A memory as programs get it in a list. */
 export function toListed({ id, category, text, time: at, sender, origin, supersededBy }: Memory): object {

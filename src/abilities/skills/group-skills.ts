@@ -23,7 +23,6 @@ import { SkillCopies } from "./tree/skill-copies.ts";
 export interface GroupSkillsOptions {
   readonly places: SkillFolders;
   readonly copies: string;
-  readonly hostUid: number;
   /** Which skills a group is to have. */
   readonly choiceOf: (group: string) => SkillChoice;
   readonly publish: Publish<"skills.settled" | "skill.refused">;
@@ -138,13 +137,13 @@ export class GroupSkills {
   }
 
   async #find(group: string): Promise<readonly FoundSkill[]> {
-    const { places, hostUid, logger } = this.#options;
+    const { places, logger } = this.#options;
     const installed = await findInstalled(places).catch((error: unknown) => {
       logger.error({ err: toError(error) }, "installed skills cannot be used");
       return [];
     });
     const bundled = await (this.#bundled ??= findBundled(places));
-    return nearestOf([...bundled, ...installed, ...(await findOfGroup(places, group, hostUid))]);
+    return nearestOf([...bundled, ...installed, ...(await findOfGroup(places, group))]);
   }
 
   async #keep(found: FoundSkill): Promise<Skill | undefined> {

@@ -17,18 +17,9 @@ export interface ListedSkill {
   readonly byAgent?: true | undefined;
 }
 
-interface ListOptions {
-  readonly places: SkillFolders;
-  readonly hostUid: number;
-}
-
 /** All that a group could have, and what it has of that. */
-export async function listForGroup(
-  { places, hostUid }: ListOptions,
-  group: string,
-  choice: SkillChoice,
-): Promise<ListedSkill[]> {
-  const found = await findFor(places, group, hostUid);
+export async function listForGroup(places: SkillFolders, group: string, choice: SkillChoice): Promise<ListedSkill[]> {
+  const found = await findFor(places, group);
   return found.map((one) => {
     const isOff = one.state === "ok" && !isChosen(choice, one);
     return listed(isOff ? { ...one, state: "off" } : one, found);
@@ -36,9 +27,9 @@ export async function listForGroup(
 }
 
 /** All skills: shared ones, and those of each group. */
-export async function listAll({ places, hostUid }: ListOptions, groups: readonly string[]): Promise<ListedSkill[]> {
-  const shared = await findFor(places, undefined, hostUid);
-  const own = await Promise.all(groups.map((group) => findOfGroup(places, group, hostUid)));
+export async function listAll(places: SkillFolders, groups: readonly string[]): Promise<ListedSkill[]> {
+  const shared = await findFor(places, undefined);
+  const own = await Promise.all(groups.map((group) => findOfGroup(places, group)));
   const all = [...shared, ...own.flat()];
   return all.map((one) => listed(one, all));
 }

@@ -13,11 +13,12 @@ import {
   skillSources,
 } from "../../domain/sandbox/skill.ts";
 import type { SkillTool } from "../../domain/rights/skill-tool.ts";
+import { hostUid } from "../../lib/process/host-uid.ts";
 import { visible } from "../../lib/text/visible.ts";
 import { readAllowedSkill } from "./allowed-skills.ts";
 import { parseSkill } from "./format/parse-skill.ts";
 import { readSkillLock, type SkillLockEntry } from "./lock-file.ts";
-import { readSkillTools } from "./tools/parse-skill-tools.ts";
+import { readSkillTools } from "./format/parse-skill-tools.ts";
 import { hashOfTree, type SkillTree, type TreeReading } from "./tree/skill-tree.ts";
 import { readTree } from "./tree/read-tree.ts";
 
@@ -127,10 +128,9 @@ async function findOneInstalled(
 export async function findOfGroup(
   { groups, allowed }: Pick<SkillFolders, "groups" | "allowed">,
   group: string,
-  hostUid: number,
 ): Promise<FoundSkill[]> {
   const own = join(groups, group, "skills");
-  const owners = [hostUid, 0];
+  const owners = [hostUid(), 0];
   const names = namesIn(own).filter((name) => isOwnedBy(join(own, name), owners));
   const at = { source: "group", group } as const;
   const placed = await Promise.all(names.map((name) => find(join(own, name), { ...at, name }, owners)));
@@ -227,12 +227,8 @@ function failed(path: string, detail: string): ReturnType<typeof parseSkill> {
 }
 
 /** Skills that a group could have; undefined: any group. */
-export async function findFor(
-  places: SkillFolders,
-  group: string | undefined,
-  hostUid: number,
-): Promise<readonly FoundSkill[]> {
-  const own = group === undefined ? [] : await findOfGroup(places, group, hostUid);
+export async function findFor(places: SkillFolders, group: string | undefined): Promise<readonly FoundSkill[]> {
+  const own = group === undefined ? [] : await findOfGroup(places, group);
   return nearestOf([...(await findBundled(places)), ...(await findInstalled(places)), ...own]);
 }
 

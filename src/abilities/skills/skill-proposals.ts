@@ -1,52 +1,40 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-import type { Actor } from "../../domain/people/actor.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { ProposedChange } from "../../domain/rights/approval.ts";
 import { skillNameFault } from "../../domain/sandbox/skill.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
+import type { AllowedChange, Proposals } from "../../rights/approvals/proposals.ts";
 import { codeOfAllowed, readAllowedSkill, type SkillTexts, treeOfTexts, writeAllowedSkill } from "./allowed-skills.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
 import { checkTree, findBundled, findInstalled, findOfGroup, type SkillFolders } from "./places.ts";
+import { proposeSkill } from "./tools/propose-skill.ts";
 import { hashOfTree, type SkillTree } from "./tree/skill-tree.ts";
 
 /** A skill as an agent proposes it. */
-export interface ProposedSkill {
+interface ProposedSkill {
   readonly name: string;
   readonly files: SkillTexts;
-}
-
-/** One that people have allowed. */
-export interface AllowedProposal extends ProposedSkill {
-  readonly group: string;
-  readonly code: string;
-  /** Hash of what it is a change of. */
-  readonly base: string;
-  readonly actor: Actor;
-  readonly isBegun: boolean;
-  readonly begin: () => Promise<void>;
-}
-
-interface SkillProposalsOptions {
-  readonly places: SkillFolders;
-  readonly hostUid: number;
-  readonly publish: Publish<"skill.changed">;
 }
 
 /**
  * Skills that agents write for their groups: each is shown to people first, and written byte for byte as it was shown.
  */
-export class SkillProposals {
-  readonly #options: SkillProposalsOptions;
+export class SkillProposals implements Proposals {
+  readonly #places: SkillFolders;
+  readonly #publish: Publish<"skill.changed">;
 
-  constructor(options: SkillProposalsOptions) {
-    this.#options = options;
+  constructor(places: SkillFolders, publish: Publish<"skill.changed">) {
+    this.#places = places;
+    this.#publish = publish;
   }
 
   /** Files that it would change, with names. */
-  async changeOf(group: string, { name, files }: ProposedSkill): Promise<ProposedChange> {
+  async changeOf({ name: group }: Group, input: unknown): Promise<ProposedChange> {
+    const { name, files } = readProposal(input);
     const before = await this.#current(group, name);
     const paths = [...new Set([...(before?.files ?? []), ...files].map(({ path }) => path))].toSorted();
     const diffs = paths.flatMap((path) => {
@@ -60,32 +48,22 @@ export class SkillProposals {
     return { diff: diffs.join("\n"), base: hashOrEmpty(before) };
   }
 
-  /** Returns a fault for the model, so that people need not be asked; undefined: none. */
-  async faultOf(group: string, proposed: ProposedSkill): Promise<string | undefined> {
-    const { name, files } = proposed;
+  async faultOf(group: Group, input: unknown): Promise<string | undefined> {
+    const { name, files } = readProposal(input);
     const nameFault = skillNameFault(name);
     if (nameFault !== undefined) return `The name of a skill ${nameFault}.`;
     const reading = treeOfTexts(files);
     if (!reading.ok) return `The file ${JSON.stringify(reading.path)} of the skill ${reading.detail}.`;
     const check = await checkTree(name, reading.tree);
     if (!check.ok) return `The skill cannot be used: ${check.faults.map(describeSkillFault).join("; ")}.`;
-    if (await this.#isTaken(group, name))
+    if (await this.#isTaken(group.name, name))
       return `There is a skill "${name}" already that is not this group's own. Take another name.`;
-    const { diff } = await this.changeOf(group, proposed);
+    const { diff } = await this.changeOf(group, input);
     return diff === "" ? "The skill says exactly this already: there is nothing to change." : undefined;
   }
 
-  /** Writes it once, also when it is called again after a crash. */
-  async write({
-    group,
-    code,
-    name,
-    files,
-    base,
-    actor,
-    isBegun,
-    begin,
-  }: AllowedProposal): Promise<"written" | "changed"> {
+  async write({ group, code, content, base, actor, isBegun, begin }: AllowedChange): Promise<"written" | "changed"> {
+    const { name, files } = readProposal(JSON.parse(content));
     const file = this.#fileOf(group, name);
     if ((await codeOfAllowed(file)) === code) return "written";
     const reading = treeOfTexts(files);
@@ -94,7 +72,7 @@ export class SkillProposals {
       if (hashOrEmpty(await this.#current(group, name)) !== base || (await this.#isTaken(group, name)))
         return "changed";
       const data = { name, sha256: hashOfTree(reading.tree), code };
-      await this.#options.publish({ type: "skill.changed", group, actor, data });
+      await this.#publish({ type: "skill.changed", group, actor, data });
       await begin();
     }
     await writeAllowedSkill(file, code, files);
@@ -103,11 +81,10 @@ export class SkillProposals {
 
   /** A skill of the operator's is never changed or hidden by an agent's. */
   async #isTaken(group: string, name: string): Promise<boolean> {
-    const { places, hostUid } = this.#options;
     const found = [
-      ...(await findBundled(places)),
-      ...(await findInstalled(places)),
-      ...(await findOfGroup(places, group, hostUid)).filter(({ byAgent }) => !byAgent),
+      ...(await findBundled(this.#places)),
+      ...(await findInstalled(this.#places)),
+      ...(await findOfGroup(this.#places, group)).filter(({ byAgent }) => !byAgent),
     ];
     return found.some((one) => one.name === name);
   }
@@ -119,10 +96,15 @@ export class SkillProposals {
 
   #fileOf(group: string, name: string): string {
     if (skillNameFault(name) !== undefined) throw new AppError("bad_input", `"${name}" cannot be the name of a skill.`);
-    return join(this.#options.places.allowed, group, `${name}.json`);
+    return join(this.#places.allowed, group, `${name}.json`);
   }
 }
 
 function hashOrEmpty(tree: SkillTree | undefined): string {
   return tree ? hashOfTree(tree) : createHash("sha256").update("").digest("hex");
+}
+
+function readProposal(input: unknown): ProposedSkill {
+  const { name, files } = proposeSkill.input.parse(input) as unknown as ProposedSkill;
+  return { name, files };
 }

@@ -16,9 +16,6 @@ export const changeEffects = {
   mcp: "now",
   ...effectsOfAbilities,
   media: "now",
-  memory: "now",
-  skills: "container",
-  skillsSync: "now",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   // What its tools are given was handed to them at the start.

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { mainAgent } from "../../domain/turns/session.ts";
 import { denial } from "./policy.ts";
-import { skillNames } from "./skills.ts";
+import { skillNames } from "../../abilities/name.ts";
 
 /** Longest instructions that an agent has in the configuration; what is longer belongs into the group's AGENTS.md. */
 const instructionChars = 32_000;

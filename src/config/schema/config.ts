@@ -9,14 +9,11 @@ import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 import { groupMcp, mcp } from "./mcp.ts";
-import { groupImage } from "./packages.ts";
 import { mediaSchema } from "./media.ts";
 import { name } from "../../abilities/name.ts";
-import { memory } from "./memory.ts";
 import { modelsOf } from "./models.ts";
 import { pluginsOf } from "./plugins.ts";
 import { groupPolicy, policy } from "./policy.ts";
-import { groupSkills, skills, skillsSync } from "./skills.ts";
 
 const positive = z.number().positive();
 const count = z.number().int().positive();
@@ -106,9 +103,7 @@ const group = z.strictObject({
   agent: name.optional(),
   agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),
-  skills: groupSkills,
   mcp: groupMcp,
-  image: groupImage,
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
@@ -270,9 +265,6 @@ export function configSchema(adapters: Adapters) {
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
     media: mediaSchema(name),
-    memory,
-    skills,
-    skillsSync,
     mcp,
     ...settingsOfAbilities,
     channels: channelsOf(adapters)

@@ -112,3 +112,18 @@ export function namedByAll(lists: readonly (readonly string[] | undefined)[]): r
 export function leftOf(skills: readonly Skill[], names: readonly string[] | undefined): readonly Skill[] {
   return names ? skills.filter(({ name }) => names.includes(name)) : skills;
 }
+
+/**
+ * Returns why a sub-agent cannot have these skills, for the model; undefined when it can. `lists`: skills left by its
+ * parent and its profile.
+ */
+export function refusalOfSkills(
+  known: readonly Pick<Skill, "name">[],
+  wanted: readonly string[],
+  lists: readonly (readonly string[] | undefined)[],
+): string | undefined {
+  const offered = namedByAll([known.map(({ name }) => name), ...lists]) ?? [];
+  const missing = wanted.find((name) => !offered.includes(name));
+  if (missing === undefined) return undefined;
+  return `You have no skill ${JSON.stringify(missing)} to give to it. You may name: ${offered.join(", ") || "none"}.`;
+}

@@ -16,17 +16,19 @@ import type { CallGate } from "../../turns/collaborators.ts";
 import type { ActiveTurns } from "../../turns/active-turns.ts";
 import type { Signal } from "../../lib/signal.ts";
 import { scratchFolderOf } from "../../sandbox/workspace/scratch-folder.ts";
+import type { AbilityServices } from "../../abilities/catalog.ts";
 import type { Containers } from "../containers.ts";
 import { folderOfSession } from "../as-agent.ts";
 import { hostUid } from "../../lib/process/host-uid.ts";
 import type { AppContext } from "../context.ts";
 import { usableProfile } from "./profiles.ts";
-import { refusalOfSkills } from "./skills/skill-narrowing.ts";
+import { refusalOfSkills } from "../../domain/sandbox/skill.ts";
 import { principalOf } from "../../rights/people/principal.ts";
 import { createTurnEnded } from "../../turns/ending/turn-ended.ts";
 import type { TurnEndedOptions } from "../../turns/ending/turn-ended.ts";
 
-export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
+export interface SubAgentsOptions extends Pick<Containers, "pool"> {
+  readonly skills: Pick<AbilityServices["skills"], "known">;
   readonly workAdded: () => void;
   /** Emits sessions that can go on. */
   readonly sessionReady: Signal<QueuedSession>;

@@ -1,18 +1,13 @@
 import type { RunningAbilities } from "../../abilities/start-abilities.ts";
-import type { GroupSkills } from "../../abilities/skills/group-skills.ts";
 import { earlierResults } from "../../turns/conversation/earlier-results.ts";
 import type { HostTools } from "../../turns/collaborators.ts";
 import type { AppContext } from "../context.ts";
 import type { Approvals } from "../approvals.ts";
-import type { Memories } from "../memory/memory.ts";
-import { skillPort } from "./skills/skills.ts";
 import type { createSpeech } from "./voice/speech.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
 export interface ToolPortOptions {
   readonly subAgents: SubAgents;
-  readonly memories: Pick<Memories, "port">;
-  readonly skills: GroupSkills;
   readonly approvals: Pick<Approvals, "forms">;
   readonly portOf: RunningAbilities["portOf"];
   readonly speech: ReturnType<typeof createSpeech>;
@@ -24,13 +19,11 @@ export interface ToolPortOptions {
  */
 export function createToolPorts(
   context: AppContext,
-  { subAgents, memories, skills, approvals, portOf, speech }: ToolPortOptions,
+  { subAgents, approvals, portOf, speech }: ToolPortOptions,
 ): HostTools["portsOf"] {
   return (scope, signal) => ({
     subAgents: subAgents.portFor(scope),
-    memory: memories.port(scope),
     results: earlierResults(context.store.turns, scope),
-    skills: skillPort(context, skills, scope),
     askForm: (form, until) => {
       const { group, session, turn } = scope;
       return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);

@@ -8,7 +8,7 @@ import { unifiedDiff } from "../../lib/text/unified-diff.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { digestInput } from "./asking.ts";
 import { cardText } from "./card.ts";
-import type { AllowedChange } from "./proposed-changes.ts";
+import type { AllowedChange } from "./proposals.ts";
 import { noticeIn } from "./words.ts";
 
 const codeLength = 6;

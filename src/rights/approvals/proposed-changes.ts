@@ -1,43 +1,18 @@
 import type { Logger } from "pino";
 
-import type { Actor } from "../../domain/people/actor.ts";
 import type { Approval, ChangeOutcome } from "../../domain/rights/approval.ts";
-import { packageRequest } from "../../domain/sandbox/packages.ts";
-import { skillProposal } from "../../domain/sandbox/skill.ts";
 import { isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import type { ChangedDescriptions } from "./changed-descriptions.ts";
+import type { ProposalsByTool } from "./proposals.ts";
 import { describeOutcome, noticesIn } from "./words.ts";
-
-/** A change that people have allowed, as it is to be written. */
-export interface AllowedChange {
-  readonly group: string;
-  /** The session whose agent works by these instructions; undefined for what hangs on no turn. */
-  readonly session: string | undefined;
-  readonly about: Approval["about"];
-  /** Names it where it is kept until it is in its place. */
-  readonly code: string;
-  readonly content: string;
-  /** The tool that proposed it. Of another one than that for instructions, `content` is its whole input, as JSON. */
-  readonly tool: string;
-  /** SHA-256 of what it is a change of. */
-  readonly base: string;
-  readonly actor: Actor;
-  /** When people allowed it. */
-  readonly allowedAt: number;
-  /** `begin` was called for it before, maybe in an earlier life of the host. */
-  readonly isBegun: boolean;
-  /** Called once nothing stands in its way, before anything is changed. */
-  readonly begin: () => Promise<void>;
-}
 
 export interface ProposedChangesOptions {
   readonly store: Pick<Store["approvals"], "get" | "ofTurn" | "noteOutcome">;
-  /**
-   * Writes all of it, once, also when it is called again after a crash; `changed`: the file is not what it was a change
-   * of.
-   */
-  readonly write: (change: AllowedChange) => Promise<"written" | "changed">;
+  readonly proposals: ProposalsByTool;
+  /** Changes of what tools of MCP servers say of themselves. */
+  readonly descriptions: Pick<ChangedDescriptions, "write">;
   readonly deliver: () => void;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
@@ -80,16 +55,18 @@ export class ProposedChanges {
   }
 
   async #write(approval: Approval, base: string): Promise<"written" | "changed" | "failed"> {
-    const { store, write, clock, logger } = this.#options;
-    const { code, group, session, decider, decidedAt, outcome } = approval;
+    const { store, proposals, descriptions, clock, logger } = this.#options;
+    const { about, code, group, session, tool, decider, decidedAt, outcome } = approval;
     try {
-      return await write({
+      const proposed = about === "description" ? descriptions : proposals.get(tool);
+      if (!proposed) throw new Error(`Nothing writes what ${tool} proposes.`);
+      return await proposed.write({
         group,
         session,
-        about: approval.about,
+        about,
         code,
-        tool: approval.tool,
-        content: contentOf(approval),
+        tool,
+        content: approval.input,
         base,
         actor: decider?.actor ?? "host",
         allowedAt: decidedAt ?? 0,
@@ -102,12 +79,4 @@ export class ProposedChanges {
       return "failed";
     }
   }
-}
-
-/** The new text, exactly as it was shown. */
-function contentOf({ code, input, tool, about }: Approval): string {
-  if (about !== undefined || tool === skillProposal || tool === packageRequest) return input;
-  const { content } = JSON.parse(input) as { readonly content?: unknown };
-  if (typeof content !== "string") throw new Error(`The change ${code} has no content.`);
-  return content;
 }

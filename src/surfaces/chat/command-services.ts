@@ -17,6 +17,7 @@ import type { Store } from "../../stores/contract/store.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { Gateway } from "../http/gateway.ts";
 import type { CommandServices } from "./command.ts";
+import { ShownLists } from "./shown-lists.ts";
 import { chatSettings } from "./commands/settings/chat-settings.ts";
 import { describeStatus, groupBudget, type GroupStatusOptions, totalBudget } from "./group-status.ts";
 
@@ -58,6 +59,7 @@ export function createCommandServices(options: CommandServicesOptions): CommandS
   return {
     agentNameOf: (group, agent = group.agent) => agentNameOf(live.current, agent),
     memories: options.memories,
+    shownLists: new ShownLists(),
     roles: options.roles,
     sessionOf,
     sessionsOf: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),

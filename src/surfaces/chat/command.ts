@@ -2,6 +2,7 @@ import type { Forms } from "../../rights/approvals/forms/forms.ts";
 import type { Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
 import type { FormValue } from "../../domain/rights/form.ts";
 import type { ContextView } from "../../domain/turns/context-view.ts";
+import type { Actor } from "../../domain/people/actor.ts";
 import type { BudgetLimits, Group, RequestSettlement } from "../../domain/chats/group.ts";
 import type { Job } from "../../domain/work/job.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
@@ -14,7 +15,7 @@ import type { PendingCommand, SetAside } from "../../stores/contract/store.ts";
 import type { UsageStore } from "../../stores/contract/usage-store.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { OperationNeeds } from "../operations.ts";
-import type { ShownItem, ShownLists } from "./shown-lists.ts";
+import type { ShownLists } from "./shown-lists.ts";
 
 /** A command to the host in the chat, without the model. */
 export interface ChatCommand {
@@ -117,16 +118,18 @@ export interface ChatMemory {
   readonly people?: readonly string[] | undefined;
 }
 
-/** Memories for a chat: shown and forgotten. */
+/**
+ * Memories for a chat: shown and forgotten. `folder`: the name of the group, or of the folder of another agent of it.
+ */
 export interface MemoryServices {
-  readonly isEnabled: () => boolean;
-  /**
-   * Facts and notes that hold, newest first. `folder`: the name of the group, or of the folder of another agent of it.
-   */
-  readonly newest: (folder: string, limit: number) => Promise<readonly ChatMemory[]>;
-  readonly get: (folder: string, id: string) => Promise<ChatMemory | undefined>;
-  readonly forget: (given: GivenCommand, item: ShownItem) => Promise<void>;
-  readonly lists: ShownLists;
+  isEnabled(): boolean;
+  /** Memories, newest first. */
+  list(
+    folder: string,
+    query: { readonly except: "conversation"; readonly isCurrent: true; readonly limit: number },
+  ): Promise<readonly ChatMemory[]>;
+  get(folder: string, id: string): Promise<ChatMemory | undefined>;
+  forget(folder: string, id: string, by: { readonly actor: Actor; readonly why: "command" }): Promise<boolean>;
 }
 
 /** Routes of models by name, each with its models in the order in which they are tried. */
@@ -152,6 +155,8 @@ export interface CommandServices extends TaskServices {
   /** Name of the group's first agent, or of the one with this id. */
   agentNameOf(group: Group, agent?: string): string;
   readonly memories: MemoryServices;
+  /** Lists of memories that were shown in chats. */
+  readonly shownLists: ShownLists;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The main session of an agent of the group. */
   readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;

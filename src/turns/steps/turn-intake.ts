@@ -1,10 +1,10 @@
 import { renderWork } from "../context/render-work.ts";
-import type { Group } from "../../domain/chats/group.ts";
 import type { StoredMessage } from "../../domain/chats/message.ts";
-import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
+import { sortOrigins } from "../../domain/people/origin.ts";
 import { errorCode } from "../../lib/app-error.ts";
 import { type Part, toUserContent } from "../../domain/chats/part.ts";
-import { isAddressee, type Session } from "../../domain/turns/session.ts";
+import { isAddressee } from "../../domain/turns/session.ts";
+import type { LookUpForeword } from "../../domain/turns/foreword.ts";
 import type { Work } from "../../domain/work/work.ts";
 import type { MessageStore, NewStep } from "../../stores/contract/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
@@ -21,24 +21,11 @@ import type { RoleOf } from "../../rights/people/roles.ts";
 /** Maximum messages per step; further ones come with the next. */
 export const messagesPerStep = 200;
 
-/**
- * Looks up what goes before what is said: memories of the group that fit, and skills that are named; undefined:
- * nothing. Never rejects, and takes a fraction of a second at most.
- */
-export type RecallFunction = (
-  place: {
-    readonly group: Pick<Group, "name" | "main" | "acting" | "agent">;
-    readonly session: Session;
-  },
-  messages: readonly StoredMessage[],
-  at: (time: number) => string,
-) => Promise<{ readonly text: string; readonly origins: readonly Origin[] } | undefined>;
-
 /** Sources of what is new for an agent. */
 export interface IntakeSources {
   readonly messages: Pick<MessageStore, "waiting" | "after" | "countAfter">;
   readonly pictures: Pick<TurnPictures, "imagesOf">;
-  readonly recall?: RecallFunction | undefined;
+  readonly foreword?: LookUpForeword | undefined;
   readonly roleOf: RoleOf;
   readonly fingerprint: (text: string) => Fingerprint;
   readonly clock: Pick<Clock, "now">;
@@ -66,7 +53,8 @@ export async function collectIntake(
   const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   // It looks these up in its own thread; all else is done meanwhile.
-  const recalling = sources.recall?.({ group, session }, shown, (time) => localClock(settings.timeZone).minuteAt(time));
+  const at = (time: number): string => localClock(settings.timeZone).minuteAt(time);
+  const looking = sources.foreword?.({ group, session, messages: shown, at });
   const unseen = await sources.messages.countAfter(group, contextCursor);
   const images = await sources.pictures.imagesOf(group, shown);
   const rendered = renderMessages({
@@ -77,9 +65,9 @@ export async function collectIntake(
     timeZone: localClock(settings.timeZone),
     idOf: createMessageIds(sources.fingerprint),
   });
-  const recalled = await recalling;
-  const memories: Part[] = recalled && recalled.text !== "" ? [{ kind: "text", text: `${recalled.text}\n` }] : [];
-  const body = { kind: "user", ...toUserContent([...memories, ...rendered]) } as const;
+  const before = await looking;
+  const foreword: Part[] = before && before.text !== "" ? [{ kind: "text", text: `${before.text}\n` }] : [];
+  const body = { kind: "user", ...toUserContent([...foreword, ...rendered]) } as const;
   const exposure = exposureToMessages(sources.roleOf, group, {
     messages: shown,
     hasImages: images.values().some((image) => typeof image !== "string"),
@@ -90,7 +78,7 @@ export async function collectIntake(
       body,
       tokens: estimateStepTokens(body),
       at: sources.clock.now(),
-      exposure: recalled ? { ...exposure, origins: sortOrigins([...exposure.origins, ...recalled.origins]) } : exposure,
+      exposure: before ? { ...exposure, origins: sortOrigins([...exposure.origins, ...before.origins]) } : exposure,
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { judgeBrowsers } from "../../../src/surfaces/cli/commands/doctor/machine/browser.ts";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { resolveGroup } from "../../../src/config/resolve-group.ts";
-import { groupImage } from "../../../src/config/schema/packages.ts";
+import { packagesConfig } from "../../../src/abilities/packages/config.ts";
 import { type Config, configSchema } from "../../../src/config/schema/config.ts";
 import type { ResolvedGroup } from "../../../src/domain/settings/resolved-group.ts";
 
@@ -35,8 +35,10 @@ test("image: browser stands for the packages of a browser, also with others besi
 });
 
 test("any other word is none of the variants", () => {
-  expect(groupImage.safeParse("chrome").success).toBe(false);
-  expect(groupImage.safeParse({ browser: "yes" }).success).toBe(false);
+  const { image } = packagesConfig.ofGroup;
+
+  expect(image.safeParse("chrome").success).toBe(false);
+  expect(image.safeParse({ browser: "yes" }).success).toBe(false);
 });
 
 test("doctor says that a browser has too little memory, too few processes or no way out, and nothing where there is none", () => {

@@ -9,10 +9,12 @@ import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { createGatewayServer } from "../../../src/surfaces/http/server.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
-import { MemoryClient } from "../../../src/abilities/memory/thread/memory-client.ts";
+import type { MemoryServiceNeeds } from "../../../src/abilities/memory/memory-needs.ts";
+import { MemoryService } from "../../../src/abilities/memory/memory-service.ts";
 import type { OperationNeeds } from "../../../src/surfaces/operations.ts";
 import { addRestRoutes } from "../../../src/surfaces/http/operation-routes.ts";
-import { createMemoryOperations } from "../../../src/host/memory/memory-desks.ts";
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { configSchema } from "../../../src/config/schema/config.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const token = "0123456789abcdef0123456789abcdef";
@@ -21,10 +23,17 @@ async function openRig() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const published: NewEvent[] = [];
-  const desk = stack.use(new MemoryClient({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
   const pathOf = (group: string): string => join(folder.path, `${group}.sqlite`);
-  const publish = async (event: NewEvent): Promise<void> => void published.push(event);
-  const existing = (group: string) => (existsSync(pathOf(group)) ? desk.at(pathOf(group)) : undefined);
+  // All that these operations need while groups remember nothing new.
+  const needs = {
+    memoryFolder: folder.path,
+    embedderSource: () => "none",
+    groups: { list: () => [] },
+    publish: async (event: NewEvent): Promise<void> => void published.push(event),
+    logger: pino({ level: "silent" }),
+  } as unknown as MemoryServiceNeeds;
+  const { memory: settings } = configSchema(builtInAdapters).parse({});
+  const memory = stack.use(new MemoryService(needs, () => settings));
   const server = stack.use(
     createGatewayServer({
       host: "127.0.0.1",
@@ -36,11 +45,10 @@ async function openRig() {
       logger: pino({ level: "silent" }),
     }),
   );
-  const memoryDesk = createMemoryOperations({ publish }, { existing: async (group) => existing(group) });
   const groups = { list: () => [{ name: "family", agent: "main", agents: ["main", "scout"] }, { name: "club" }] };
   addRestRoutes(server.routes, {
     // All that these operations work with.
-    needs: () => ({ groups, memories: memoryDesk }) as unknown as OperationNeeds,
+    needs: () => ({ groups, memory }) as unknown as OperationNeeds,
     publish: () => Promise.resolve(),
     version: "test",
   });

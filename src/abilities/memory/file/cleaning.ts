@@ -1,20 +1,6 @@
 import { dayNotePrefix } from "../item.ts";
+import type { CleaningPlan, Cutoffs } from "../../../processes/memory-schemas.ts";
 import type { MemoryFile, OpenRows } from "./memory-file.ts";
-
-/** Time before which a memory is old, by category, in milliseconds since 1970. */
-export type Cutoffs = Readonly<Record<string, number>>;
-
-/** A cleaning that is to be done, or goes on after a crash. */
-export interface CleaningPlan {
-  /** When it began, which is its name. */
-  readonly run: number;
-  /** It was told already what goes. */
-  readonly isAnnounced: boolean;
-  /** Number of removed memories, by category. */
-  readonly categories: Readonly<Record<string, number>>;
-  /** Number of removed memories that were superseded long ago. */
-  readonly superseded: number;
-}
 
 /** Maximum superseded memories kept, newest first. */
 export const mostSuperseded = 1_000;

@@ -4,8 +4,9 @@ import type { Erasing } from "../../../domain/erasure.ts";
 import { memberKey } from "../../../domain/people/person.ts";
 import type { WordTraces } from "../../../lib/text/word-traces.ts";
 import { hasWholeWord } from "../../../lib/text/whole-words.ts";
-import { dayNotePrefix, type Memory, ownIds } from "../item.ts";
+import { dayNotePrefix, ownIds } from "../item.ts";
 import { MemoryFile } from "./memory-file.ts";
+import type { Memory } from "../../../processes/memory-schemas.ts";
 
 /** Memories that are looked at before anybody else has a turn. */
 const lookedAtOnce = 200;

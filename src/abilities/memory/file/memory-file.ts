@@ -4,10 +4,9 @@ import { dirname } from "node:path";
 import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
-import type { Memory, NewMemory } from "../item.ts";
-import type { Advance, ListQuery, ReaderProgress } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
+import type { Advance, ListQuery, Memory, NewMemory, ReaderProgress } from "../../../processes/memory-schemas.ts";
 
 /** Time that a write waits for another process on the same group. */
 const busyTimeoutMs = 5_000;
@@ -98,24 +97,19 @@ export class MemoryFile implements Disposable {
     return { messages, replies, extracted, noted: valueOf("noted"), cleaned: valueOf("cleaned") };
   }
 
-  /** Adds new memories, lets some take the place of others, and notes how far that brings a reader: all at once. */
+  /**
+   * Adds memories, or replaces those whose ids are known, lets some take the place of others, and notes how far that
+   * brings a reader: all or nothing.
+   */
   advance(memories: readonly NewMemory[], { progress, supersedes = [] }: Advance): void {
     this.#write(() => {
-      for (const memory of memories) this.#putOne(memory);
+      const replaced = memories.filter((memory) => this.#putOne(memory)).length;
       const supersede = this.#prepare("update items set superseded_by = ? where id = ? and superseded_by is null");
       for (const { id, by } of supersedes) supersede.run(by, id);
-      if (supersedes.length > 0) this.#countErasure();
+      if (supersedes.length > 0 || replaced > 0) this.#countErasure();
       const note = this.#prepare("update facts set value = max(value, ?) where name = ?");
       for (const [name, value] of Object.entries(progress)) note.run(value, name);
     });
-  }
-
-  /** Ids of memories that hold words of this person, `channel:id`; at most `limit`. */
-  ofPerson(person: string, limit: number): string[] {
-    const where = "exists (select 1 from json_each(items.people) where json_each.value = ?)";
-    return this.#prepare(`select id from items where ${where} order by seq limit ?`)
-      .pluck()
-      .all(person, limit) as string[];
   }
 
   /** Reads another part of this folder. */
@@ -136,14 +130,9 @@ export class MemoryFile implements Disposable {
     return result;
   }
 
-  /** Adds memories, or replaces those whose ids are known. All of them or none. Gives how many were replaced. */
-  put(memories: readonly NewMemory[]): number {
-    return this.#write(() => {
-      let replaced = 0;
-      for (const memory of memories) if (this.#putOne(memory)) replaced += 1;
-      if (replaced > 0) this.#countErasure();
-      return replaced;
-    });
+  /** The same without a reader. */
+  put(memories: readonly NewMemory[]): void {
+    this.advance(memories, { progress: {} });
   }
 
   /** Removes memories and returns their number; their words leave all files once nobody reads them. */

@@ -3,9 +3,9 @@ import { existsSync, renameSync } from "node:fs";
 import SQLite from "better-sqlite3";
 
 import { toError } from "../../../lib/app-error.ts";
-import type { NewMemory } from "../item.ts";
 import { MemoryFile } from "./memory-file.ts";
 import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
+import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 /** Fault of a memory file by SQLite's check; undefined when intact. Read-only. */
 export function faultOfFile(path: string): string | undefined {

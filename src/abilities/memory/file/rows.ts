@@ -1,7 +1,7 @@
 import type { Origin } from "../../../domain/people/origin.ts";
-import type { Memory, NewMemory } from "../item.ts";
 import { indexedText, type Spoken } from "../text/indexed-text.ts";
 import { isMostlyHan, termsOf } from "../text/terms.ts";
+import type { Memory, NewMemory } from "../../../processes/memory-schemas.ts";
 
 /** A row of `items` as it is read for people. */
 export interface ItemRow {

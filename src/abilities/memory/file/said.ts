@@ -1,6 +1,6 @@
-import type { SaidItem } from "./file-orders.ts";
 import type { MemoryFile } from "./memory-file.ts";
 import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
+import type { SaidItem } from "../../../processes/memory-schemas.ts";
 
 const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 

@@ -6,12 +6,9 @@ import type { Publish } from "../../../domain/events/event.ts";
 import { dayNotePrompt, toDayNote } from "./day-note.ts";
 import type { ExtractionOptions } from "./extraction.ts";
 import { newestOf } from "./newest.ts";
-import { WhenQuiet } from "./when-quiet.ts";
+import { type QuietWorkOptions, WhenQuiet } from "./when-quiet.ts";
 
-export interface DayNotesOptions extends Pick<
-  ExtractionOptions,
-  "memoryOf" | "isIdle" | "ask" | "at" | "logger" | "quietMs"
-> {
+export interface DayNotesOptions extends QuietWorkOptions, Pick<ExtractionOptions, "ask" | "at"> {
   /** Facts are drawn from what is said; where they are not, days get no notes. */
   readonly isOn: () => boolean;
   readonly zoneOf: (group: Group) => ZoneClock;
@@ -40,8 +37,7 @@ export class DayNotes implements AsyncDisposable {
     this.#quiet = new WhenQuiet({
       ...options,
       work: (group, signal) => this.#look(group, signal),
-      failed: (err, group) =>
-        options.logger.warn({ err, group: group.name }, "a day could not be noted; it is tried again later"),
+      failure: "a day could not be noted; it is tried again later",
     });
   }
 

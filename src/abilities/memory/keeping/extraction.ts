@@ -1,23 +1,17 @@
-import type { Logger } from "pino";
-
 import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
-import { dayNotePrefix, type Memory } from "../item.ts";
+import { dayNotePrefix } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-client.ts";
-import type { ReaderStanding } from "../thread/open-memories.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";
 import { newestOf } from "./newest.ts";
 import { toError } from "../../../lib/app-error.ts";
-import { WhenQuiet } from "./when-quiet.ts";
+import { type QuietWorkOptions, WhenQuiet } from "./when-quiet.ts";
+import type { Memory, ReaderStanding } from "../../../processes/memory-schemas.ts";
 
-export interface ExtractionOptions {
+export interface ExtractionOptions extends QuietWorkOptions {
   /** After how many messages of members; 0: never. */
   readonly everyMessages: () => number;
-  /** By the name of the folder in which its agent works. */
-  readonly memoryOf: (folder: string) => MemoryAt;
-  /** Nothing waits and nothing runs in the group. */
-  readonly isIdle: (group: Group) => Promise<boolean>;
   /** The model's answer. Rejects as model calls do. */
   readonly ask: (
     group: Group,
@@ -26,9 +20,6 @@ export interface ExtractionOptions {
   ) => Promise<string>;
   readonly at: (time: number) => string;
   readonly publish: Publish<"memory.extracted">;
-  readonly logger: Logger;
-  /** Time that a group has to be quiet. */
-  readonly quietMs?: number | undefined;
 }
 
 const mostMessages = 200;
@@ -50,11 +41,7 @@ export class Extraction implements AsyncDisposable {
     this.#quiet = new WhenQuiet({
       ...options,
       work: (group, signal) => this.#extract(group, signal),
-      failed: (err, group) =>
-        options.logger.warn(
-          { err, group: group.name },
-          "no facts could be drawn from what was said; it is tried again later",
-        ),
+      failure: "no facts could be drawn from what was said; it is tried again later",
     });
   }
 

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 
 import { type Origin, sortOrigins } from "../../../domain/people/origin.ts";
 import { isAtLeast, type Role, roles } from "../../../domain/people/role.ts";
-import { globalNotes, type Memory, type NewMemory, originsOf, ownIds } from "../item.ts";
+import { globalNotes, originsOf, ownIds } from "../item.ts";
 import type { DrawnFact, ExtractionPrompt } from "./extraction-prompt.ts";
 import { unfit } from "./unfit.ts";
+import type { Memory, NewMemory } from "../../../processes/memory-schemas.ts";
 
 export interface CheckedFacts {
   readonly kept: readonly NewMemory[];

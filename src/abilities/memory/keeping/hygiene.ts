@@ -1,30 +1,18 @@
-import type { Logger } from "pino";
-
 import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import { type Clock, clockSlackMs } from "../../../lib/time/clock.ts";
-import type { Cutoffs } from "../file/cleaning.ts";
+import type { MemorySettings } from "../config.ts";
 import type { MemoryAt } from "../thread/memory-client.ts";
-import { WhenQuiet } from "./when-quiet.ts";
+import { type QuietWorkOptions, WhenQuiet } from "./when-quiet.ts";
+import type { Cutoffs } from "../../../processes/memory-schemas.ts";
 
 /** Section `memory.hygiene`. */
-export interface HygieneSettings {
-  /** 0: never. */
-  readonly everyHours: number;
-  readonly keepDays: Readonly<Record<string, number>>;
-}
+type HygieneSettings = MemorySettings["hygiene"];
 
-export interface HygieneOptions {
+export interface HygieneOptions extends QuietWorkOptions {
   readonly settings: () => HygieneSettings;
-  /** By the name of the folder in which its agent works. */
-  readonly memoryOf: (folder: string) => MemoryAt;
-  /** Nothing waits and nothing runs in the group. */
-  readonly isIdle: (group: Group) => Promise<boolean>;
   readonly clock: Pick<Clock, "now">;
   readonly publish: Publish<"memory.cleaned">;
-  readonly logger: Logger;
-  /** Time that a group has to be quiet. */
-  readonly quietMs?: number | undefined;
 }
 
 const hourMs = 3_600_000;
@@ -50,8 +38,7 @@ export class Hygiene implements AsyncDisposable {
     this.#quiet = new WhenQuiet({
       ...options,
       work: (group, signal) => this.#cleanIfDue(group, signal),
-      failed: (err, group) =>
-        options.logger.warn({ err, group: group.name }, "old memories could not be removed; it is tried again later"),
+      failure: "old memories could not be removed; it is tried again later",
     });
   }
 

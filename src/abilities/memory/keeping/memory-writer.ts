@@ -11,11 +11,11 @@ import { AppError, isPassing, toError } from "../../../lib/app-error.ts";
 import { PendingWork } from "../../../lib/pending-work.ts";
 import { Timers } from "../../../lib/time/timers.ts";
 import type { Store } from "../../../stores/contract/store.ts";
-import { type NewMemory, ownIds } from "../item.ts";
+import { ownIds } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-client.ts";
-import type { ReaderStanding } from "../thread/open-memories.ts";
 import type { MemoryFaults } from "./faults.ts";
 import { isSecret } from "./secrets.ts";
+import type { NewMemory, ReaderStanding } from "../../../processes/memory-schemas.ts";
 
 export interface MemoryWriterOptions {
   readonly store: {

@@ -1,4 +1,4 @@
-import type { Memory } from "../item.ts";
+import type { Memory } from "../../../processes/memory-schemas.ts";
 
 const mostChars = 60_000;
 /** Maximum characters of each shown text. */

@@ -1,37 +1,28 @@
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
-import type { Group } from "../../../domain/chats/group.ts";
+import { workFolder } from "../../../domain/chats/group.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
-import { type Origin, sortOrigins } from "../../../domain/people/origin.ts";
+import { sortOrigins } from "../../../domain/people/origin.ts";
+import type { ComingTurn, Foreword } from "../../../domain/turns/foreword.ts";
 import type { Session } from "../../../domain/turns/session.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
 import type { TurnStore } from "../../../stores/contract/store.ts";
+import type { HomeMemories } from "../thread/home-memories.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-client.ts";
-import type { Ahead, AlreadyShown } from "../thread/open-memories.ts";
 import { type MemoryWriterOptions, saidId } from "./memory-writer.ts";
 import { showMemories, type ShownMemory } from "./show-memories.ts";
 import { ShownMemories } from "./shown-memories.ts";
+import type { Ahead, AlreadyShown } from "../../../processes/memory-schemas.ts";
 
-export interface RecallerOptions {
-  readonly turns: Pick<TurnStore, "history">;
-  /** Memory of a group; undefined: no recall. */
-  readonly memoryOf: (group: string) => MemoryAt | undefined;
-  /** Global notes, where this group may read them and there are some. */
-  readonly globalOf: (group: Place["group"]) => MemoryAt | undefined;
-  /** Token budget of a turn; 0: no recall. */
-  readonly tokens: () => number;
+interface RecallOptions {
+  readonly store: { readonly turns: Pick<TurnStore, "history"> };
+  readonly memories: HomeMemories;
   readonly idOf: MemoryWriterOptions["idOf"];
   readonly faults: MemoryWriterOptions["faults"];
   readonly logger: Logger;
-}
-
-/** Recalled memories as shown to the model, with all their origins. */
-export interface Recollection {
-  readonly text: string;
-  readonly origins: readonly Origin[];
 }
 
 /** A turn waits no longer than this; then it begins without. */
@@ -45,55 +36,46 @@ const mostKnown = 256;
 const globalShare = 0.25;
 const mostGlobal = 3;
 
-type Place = {
-  readonly group: Pick<Group, "name" | "main">;
-  /** Name of the group's or agent's memory. */
-  readonly memoryName: string;
-  readonly session: Session;
-};
-
 /**
  * Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out.
  */
 export class Recall {
-  readonly #options: RecallerOptions;
+  readonly #options: RecallOptions;
   /** Memories that the model sees, by session. */
   readonly #seen = new LRUCache<string, { readonly window: string; readonly sight: ShownMemories }>({ max: mostKnown });
   /** Last kind of lookup, by memory; the next turn probably wants the same. */
   readonly #ways = new LRUCache<string, Ahead>({ max: mostKnown });
 
-  constructor(options: RecallerOptions) {
+  constructor(options: RecallOptions) {
     this.#options = options;
   }
 
-  /** A turn will ask for what fits this: it is looked up while the turn is begun. */
-  foresee(memoryName: string, text: string): void {
-    if (this.#options.tokens() === 0) return;
-    const foreseen = this.#options.memoryOf(memoryName)?.foresee(queryOf([text]), this.#ways.get(memoryName));
+  /** Looks up what fits this text, as a turn will ask for it soon. */
+  foresee(folder: string, text: string): void {
+    if (this.#tokens() === 0) return;
+    const foreseen = this.#options.memories.at(folder).foresee(queryOf([text]), this.#ways.get(folder));
     // Whoever asks is told.
-    foreseen?.catch(() => undefined);
+    foreseen.catch(() => undefined);
   }
 
   /** Never rejects: without what is remembered a turn is poorer, but it is one. */
-  async of(
-    { group, memoryName, session }: Place,
-    messages: readonly StoredMessage[],
-    at: (time: number) => string,
-  ): Promise<Recollection | undefined> {
-    const tokens = this.#options.tokens();
-    const memory = tokens === 0 ? undefined : this.#options.memoryOf(memoryName);
-    if (!memory) return undefined;
+  async of({ group, session, messages, at }: ComingTurn): Promise<Foreword | undefined> {
+    const tokens = this.#tokens();
+    if (tokens === 0) return undefined;
+    const { memories: home, idOf, faults, logger } = this.#options;
+    // Each of several agents has its own memory, as it has a folder.
+    const folder = workFolder(group);
     const isOver = new AbortController();
     const late = sleep(longestMs, isOver.signal).then(() => "late" as const);
     try {
-      const ids = messages.map(({ seq, copyOf = seq }) => saidId(this.#options.idOf, "message", copyOf));
+      const ids = messages.map(({ seq, copyOf = seq }) => saidId(idOf, "message", copyOf));
       const sight = await this.#sightOf(session, messages);
       const inSight = { since: sight.since, ids };
-      const sources = { memory, memoryName, global: this.#options.globalOf(group), tokens };
+      const sources = { folder, global: home.globalFor(group), tokens };
       const looking = this.#look(sources, queryOf(saidTo(messages)), inSight);
       const memories = await Promise.race([looking, late]);
       if (memories === "late") throw new Error(`it took longer than ${longestMs} ms`);
-      this.#options.faults.worked(memoryName);
+      faults.worked(folder);
       if (memories.length === 0) return undefined;
       const unseen = sight.show(
         memories,
@@ -103,8 +85,8 @@ export class Recall {
       const origins = sortOrigins(memories.flatMap(originsOf));
       return { text: unseen.length === 0 ? "" : showMemories(unseen, at), origins };
     } catch (error) {
-      if (error instanceof AppError && !error.passing) this.#options.faults.failed(memoryName, error);
-      else this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
+      if (error instanceof AppError && !error.passing) faults.failed(folder, error);
+      else logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
       return undefined;
     } finally {
       isOver.abort();
@@ -112,14 +94,11 @@ export class Recall {
   }
 
   /** Global notes come first, so that the group's own words are the last ones. */
-  async #look(
-    { memory, memoryName, global, tokens }: Sources,
-    query: string,
-    inSight: AlreadyShown,
-  ): Promise<ShownMemory[]> {
+  async #look({ folder, global, tokens }: Sources, query: string, inSight: AlreadyShown): Promise<ShownMemory[]> {
+    const memory = this.#options.memories.at(folder);
     const part = global ? Math.floor(tokens * globalShare) : 0;
     const how = { limit: mostFound, tokens: tokens - part };
-    this.#ways.set(memoryName, { how, since: inSight.since });
+    this.#ways.set(folder, { how, since: inSight.since });
     if (!global) return (await memory.recall(query, how, inSight)).map((one) => one.memory);
     const [notes, own] = await Promise.all([
       global
@@ -131,6 +110,12 @@ export class Recall {
       memory.recall(query, how, inSight),
     ]);
     return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
+  }
+
+  /** Maximum tokens of a turn's memories; 0: none. */
+  #tokens(): number {
+    const { enabled, recallTokens } = this.#options.memories.settings();
+    return enabled ? recallTokens : 0;
   }
 
   /** Memories seen in a conversation that began before this process, since its first step. */
@@ -147,14 +132,13 @@ export class Recall {
     { id, conversation, windowStart }: Pick<Session, "id" | "conversation" | "windowStart">,
     shown: readonly StoredMessage[],
   ): Promise<number> {
-    const [first] = await this.#options.turns.history(id, conversation, windowStart);
+    const [first] = await this.#options.store.turns.history(id, conversation, windowStart);
     return first?.at ?? Math.min(...shown.map(({ sentAt, receivedAt }) => sentAt ?? receivedAt));
   }
 }
 
 interface Sources {
-  readonly memory: MemoryAt;
-  readonly memoryName: string;
+  readonly folder: string;
   readonly global: MemoryAt | undefined;
   readonly tokens: number;
 }

@@ -1,7 +1,7 @@
 import { cutMiddle } from "../../../lib/text/cut-middle.ts";
 import { escapeAttribute, escapeText } from "../../../lib/text/markup.ts";
-import type { Memory } from "../item.ts";
 import { originsOf } from "../item.ts";
+import type { Memory } from "../../../processes/memory-schemas.ts";
 
 const mostTextChars = 2_000;
 const mostNameChars = 128;

@@ -1,5 +1,5 @@
 import { escapeAttribute } from "../../../lib/text/markup.ts";
-import type { SaidItem } from "../file/file-orders.ts";
+import type { SaidItem } from "../../../processes/memory-schemas.ts";
 import { escapeAndCut } from "./show-memories.ts";
 
 /** Messages by what they are called in a prompt: as their channel calls them, where that names one of them only. */

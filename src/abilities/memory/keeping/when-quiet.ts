@@ -1,17 +1,27 @@
+import type { Logger } from "pino";
+
 import { type Group, workFolder } from "../../../domain/chats/group.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { PendingWork } from "../../../lib/pending-work.ts";
 import { Timers } from "../../../lib/time/timers.ts";
+import type { MemoryAt } from "../thread/memory-client.ts";
 
-export interface WhenQuietOptions {
-  /** Does the due work. Resolves to the milliseconds until the next call; undefined: after the next `wait`. */
-  readonly work: (group: Group, signal: AbortSignal) => Promise<number | undefined>;
+/** The surroundings of work on memories that waits until groups are quiet. */
+export interface QuietWorkOptions {
+  /** By the name of the folder in which its agent works. */
+  readonly memoryOf: (folder: string) => MemoryAt;
   /** Nothing waits and nothing runs in the group. */
   readonly isIdle: (group: Group) => Promise<boolean>;
-  /** Reports a failure, which is retried in five minutes. */
-  readonly failed: (error: Error, group: Group) => void;
+  readonly logger: Logger;
   /** Time that a group has to be quiet. */
   readonly quietMs?: number | undefined;
+}
+
+interface WhenQuietOptions extends Pick<QuietWorkOptions, "isIdle" | "logger" | "quietMs"> {
+  /** Does the due work. Resolves to the milliseconds until the next call; undefined: after the next `wait`. */
+  readonly work: (group: Group, signal: AbortSignal) => Promise<number | undefined>;
+  /** Says in the log what has failed, which is retried in five minutes. */
+  readonly failure: string;
 }
 
 const usualQuietMs = 5_000;
@@ -68,7 +78,8 @@ export class WhenQuiet implements AsyncDisposable {
     try {
       nextMs = (await this.#options.isIdle(group)) ? await this.#options.work(group, this.#ended.signal) : 0;
     } catch (error) {
-      if (!this.#ended.signal.aborted) this.#options.failed(toError(error), group);
+      const about = { err: toError(error), group: group.name };
+      if (!this.#ended.signal.aborted) this.#options.logger.warn(about, this.#options.failure);
     } finally {
       this.#working.delete(name);
     }

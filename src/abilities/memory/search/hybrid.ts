@@ -1,6 +1,12 @@
-import type { Filter } from "../item.ts";
+import type { SearchOptions } from "../../../processes/memory-schemas.ts";
 import type { HotIndex } from "../index/hot-index.ts";
 import { Best, type ScoredSlot } from "./best.ts";
+
+/** Which memories count in a search. */
+export interface Filter extends Pick<SearchOptions, "since" | "until" | "who"> {
+  /** True for memories to leave out. */
+  readonly isHidden?: ((memory: { readonly id: string; readonly time: number }) => boolean) | undefined;
+}
 
 /** Weights of the scores. */
 export interface Weights {

@@ -1,8 +1,7 @@
 import type { MemoryFile, StoredIndexRow } from "../file/memory-file.ts";
 import { saturate, weighTerm } from "../index/bm25.ts";
 import type { LoadedIndex } from "../index/load-index.ts";
-import type { Filter } from "../item.ts";
-import { isInFilter, type Query, scoreAlone, type Weights } from "./hybrid.ts";
+import { type Filter, isInFilter, type Query, scoreAlone, type Weights } from "./hybrid.ts";
 
 /** Maximum matches per word, and number of words: the group's rarest. */
 const mostMatches = 100;

@@ -1,7 +1,6 @@
 import type { MemoryFile } from "../file/memory-file.ts";
 import type { LoadedIndex } from "../index/load-index.ts";
-import type { Filter } from "../item.ts";
-import { type Query, searchIndex, type Weights } from "./hybrid.ts";
+import { type Filter, type Query, searchIndex, type Weights } from "./hybrid.ts";
 import { searchOlder } from "./older.ts";
 
 interface SearchedRow {

@@ -1,4 +1,4 @@
-import type { NewMemory } from "../item.ts";
+import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 /** Names of months, as dates use them. */
 export const months = "January February March April May June July August September October November December".split(

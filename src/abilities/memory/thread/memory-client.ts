@@ -8,8 +8,8 @@ import { appFailures } from "../../../processes/failures.ts";
 import { OwnThread } from "../../../processes/own-thread.ts";
 import { memoryThread } from "../../../processes/protocol.ts";
 import { Restarted } from "../../../processes/restarted.ts";
-import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import type { Weights } from "../search/hybrid.ts";
+import type { SlowVectors } from "../../../processes/memory-schemas.ts";
 
 export interface MemoryThreadOptions {
   readonly place: EmbedderSource;

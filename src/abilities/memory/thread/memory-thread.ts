@@ -4,12 +4,12 @@ import { AppError, toError } from "../../../lib/app-error.ts";
 import type { EmbedderSource } from "../../../domain/settings/embedder-source.ts";
 import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
-import type { SlowVectors } from "../index/vectors/open-vectors.ts";
 import { appFailures } from "../../../processes/failures.ts";
 import { serveHost, threadData } from "../../../processes/inside.ts";
 import type { Answers, Line } from "../../../processes/line.ts";
 import { memoryThread } from "../../../processes/protocol.ts";
 import { OpenMemories } from "./open-memories.ts";
+import type { SlowVectors } from "../../../processes/memory-schemas.ts";
 
 /*
  * The thread that reads and writes memories: a search of a large memory and a write to the disk would hold the host up.

@@ -1,33 +1,13 @@
 import type * as z from "zod";
 
 import type { memoryThread } from "../../../processes/protocol.ts";
+import { countUnextracted, saidBetween, unextracted } from "../file/said.ts";
 import { checkIndex, cleanSome, endCleaning, noteAnnounced, planCleaning } from "../file/cleaning.ts";
-import type { Advance, ReaderProgress } from "../file/file-orders.ts";
 import { IdleGate } from "../../../lib/time/idle-gate.ts";
-import { GroupMemory, type GroupMemoryOptions, type RecallOptions, type SearchOptions } from "../group-memory.ts";
-import { type Memory, ownIds } from "../item.ts";
+import { GroupMemory, type GroupMemoryOptions, type RecallOptions } from "../group-memory.ts";
+import { ownIds } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
-
-/** Memories to leave out of a recall, as the model sees them anyway. */
-export interface AlreadyShown {
-  /** Time from which all messages are visible, in milliseconds since 1970. */
-  readonly since: number;
-  /** And these. */
-  readonly ids: readonly string[];
-}
-
-/** Announced query of a turn. */
-export interface Ahead {
-  readonly how: RecallHow;
-  readonly since: AlreadyShown["since"];
-}
-
-type RecallHow = SearchOptions & { readonly tokens: number };
-
-/** Progress of readers, and the number of messages not yet examined for facts. */
-export interface ReaderStanding extends ReaderProgress {
-  readonly unextracted: number;
-}
+import type { AlreadyShown, Memory, ReaderStanding, RecallLimits } from "../../../processes/memory-schemas.ts";
 
 type Calls = typeof memoryThread.process.calls;
 type Result<Name extends keyof Calls> = z.input<Calls[Name]["output"]>;
@@ -108,12 +88,12 @@ function callsFor(memory: GroupMemory): MemoryCalls {
   return {
     standing: () => standingOf(memory),
     advance: (memories, how) => {
-      memory.advance(memories, how as Advance);
+      memory.add(memories, how);
       return standingOf(memory);
     },
-    unextracted: (limit) => memory.unextracted(ownIds.said, limit),
+    unextracted: (limit) => unextracted(memory.file, ownIds.said, limit),
     foresee: (query, ahead) => memory.foresee(query, ahead && toRecall(ahead.how, { since: ahead.since, ids: [] })),
-    saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
+    saidBetween: (from, to, limit) => saidBetween(memory.file, from, to, limit),
     search: (query, options) => memory.search(query, options),
     recall: (query, options, { since, ids }) => {
       // What is missing need not be left out; what a turn answers rarely is.
@@ -123,7 +103,6 @@ function callsFor(memory: GroupMemory): MemoryCalls {
     get: (id) => memory.get(id),
     list: (query) => memory.list(query),
     forget: (ids) => memory.forget(ids),
-    forgetPerson: (person) => memory.forgetPerson(person),
     planCleaning: (now, cutoffs) => memory.clean((file) => planCleaning(file, now, cutoffs)),
     noteAnnounced: () => memory.clean(noteAnnounced),
     cleanSome: (cutoffs) => memory.clean((file) => cleanSome(file, cutoffs)),
@@ -136,12 +115,12 @@ function callsFor(memory: GroupMemory): MemoryCalls {
 }
 
 /** Two that are named alike find the same. */
-function toRecall(how: RecallHow, inSight: AlreadyShown): RecallOptions {
+function toRecall(how: RecallLimits, inSight: AlreadyShown): RecallOptions {
   return { ...how, name: JSON.stringify([how, inSight]), textOf, isInSight: inSightBy(inSight) };
 }
 
 function standingOf(memory: GroupMemory): ReaderStanding {
-  return { ...memory.progress(), unextracted: memory.countUnextracted(ownIds.said) };
+  return { ...memory.file.progress(), unextracted: countUnextracted(memory.file, ownIds.said) };
 }
 
 /** Text of a memory in a prompt, independent of the time zone. */

@@ -1,3 +1,4 @@
+import { memberActor } from "../../../domain/people/actor.ts";
 import { memberKey } from "../../../domain/people/person.ts";
 import { isAtLeast } from "../../../domain/people/role.ts";
 import { agentsOf, folderOf, mainAgent } from "../../../domain/turns/session.ts";
@@ -36,11 +37,11 @@ async function listFacts(
   services: CommandServices,
   agent = mainAgent,
 ): Promise<string> {
-  const { memories, showTime } = services;
+  const { memories, shownLists, showTime } = services;
   const folder = folderOf(group, agent);
-  const found = await memories.newest(folder, shown + 1);
+  const found = await memories.list(folder, { except: "conversation", isCurrent: true, limit: shown + 1 });
   const items = found.slice(0, shown).map((item) => ({ ...item, folder }));
-  memories.lists.shown(group.name, memberKey({ channel: message.channel, id: message.sender.id }), items);
+  shownLists.shown(group.name, memberKey({ channel: message.channel, id: message.sender.id }), items);
   const name = group.agents && services.agentNameOf(group, agent);
   if (items.length === 0) return `${name ?? "I"} ${name === undefined ? "remember" : "remembers"} no facts yet.`;
   const lines = items.map(({ text, category, sender, time }, index) => {
@@ -52,20 +53,25 @@ async function listFacts(
   return [...head, ...lines, ...more, "To forget one: /memory forget N."].join("\n");
 }
 
-async function forgetFact(given: GivenCommand, number: number, { memories, roles }: CommandServices): Promise<string> {
+async function forgetFact(
+  given: GivenCommand,
+  number: number,
+  { memories, shownLists, roles }: CommandServices,
+): Promise<string> {
   const { group, pending, asker } = given;
   const { channel, sender } = pending.message;
   const who = { channel, id: sender.id };
-  const list = memories.lists.listFor(group.name, memberKey(who));
+  const list = shownLists.listFor(group.name, memberKey(who));
   if (!list) return "Use /memory first: the number refers to that list.";
   const item = list[number - 1];
   if (!item) return `The list has ${list.length} entries; there is no number ${number}.`;
-  const now = await memories.get(item.folder ?? group.name, item.id);
+  const folder = item.folder ?? group.name;
+  const now = await memories.get(folder, item.id);
   if (!now) return `Forgot number ${number}.`;
   if (now.text !== item.text) return `Number ${number} has changed since it was shown. Use /memory again.`;
   if (!isAtLeast(asker.role, "admin") && !isOwn(now, roles.keysOf(who)))
     return `Only ${ownersOf(now)} or an admin can forget number ${number}.`;
-  await memories.forget(given, item);
+  await memories.forget(folder, item.id, { actor: memberActor(sender.id), why: "command" });
   return `Forgot number ${number}: ${cut(plainSentence(item.text))}`;
 }
 

@@ -13,8 +13,8 @@ import {
   planCleaning,
 } from "../../../../src/abilities/memory/file/cleaning.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
-import type { NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { NewMemory } from "../../../../src/processes/memory-schemas.ts";
 
 const dayMs = 86_400_000;
 const now = Date.parse("2026-06-01T00:00:00Z");

@@ -5,11 +5,11 @@ import { afterAll, expect, test } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { ZoneClock } from "../../../../src/lib/time/zone-clock.ts";
-import type { Memory, NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { DayNotes } from "../../../../src/abilities/memory/keeping/day-notes.ts";
 import { MemoryClient } from "../../../../src/abilities/memory/thread/memory-client.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { Memory, NewMemory } from "../../../../src/processes/memory-schemas.ts";
 
 const group = someGroup("office");
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };

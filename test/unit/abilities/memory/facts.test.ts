@@ -3,10 +3,9 @@ import { expect, test } from "vitest";
 
 import { origins, type Origin } from "../../../../src/domain/people/origin.ts";
 import { isAtLeast, roles, type Role } from "../../../../src/domain/people/role.ts";
-import type { SaidItem } from "../../../../src/abilities/memory/file/file-orders.ts";
-import type { Memory } from "../../../../src/abilities/memory/item.ts";
 import { extractionPrompt, parseExtraction } from "../../../../src/abilities/memory/keeping/extraction-prompt.ts";
 import { checkFacts } from "../../../../src/abilities/memory/keeping/facts.ts";
+import type { Memory, SaidItem } from "../../../../src/processes/memory-schemas.ts";
 
 let seq = 0;
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { GroupMemory, type RecallOptions } from "../../../../src/abilities/memory/group-memory.ts";
-import type { NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { NewMemory } from "../../../../src/processes/memory-schemas.ts";
 
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 const open = (folder: string): GroupMemory => new GroupMemory({ path: join(folder, "office.sqlite"), weights });

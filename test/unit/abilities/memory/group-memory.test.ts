@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 import { AppError } from "../../../../src/lib/app-error.ts";
 import { IdleGate } from "../../../../src/lib/time/idle-gate.ts";
 import { GroupMemory, type GroupMemoryOptions } from "../../../../src/abilities/memory/group-memory.ts";
-import type { NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { LetterEmbedder } from "../../../support/letter-embedder.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { NewMemory } from "../../../../src/processes/memory-schemas.ts";
 
 const weights = { vector: 0.5, text: 0.5, neighbour: 0.3 };
 const hour = 3_600_000;

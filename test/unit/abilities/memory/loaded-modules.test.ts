@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const checkout = resolve(import.meta.dirname, "../../../..");
 
-/** Loads a module in its own process and prints which of ours were loaded with it. */
+/** Loads a module in its own process and prints which files of memories were loaded with it. */
 async function loadedWith(module: string): Promise<string[]> {
   const program = `
     import { registerHooks } from "node:module";
@@ -18,17 +18,19 @@ async function loadedWith(module: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
     maxBuffer: 16 * 1024 * 1024,
   });
-  return (JSON.parse(stdout) as string[]).filter((url) => url.includes(`${checkout}/src/abilities/memory/`));
+  return (JSON.parse(stdout) as string[]).flatMap((url) => url.split(`${checkout}/src/abilities/memory/`)[1] ?? []);
 }
 
 test("a host whose groups remember nothing loads nothing that remembers", async () => {
-  expect(await loadedWith("src/host/host.ts")).toEqual([]);
+  const definitions = /^(?:ability|config|item|tools\/memory-\w+)\.ts$/;
+  const loaded = await loadedWith("src/host/host.ts");
+
+  expect(loaded).toContain("ability.ts");
+  expect(loaded.filter((file) => !definitions.test(file))).toEqual([]);
 });
 
 test("a host whose groups remember leaves searching and files to the thread", async () => {
-  const loaded = (await loadedWith("src/host/memory/memory.ts")).map(
-    (url) => url.split("/src/abilities/memory/")[1] ?? "",
-  );
+  const loaded = await loadedWith("src/abilities/memory/loaded-memories.ts");
 
   expect(loaded).toContain("keeping/memory-writer.ts");
   expect(loaded.filter((file) => /^(?:file|index|search|text)\//.test(file))).toEqual([]);

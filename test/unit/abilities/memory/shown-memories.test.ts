@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Memory } from "../../../../src/abilities/memory/item.ts";
 import { ShownMemories } from "../../../../src/abilities/memory/keeping/shown-memories.ts";
+import type { Memory } from "../../../../src/processes/memory-schemas.ts";
 
 const memory = (id: string, text = id): Memory => {
   return { id, text, category: "core", time: 0, sender: "Ann", origin: "member", sources: [] };

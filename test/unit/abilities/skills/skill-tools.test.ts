@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { readSkillTools } from "../../../../src/abilities/skills/tools/parse-skill-tools.ts";
+import { readSkillTools } from "../../../../src/abilities/skills/format/parse-skill-tools.ts";
 import type { SkillTree } from "../../../../src/abilities/skills/tree/skill-tree.ts";
 import { toCommandTool } from "../../../../src/tools/skills/command-tool.ts";
 

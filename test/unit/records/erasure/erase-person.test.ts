@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 
 import { groupTemplates } from "../../../../src/config/home/group-folders.ts";
 import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts";
-import type { NewMemory } from "../../../../src/abilities/memory/item.ts";
 import { checkoutFolder } from "../../../support/engine.ts";
 import { nameOf, openErasableHome, putFile } from "../../../support/erasable-home.ts";
+import type { NewMemory } from "../../../../src/processes/memory-schemas.ts";
 
 const ann = { channel: "fake", id: "ann" };
 

@@ -34,11 +34,11 @@ async function openRig({ main = false } = {}) {
       publish: async () => undefined,
       memories: {
         isEnabled: () => false,
-        newest: async () => [],
+        list: async () => [],
         get: async () => undefined,
-        forget: async () => undefined,
-        lists: new ShownLists(),
+        forget: async () => false,
       },
+      shownLists: new ShownLists(),
       roles: createRoles({
         people: () => people,
         membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),

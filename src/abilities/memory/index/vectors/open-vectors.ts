@@ -1,12 +1,7 @@
 import { toError } from "../../../../lib/app-error.ts";
+import type { SlowVectors } from "../../../../processes/memory-schemas.ts";
 import { vectorStrategies } from "./catalog.ts";
 import type { VectorStrategy, Vectors } from "./vectors.ts";
-
-/** The vector strategy in use, and why no better one. */
-export interface SlowVectors {
-  readonly strategy: string;
-  readonly reason: string;
-}
 
 /** The best way to compare vectors that works on this machine; one that has failed is not tried again. */
 export class VectorChoice {

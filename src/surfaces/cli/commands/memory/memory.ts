@@ -8,8 +8,7 @@ import { AppError, toError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { visibleLines } from "../../../../lib/text/visible.ts";
 import type { GroupMemory, MemoryStats } from "../../../../abilities/memory/group-memory.ts";
-import type { Memory } from "../../../../abilities/memory/item.ts";
-import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
+import { memoryOptions } from "../../../../abilities/memory/memory-path.ts";
 import { nextCleaning } from "../../../../abilities/memory/keeping/hygiene.ts";
 import { toExported, toListed } from "../../../../abilities/memory/shown-memory.ts";
 import type { CommandContext } from "../../context.ts";
@@ -22,6 +21,7 @@ import { memoryName, withExistingMemory, withMemory } from "./open-memory.ts";
 import { describeRepair, repairIfDamaged } from "./repair-memory.ts";
 import { runPipe } from "./pipe.ts";
 import { parseCount } from "../../parse-count.ts";
+import type { Memory } from "../../../../processes/memory-schemas.ts";
 
 interface OfGroup {
   /** Name of the memory: see `memoryName`. */

@@ -1,11 +1,11 @@
 import * as z from "zod";
 
 import { toError } from "../../../../lib/app-error.ts";
-import { checkMemory } from "../../../../abilities/memory/check-memory.ts";
+import { checkMemory } from "../../../../abilities/memory/file/check-memory.ts";
 import type { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
-import type { NewMemory } from "../../../../abilities/memory/item.ts";
 import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import { readLines } from "./read-lines.ts";
+import type { NewMemory } from "../../../../processes/memory-schemas.ts";
 
 const mostResults = 1000;
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { faultOfFile, repairFile, type Salvaged } from "../../../../abilities/memory/file/repair.ts";
-import { memoryOptions } from "../../../../abilities/memory/memory-options.ts";
+import { memoryOptions } from "../../../../abilities/memory/memory-path.ts";
 import type { CommandContext } from "../../context.ts";
 import { isWithoutHost } from "../../../../lib/process/control-socket.ts";
 import { pathOfMemory } from "./open-memory.ts";

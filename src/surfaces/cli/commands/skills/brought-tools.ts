@@ -5,7 +5,7 @@ import { findFor, isUsable } from "../../../../abilities/skills/places.ts";
 import type { Tool } from "../../../../tools/catalog.ts";
 import { toCommandTool } from "../../../../tools/skills/command-tool.ts";
 import type { CommandContext } from "../../context.ts";
-import { listOptions } from "./places.ts";
+import { placesOf } from "./places.ts";
 
 /** Tools of the skills that a group has, or that groups have by the settings for everybody. */
 export async function broughtTools(
@@ -15,8 +15,7 @@ export async function broughtTools(
 ): Promise<readonly Tool[]> {
   const choice = group === undefined ? config.skills : resolveGroup(config, { name: group }).skills;
   if (wantsNone(choice)) return [];
-  const { places, hostUid } = listOptions(context);
-  const found = await findFor(places, group, hostUid);
+  const found = await findFor(placesOf(context), group);
   const usable = found.filter(isUsable).filter((one) => isChosen(choice, one));
   return usable.flatMap((skill) => skill.tools.map(toCommandTool));
 }

@@ -14,11 +14,6 @@ export function installerOf(context: CommandContext): SkillInstaller {
   return new SkillInstaller({ places: placesOf(context), now: Date.now, variables: context.environment.variables });
 }
 
-/** Options for listing skills. */
-export function listOptions(context: CommandContext): { readonly places: SkillFolders; readonly hostUid: number } {
-  return { places: placesOf(context), hostUid: process.geteuid?.() ?? 0 };
-}
-
 /** Groups that have a folder. */
 export function groupsWithFolder({ paths }: CommandContext): string[] {
   return existsSync(paths.groups) ? readdirSync(paths.groups).filter(isGroupName).toSorted() : [];

@@ -17,7 +17,7 @@ import { findFor, type FoundSkill } from "../../../../abilities/skills/places.ts
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import type { Column } from "../../../../operations/definition/cli-leaf.ts";
-import { groupsWithFolder, installerOf, listOptions, placesOf } from "./places.ts";
+import { groupsWithFolder, installerOf, placesOf } from "./places.ts";
 import { isConfirmed } from "../../confirm.ts";
 import { describeSkillTool, showPlan, viewSkillTool } from "./show-plan.ts";
 
@@ -45,11 +45,14 @@ function addList(skills: Command, context: CommandContext): void {
   addLeaf(skills, "list", "list skills")
     .option("--group <group>", "skills of this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
-      const options = listOptions(context);
       const found =
         group === undefined
-          ? await listAll(options, groupsWithFolder(context))
-          : await listForGroup(options, group, resolveGroup(await configNow(context), { name: group }).skills);
+          ? await listAll(placesOf(context), groupsWithFolder(context))
+          : await listForGroup(
+              placesOf(context),
+              group,
+              resolveGroup(await configNow(context), { name: group }).skills,
+            );
       context.outputOf(command).items(found, columns, "There are no skills.");
     });
 }
@@ -89,8 +92,7 @@ function addShow(skills: Command, context: CommandContext): void {
 }
 
 async function findOne(context: CommandContext, name: string, group: string | undefined): Promise<FoundSkill> {
-  const { places, hostUid } = listOptions(context);
-  const all = await findFor(places, group, hostUid);
+  const all = await findFor(placesOf(context), group);
   const found = all.find((one) => one.name === name && one.state !== "hidden");
   if (found) return found;
   const near = nearest(
@@ -159,7 +161,7 @@ function addCheck(skills: Command, context: CommandContext): void {
         const plan = await installerOf(context).plan(resolve(path));
         return showPlan(output, plan, "planned");
       }
-      const found = await listAll(listOptions(context), groupsWithFolder(context));
+      const found = await listAll(placesOf(context), groupsWithFolder(context));
       for (const one of found) {
         const isGood = one.state === "ok" || one.state === "hidden";
         if (!isGood) context.exitCode = 1;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ChatMemory, CommandServices, GivenCommand } from "../../../../../src/surfaces/chat/command.ts";
 import { memory } from "../../../../../src/surfaces/chat/commands/memory.ts";
-import { type ShownItem, ShownLists } from "../../../../../src/surfaces/chat/shown-lists.ts";
+import { ShownLists } from "../../../../../src/surfaces/chat/shown-lists.ts";
 import type { Group } from "../../../../../src/domain/chats/group.ts";
 import { someGroup } from "../../../../support/some-group.ts";
 
@@ -25,14 +25,14 @@ function chatWith(
   const services = {
     memories: {
       isEnabled: () => limits.enabled,
-      newest: async (folder: string, limit: number) => of(folder).slice(0, limit),
+      list: async (folder: string, { limit }: { limit: number }) => of(folder).slice(0, limit),
       get: async (folder: string, id: string) => of(folder).find((one) => one.id === id),
-      forget: async (_given: GivenCommand, { id, folder = "" }: ShownItem) => {
+      forget: async (folder: string, id: string) => {
         const index = of(folder).findIndex((one) => one.id === id);
-        of(folder).splice(index, 1);
+        return of(folder).splice(index, 1).length > 0;
       },
-      lists: new ShownLists(),
     },
+    shownLists: new ShownLists(),
     roles: { keysOf: ({ id }: { id: string }) => (id === "ann" ? ["fake:ann", "fake:ann-work"] : [`fake:${id}`]) },
     showTime: () => "some day",
     agentNameOf: (_group: Group, agent: string) => agent,

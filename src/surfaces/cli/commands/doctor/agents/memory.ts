@@ -7,10 +7,9 @@ import { isModelInstalled, LocalEmbedder } from "../../../../../abilities/memory
 import { modelFolder } from "../../../../../abilities/memory/embedding/model-files.ts";
 import { faultOfFile } from "../../../../../abilities/memory/file/repair.ts";
 import { slowVectors } from "../../../../../abilities/memory/index/vectors/open-vectors.ts";
-import { memoryOfFile } from "../../../../../abilities/memory/memory-path.ts";
-import { memoryOptions } from "../../../../../abilities/memory/memory-options.ts";
 import type { CommandContext } from "../../../context.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
+import { memoryOfFile, memoryOptions } from "../../../../../abilities/memory/memory-path.ts";
 
 /** By what memories are found, and whether their files are sound. */
 export async function checkMemoryFiles(context: CommandContext): Promise<readonly CheckResult[]> {

@@ -2,13 +2,13 @@ import { ownCommand } from "../../../../../lib/process/own-command.ts";
 import { listAll, type ListedSkill } from "../../../../../abilities/skills/list-skills.ts";
 import { readSkillMapping } from "../../../../../abilities/skills/skill-mapping.ts";
 import type { CommandContext } from "../../../context.ts";
-import { groupsWithFolder, listOptions } from "../../skills/places.ts";
+import { groupsWithFolder, placesOf } from "../../skills/places.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
 
 /** Whether each skill can be used, and is what was installed. */
 export async function checkSkills(context: CommandContext): Promise<CheckResult[]> {
   await readSkillMapping(context.paths.skillMapping);
-  const found = await listAll(listOptions(context), groupsWithFolder(context));
+  const found = await listAll(placesOf(context), groupsWithFolder(context));
   const faulty = found.filter(({ state }) => state !== "ok" && state !== "hidden");
   const failures = faulty.map(({ name, source, reason = "it is not usable" }) =>
     bad("skills", `${name} (${source}): ${reason}.`, ownCommand(`skills show ${name}`)),

@@ -1,13 +1,12 @@
 import * as z from "zod";
 
-import { skillLimits } from "../../domain/sandbox/skill.ts";
-import { defineTool } from "../define-tool.ts";
-import { ToolError } from "../../protocol/tools.ts";
-import type { SkillPort } from "./skill-port.ts";
+import { skillLimits } from "../../../domain/sandbox/skill.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
+import type { SkillPort } from "../skill-port.ts";
 
 const skillName = z.string().min(1).max(64);
 
-export const getAvailableSkills = defineTool({
+export const getAvailableSkills = defineAbilityTool<SkillPort>()({
   name: "get_available_skills",
   description: "List your skills: instructions for tasks of one kind, each with what it is for.",
   input: z.strictObject({}),
@@ -15,11 +14,11 @@ export const getAvailableSkills = defineTool({
   risk: "low",
   timeoutSeconds: 10,
   activity: { doing: "looking at its skills" },
-  needs: ["skills"],
-  run: async (_input, { skills }) => given(skills).available(),
+  requires: "skills",
+  run: async (_input, { port }) => port.available(),
 });
 
-export const getSkillsForTask = defineTool({
+export const getSkillsForTask = defineAbilityTool<SkillPort>()({
   name: "get_skills_for_task",
   description:
     "Find the skills that are meant for a task: those that its text names as $name, those for its type, those for every task.",
@@ -31,11 +30,11 @@ export const getSkillsForTask = defineTool({
   risk: "low",
   timeoutSeconds: 10,
   activity: { doing: "looking at its skills" },
-  needs: ["skills"],
-  run: async ({ task_type: taskType, text }, { skills }) => given(skills).forTask({ taskType, text }),
+  requires: "skills",
+  run: async ({ task_type: taskType, text }, { port }) => port.forTask({ taskType, text }),
 });
 
-export const getSkillContent = defineTool({
+export const getSkillContent = defineAbilityTool<SkillPort>()({
   name: "get_skill_content",
   description: "Read a skill before you do what it is for: its SKILL.md, or another of its files.",
   input: z.strictObject({
@@ -46,11 +45,11 @@ export const getSkillContent = defineTool({
   risk: "low",
   timeoutSeconds: 10,
   activity: { doing: "reading a skill", shows: "name" },
-  needs: ["skills"],
-  run: async ({ name, file }, { skills }) => given(skills).content(name, file),
+  requires: "skills",
+  run: async ({ name, file }, { port }) => port.content(name, file),
 });
 
-export const getAvailableAgents = defineTool({
+export const getAvailableAgents = defineAbilityTool<SkillPort>()({
   name: "get_available_agents",
   description: "List the profiles that a sub-agent can work by, each with what it is for.",
   input: z.strictObject({}),
@@ -58,11 +57,6 @@ export const getAvailableAgents = defineTool({
   risk: "low",
   timeoutSeconds: 10,
   activity: { doing: "looking at profiles" },
-  needs: ["skills", "subAgents"],
-  run: async (_input, { skills }) => given(skills).agents(),
+  requires: "skills",
+  run: async (_input, { port }) => port.agents(),
 });
-
-function given(skills: SkillPort | undefined): SkillPort {
-  if (!skills) throw new ToolError("This group has no skills.");
-  return skills;
-}

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { isGroupName } from "../../domain/chats/group.ts";
+import { categoryPattern } from "./item.ts";
 
 const weight = z.number().min(0).max(10);
 const days = z.number().int().min(1).max(36_500);
@@ -11,8 +12,7 @@ const provided = z.strictObject({
   dimensions: z.number().int().min(8).max(4096).default(512).describe("How many numbers a vector has."),
 });
 
-/** Memory settings. */
-export const memory = z
+const memory = z
   .strictObject({
     enabled: z
       .boolean()
@@ -63,7 +63,7 @@ export const memory = z
       .strictObject({
         everyHours: z.number().min(0).max(8760).default(12).describe("0: never."),
         keepDays: z
-          .record(z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/), days)
+          .record(z.string().regex(categoryPattern), days)
           .default({ conversation: 365, daily: 90 })
           .describe("By category; one that is not named is kept for good."),
       })
@@ -72,3 +72,9 @@ export const memory = z
   })
   .prefault({})
   .describe("What groups remember.");
+
+/** The section `memory` at the top. */
+export const memoryConfig = { top: { memory }, ofGroup: {}, effects: { memory: "now" } } as const;
+
+/** Memory settings. */
+export type MemorySettings = z.output<typeof memory>;

@@ -5,7 +5,7 @@ import { nothingIfMissing } from "../../../lib/app-error.ts";
 import type { ErasableMemories } from "../../../records/erasure/erase-person.ts";
 import { globalNotes } from "../item.ts";
 import { memoryOfFile, memoryPath } from "../memory-path.ts";
-import { discountSaid, erasePerson, noteSaid } from "./erase-person.ts";
+import { discountSaid, erasePerson, noteSaid } from "../file/erase-person.ts";
 
 const damaged = /^(.+)\.sqlite\.damaged-\d+(?:-wal|-shm|-journal)?$/;
 

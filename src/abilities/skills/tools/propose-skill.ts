@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { skillFile, skillLimits, skillProposal } from "../../domain/sandbox/skill.ts";
-import { defineTool } from "../define-tool.ts";
+import { skillFile, skillLimits, skillProposal } from "../../../domain/sandbox/skill.ts";
+import { defineTool } from "../../../tools/define-tool.ts";
 
 const mostFiles = 20;
 const fileChars = 32_000;
@@ -41,7 +41,8 @@ export const proposeSkill = defineTool({
   asksAlways: true,
   timeoutSeconds: 60,
   activity: { doing: "changing its skills", shows: "name" },
-  needs: ["skills", "changeOutcome"],
+  needs: ["changeOutcome"],
+  requires: "skills",
   right: "propose",
   run: (_input, { changeOutcome }) => changeOutcome(),
 });

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { ToolError } from "../../protocol/tools.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
+import type { MemoryPort } from "../memory-port.ts";
 
-export const memoryForget = defineTool({
+export const memoryForget = defineAbilityTool<MemoryPort>()({
   name: "memory_forget",
   description:
     "Remove one memory of this group for good, when the member whose words it holds, or an admin, asks for it.",
@@ -14,10 +14,9 @@ export const memoryForget = defineTool({
   risk: "low",
   timeoutSeconds: 30,
   activity: { doing: "forgetting something" },
-  needs: ["memory"],
-  run: async ({ id }, { memory }) => {
-    if (!memory) throw new ToolError("This group remembers nothing.");
-    await memory.forget(id);
+  requires: "memory",
+  run: async ({ id }, { port }) => {
+    await port.forget(id);
     return "Forgotten.";
   },
 });

@@ -1,8 +1,8 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { Skill } from "../../domain/sandbox/skill.ts";
-import type { Tool } from "../catalog.ts";
-import type { ToolSource } from "../group-tools.ts";
-import { toCommandTool } from "./command-tool.ts";
+import type { Tool } from "../../tools/catalog.ts";
+import type { ToolSource } from "../../tools/group-tools.ts";
+import { toCommandTool } from "../../tools/skills/command-tool.ts";
 
 const none: readonly Tool[] = [];
 

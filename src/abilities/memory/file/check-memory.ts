@@ -1,6 +1,7 @@
-import { origins } from "../../domain/people/origin.ts";
-import { AppError } from "../../lib/app-error.ts";
-import { categoryPattern, type NewMemory } from "./item.ts";
+import { origins } from "../../../domain/people/origin.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import { categoryPattern } from "../item.ts";
+import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 const mostTextBytes = 1024 * 1024;
 const mostNameChars = 256;

@@ -3,19 +3,42 @@ import { randomBytes } from "node:crypto";
 import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
-import { globalNotes, originsOf, ownIds } from "../../abilities/memory/item.ts";
-import { showMemories, type ShownMemory } from "../../abilities/memory/keeping/show-memories.ts";
-import { unfit } from "../../abilities/memory/keeping/unfit.ts";
-import type { MemoryAt } from "../../abilities/memory/thread/memory-client.ts";
-import { ToolError } from "../../protocol/tools.ts";
-import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
-import { turnIdsOf, type TurnScope } from "../../turns/turn-scope.ts";
-import type { AppContext } from "../context.ts";
+import { ToolError } from "../../protocol/tools.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
+import type { CallingTurn } from "../define-ability.ts";
+import { globalNotes, originsOf, ownIds } from "./item.ts";
+import { showMemories, type ShownMemory } from "./keeping/show-memories.ts";
+import { unfit } from "./keeping/unfit.ts";
+import type { MemoryServiceNeeds } from "./memory-needs.ts";
+import type { MemoryAt } from "./thread/memory-client.ts";
+
+/** The group's memory for tools. Rejects with ToolError only, or a bug. */
+export interface MemoryPort {
+  /** Best matching memories as shown to the model; undefined: none. They count as read by the turn. */
+  readonly search: (query: string, how: MemoryQuery) => Promise<string | undefined>;
+  /** Gives the id under which it is kept. */
+  readonly store: (memory: NewNote) => Promise<string>;
+  /** Removes one for good. */
+  readonly forget: (id: string) => Promise<void>;
+}
+
+interface MemoryQuery {
+  readonly limit: number;
+  /** Lower bound of the time, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly who?: string | undefined;
+}
+
+interface NewNote {
+  readonly text: string;
+  readonly category: string;
+  readonly about: string | undefined;
+}
 
 /** Memories that a turn's group may use. */
-export interface UsableMemories {
+interface UsableMemories {
   /** Its own. */
   readonly memory: MemoryAt;
   /** Global notes, where it may read them and there are some. */
@@ -24,9 +47,11 @@ export interface UsableMemories {
   readonly ownNotes: (() => MemoryAt) | undefined;
 }
 
-/** For the call of a tool in this turn. */
-export function createPort(context: AppContext, usable: UsableMemories, scope: TurnScope): MemoryPort {
-  const { store } = context;
+type Needs = Pick<MemoryServiceNeeds, "store" | "roleOf" | "publish" | "clock">;
+
+/** Memories for a call of a tool in this turn. */
+export function memoryPort(needs: Needs, usable: UsableMemories, scope: CallingTurn): MemoryPort {
+  const { store } = needs;
   const { turn, settings } = scope;
   return {
     search: async (query, how) => {
@@ -36,8 +61,8 @@ export function createPort(context: AppContext, usable: UsableMemories, scope: T
       await store.origins.note(turn.id, found.flatMap(originsOf));
       return showMemories(found, (time) => localClock(settings.timeZone).minuteAt(time));
     },
-    store: (memory) => keep(context, usable, scope, memory),
-    forget: (id) => forget(context, usable, scope, id),
+    store: (memory) => keep(needs, usable, scope, memory),
+    forget: (id) => forget(needs, usable, scope, id),
   };
 }
 
@@ -55,19 +80,19 @@ async function search({ memory, notes }: UsableMemories, query: string, how: Mem
 }
 
 async function keep(
-  context: AppContext,
+  needs: Needs,
   { memory, ownNotes }: UsableMemories,
-  scope: TurnScope,
-  { text, category, about }: Parameters<MemoryPort["store"]>[0],
+  scope: CallingTurn,
+  { text, category, about }: NewNote,
 ): Promise<string> {
-  const { store, publish, clock } = context;
+  const { store, publish, clock } = needs;
   refuseUnfit(text, category);
-  const place = category === globalNotes ? await globalFor(context, ownNotes, scope) : memory;
+  const place = category === globalNotes ? await globalFor(needs, ownNotes, scope) : memory;
   const { origins, senders } = await store.origins.provenance(scope.turn.id);
   const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
   await publish({
     type: "memory.stored",
-    ...turnIdsOf(scope),
+    ...idsOf(scope),
     actor: "agent",
     data: { id, category, chars: text.length, ...(place === memory && agentNamedBy(workFolder(scope.group))) },
   });
@@ -76,20 +101,16 @@ async function keep(
   return id;
 }
 
-async function globalFor(
-  context: AppContext,
-  ownNotes: UsableMemories["ownNotes"],
-  scope: TurnScope,
-): Promise<MemoryAt> {
+async function globalFor(needs: Needs, ownNotes: UsableMemories["ownNotes"], scope: CallingTurn): Promise<MemoryAt> {
   if (!ownNotes) throw new ToolError("Only a main group keeps global notes; take daily, core or another name.");
-  if (await isAdmin(context, scope)) return ownNotes();
+  if (await isAdmin(needs, scope)) return ownNotes();
   throw new ToolError("Global notes are shown to other groups too: only an admin can have one kept.");
 }
 
 async function forget(
-  context: AppContext,
+  needs: Needs,
   { memory, notes, ownNotes }: UsableMemories,
-  scope: TurnScope,
+  scope: CallingTurn,
   id: string,
 ): Promise<void> {
   const own = await memory.get(id);
@@ -97,14 +118,14 @@ async function forget(
   if (!known) throw new ToolError(`There is no memory "${id}".`);
   const place = own ? memory : ownNotes?.();
   if (!place) throw new ToolError("This is a global note; only a main group can have it forgotten.");
-  const { senders } = await context.store.origins.provenance(scope.turn.id);
+  const { senders } = await needs.store.origins.provenance(scope.turn.id);
   const asking = senders.map(memberKey);
   const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
-  if (!isOwn && !(await isAdmin(context, scope)))
+  if (!isOwn && !(await isAdmin(needs, scope)))
     throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
-  await context.publish({
+  await needs.publish({
     type: "memory.forgotten",
-    ...turnIdsOf(scope),
+    ...idsOf(scope),
     actor: "agent",
     data: { ids: [id], why: "tool", ...(own && agentNamedBy(workFolder(scope.group))) },
   });
@@ -112,8 +133,8 @@ async function forget(
 }
 
 /** True when the least role among the turn's askers is admin. */
-async function isAdmin({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<boolean> {
-  const { role } = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
+async function isAdmin({ store, roleOf }: Needs, { group, turn }: CallingTurn): Promise<boolean> {
+  const { role } = await provenanceOf({ origins: store.origins, roleOf }, group, turn);
   return isAtLeast(role, "admin");
 }
 
@@ -127,4 +148,8 @@ function refuseUnfit(text: string, category: string): void {
     throw new ToolError(
       "This tells you what to do; only how things are is remembered. Rules for you belong into AGENTS.md: propose_instructions.",
     );
+}
+
+function idsOf({ group, session, turn }: CallingTurn): { readonly [Name in "group" | "session" | "turn"]: string } {
+  return { group: group.name, session: session.id, turn: turn.id };
 }

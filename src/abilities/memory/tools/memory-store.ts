@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import { ToolError } from "../../protocol/tools.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineAbilityTool } from "../../../tools/define-tool.ts";
+import type { MemoryPort } from "../memory-port.ts";
 
 const description =
   "Keep something for later conversations of this group: how things are, not what to do. No passwords, keys or tokens. What is said in the chat is kept anyway.";
 
-export const memoryStore = defineTool({
+export const memoryStore = defineAbilityTool<MemoryPort>()({
   name: "memory_store",
   description,
   mainDescription: `${description} Category global: a note that other groups are shown too, when an admin asks for one.`,
@@ -24,9 +24,8 @@ export const memoryStore = defineTool({
   risk: ({ category }) => (category === "global" ? "high" : "low"),
   timeoutSeconds: 30,
   activity: { doing: "remembering something" },
-  needs: ["memory"],
-  run: async ({ text, category, about }, { memory }) => {
-    if (!memory) throw new ToolError("This group remembers nothing.");
-    return `Kept as ${await memory.store({ text, category, about })}.`;
+  requires: "memory",
+  run: async ({ text, category, about }, { port }) => {
+    return `Kept as ${await port.store({ text, category, about })}.`;
   },
 });

@@ -1,33 +1,43 @@
 import { createHash } from "node:crypto";
 
-import type { AllowedChange } from "../../rights/approvals/proposed-changes.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { ProposedChange } from "../../domain/rights/approval.ts";
 import {
   addPackages,
   countPackages,
+  type ImageWish,
   mostPackages,
   packageManagers,
   type PackageLists,
+  packageRequest,
   sortPackages,
 } from "../../domain/sandbox/packages.ts";
+import type { Actor } from "../../domain/people/actor.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { requestPackages } from "../../tools/packages/request-packages.ts";
-import type { AppContext } from "../context.ts";
-import type { SettingsService } from "../../config/serving/settings-service.ts";
+import type { AllowedChange, Proposals } from "../../rights/approvals/proposals.ts";
+import type { AbilityService } from "../define-ability.ts";
+import { requestPackages } from "./request-packages.ts";
+
+/** The parts of the host that package requests need. */
+export interface PackageNeeds {
+  /** The group's own image settings. */
+  readonly imageOf: (group: string) => ImageWish;
+  /** Writes the setting `image` of a group, as `groups set` does. */
+  readonly setImage: (group: string, value: object, actor: Actor) => Promise<unknown>;
+}
 
 /** Package requests of agents; allowed ones are written like `groups set`. */
-export class PackageRequests {
-  readonly #live: Pick<AppContext["live"], "groupOf">;
-  readonly #settings: Pick<SettingsService, "setGroup">;
+export class PackageRequests implements AbilityService, Proposals {
+  readonly proposals = { [packageRequest]: this };
+  readonly #needs: PackageNeeds;
 
-  constructor({ live }: Pick<AppContext, "live">, settings: Pick<SettingsService, "setGroup">) {
-    this.#live = live;
-    this.#settings = settings;
+  constructor(needs: PackageNeeds) {
+    this.#needs = needs;
   }
 
   /** Packages that the group would get, one per line. */
-  changeOf(group: string, input: unknown): ProposedChange {
-    const now = this.#now(group);
+  changeOf(group: Pick<Group, "name">, input: unknown): ProposedChange {
+    const now = this.#now(group.name);
     const then = addPackages(now, readRequest(input));
     const lines = packageManagers.flatMap((manager) => [
       ...now[manager].filter((name) => !then[manager].includes(name)).map((name) => `- ${manager}: ${name}`),
@@ -36,11 +46,10 @@ export class PackageRequests {
     return { diff: lines.join("\n"), base: digestOf(now) };
   }
 
-  /** Returns a fault for the model, so that people need not be asked; undefined: none. */
-  faultOf(group: string, input: unknown): string | undefined {
+  faultOf(group: Pick<Group, "name">, input: unknown): string | undefined {
     if (this.changeOf(group, input).diff === "")
       return "The group asks for exactly these already: there is nothing to change.";
-    const then = addPackages(this.#now(group), readRequest(input));
+    const then = addPackages(this.#now(group.name), readRequest(input));
     const full = packageManagers.find((manager) => then[manager].length > mostPackages);
     return (
       full &&
@@ -48,22 +57,27 @@ export class PackageRequests {
     );
   }
 
-  /** Writes it once, also when it is called again after a crash. */
   async write({ group, content, base, actor, isBegun, begin }: AllowedChange): Promise<"written" | "changed"> {
     const now = this.#now(group);
     const then = addPackages(now, readRequest(JSON.parse(content)));
     if (isBegun && digestOf(then) === digestOf(now)) return "written";
     if (digestOf(now) !== base) return "changed";
     if (!isBegun) await begin();
-    const { browser } = this.#live.groupOf({ name: group }).image;
-    const lists = Object.fromEntries(packageManagers.flatMap((manager) => said(manager, then)));
-    const value = { ...(browser && { browser }), ...lists };
-    await this.#settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" });
+    const { browser } = this.#needs.imageOf(group);
+    const lists = packageManagers.filter((manager) => then[manager].length > 0);
+    const value = {
+      ...(browser && { browser }),
+      ...Object.fromEntries(lists.map((manager) => [manager, then[manager]])),
+    };
+    await this.#needs.setImage(group, value, actor);
     return "written";
   }
 
+  /** Nothing is under way between calls. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   #now(group: string): PackageLists {
-    return sortPackages(this.#live.groupOf({ name: group }).image);
+    return sortPackages(this.#needs.imageOf(group));
   }
 }
 
@@ -71,10 +85,6 @@ function readRequest(input: unknown): PackageLists {
   const lists = sortPackages(requestPackages.input.parse(input));
   if (countPackages(lists) === 0) throw new AppError("bad_input", "No package is asked for.");
   return lists;
-}
-
-function said(manager: (typeof packageManagers)[number], lists: PackageLists): [string, readonly string[]][] {
-  return lists[manager].length === 0 ? [] : [[manager, lists[manager]]];
 }
 
 function digestOf(lists: PackageLists): string {

@@ -1,25 +1,19 @@
 import * as z from "zod";
 
-import { mostPackages, packageFault, type PackageManager, packageRequest } from "../../domain/sandbox/packages.ts";
-import { defineTool } from "../define-tool.ts";
+import { packageRequest } from "../../domain/sandbox/packages.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { packageNames } from "./config.ts";
 
-function namesFor(manager: PackageManager, what: string) {
-  const name = z.string().superRefine((text, context) => {
-    const fault = packageFault(manager, text);
-    if (fault !== undefined) context.addIssue(fault);
-  });
-  return z.array(name).max(mostPackages).optional().describe(what);
-}
-
+/** The tool by which an agent asks for packages. */
 export const requestPackages = defineTool({
   name: packageRequest,
   description:
     "Ask for packages that your container lacks. An admin decides; if allowed, you have them in a later turn.",
   input: z
     .strictObject({
-      apt: namesFor("apt", "name or name=version"),
-      pip: namesFor("pip", "name or name==version"),
-      npm: namesFor("npm", "name or name@version"),
+      apt: packageNames("apt").optional().describe("name or name=version"),
+      pip: packageNames("pip").optional().describe("name or name==version"),
+      npm: packageNames("npm").optional().describe("name or name@version"),
       reason: z.string().max(400).optional().describe("Why, for people."),
     })
     .refine(({ apt = [], pip = [], npm = [] }) => apt.length + pip.length + npm.length > 0, "names no package"),

@@ -1,0 +1,58 @@
+import { leftOf, type Skill } from "../../domain/sandbox/skill.ts";
+import { nearest } from "../../lib/text/nearest.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import type { CallingTurn } from "../define-ability.ts";
+import { formatSkills, listMatched, showSkillFile } from "./show-skills.ts";
+import { readSkillMapping, skillsForTask } from "./skill-mapping.ts";
+import type { SkillServiceNeeds } from "./skill-needs.ts";
+
+/** The group's skills for tools. Rejects with ToolError only, or a bug. */
+export interface SkillPort {
+  /** All of them, as the model is shown them. */
+  readonly available: () => string;
+  /** Those for a task, by what its text names, its type, and what is for every task. */
+  readonly forTask: (task: {
+    readonly taskType?: string | undefined;
+    readonly text?: string | undefined;
+  }) => Promise<string>;
+  /** Content of SKILL.md, or of another file of the skill. */
+  readonly content: (name: string, file: string | undefined) => Promise<string>;
+  /** Available kinds of sub-agents. */
+  readonly agents: () => Promise<string>;
+}
+
+/** Skills for a call of a tool in this turn. Throws ToolError where the group has none. */
+export function skillPort(
+  { skillsOf, profiles, paths, publish }: Pick<SkillServiceNeeds, "skillsOf" | "profiles" | "paths" | "publish">,
+  knownIn: (group: string) => readonly Skill[],
+  { group, session, turn, settings }: CallingTurn,
+): SkillPort {
+  if (skillsOf(group.name) === "none") throw new ToolError("This group has no skills.");
+  const known = (): readonly Skill[] => leftOf(knownIn(group.name), settings.agent.skills);
+  return {
+    available: () => formatSkills(known()),
+    forTask: async (task) =>
+      listMatched(skillsForTask(known(), { ...task, mapping: await readSkillMapping(paths.skillMapping) })),
+    content: async (name, file) => {
+      const skill = find(known(), name);
+      const text = await showSkillFile(skill, file);
+      const data = { name, sha256: skill.sha256, way: "tool" } as const;
+      const about = { group: group.name, session: session.id, turn: turn.id };
+      await publish({ type: "skill.loaded", ...about, actor: "agent", data });
+      return text;
+    },
+    agents: async () => {
+      const usable = (await profiles()).map(({ name, description }) => `${name}: ${description}`);
+      return usable.join("\n") || "There are no profiles.";
+    },
+  };
+}
+
+function find(skills: readonly Skill[], name: string): Skill {
+  const skill = skills.find((one) => one.name === name);
+  if (skill) return skill;
+  const names = skills.map((one) => one.name);
+  const near = nearest(name, names);
+  const hint = near === undefined ? `Skills: ${names.join(", ") || "none"}.` : `Did you mean ${near}?`;
+  throw new ToolError(`There is no skill ${JSON.stringify(name)}. ${hint}`);
+}
