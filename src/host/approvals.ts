@@ -5,14 +5,15 @@ import type { Proposals, ProposalsByTool } from "../rights/approvals/proposals.t
 import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
+import { createPresence } from "../rights/people/presence.ts";
 import { createAsk } from "../rights/approvals/asking.ts";
 import { Forms, type FormsOptions } from "../rights/approvals/forms/forms.ts";
-import type { ChangedDescriptions } from "../rights/approvals/changed-descriptions.ts";
+import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../rights/approvals/changed-descriptions.ts";
+import { pendingChange } from "../abilities/mcp/pins/pins.ts";
+import { firstGroupWith } from "../config/configured/mcp.ts";
 import { configuredPeople } from "../config/configured/people.ts";
 import type { ProposedChange } from "../domain/rights/approval.ts";
 import { type Group, workFolder } from "../domain/chats/group.ts";
-import { parseMemberKey } from "../domain/people/person.ts";
-import { isAtLeast, type Role } from "../domain/people/role.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import type { Signal } from "../lib/signal.ts";
 import { unifiedDiff } from "../lib/text/unified-diff.ts";
@@ -23,7 +24,6 @@ import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
 import type { CallGate } from "../turns/collaborators.ts";
 import { folderOfSession } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
-import { createChangedDescriptions } from "./people/changed-descriptions.ts";
 import { createDeniedNow } from "../tools/denied-now.ts";
 
 export interface Approvals {
@@ -45,9 +45,6 @@ interface ApprovalsOptions {
   readonly abilities: { readonly proposals: ProposalsByTool };
 }
 
-/** An impossible id, for an unconfigured person. */
-const anybody = "\n";
-
 /** Approvals: asking people, and handling their answers. */
 export function createApprovals(
   context: AppContext,
@@ -61,7 +58,13 @@ export function createApprovals(
     [proposeInstructions.name, instructionProposals(context, options)] as const,
   ]);
   const asked = (): void => service.checkNow();
-  const descriptions = createChangedDescriptions(context, { ...options, asked, isThere: isThereIn(context, groups) });
+  const isThere = createPresence({
+    chats: store.chats,
+    people: () => configuredPeople(config),
+    memberKeys: (name) => Object.keys(context.live.groupOf({ name }).members?.byKey ?? {}),
+    roleOf: context.roles.roleOf,
+  });
+  const descriptions = createChangedDescriptions(context, { ...options, asked, isThere });
   const forms = createForms(context, { asked, deliver });
   const changes = new ProposedChanges({
     store: store.approvals,
@@ -76,7 +79,7 @@ export function createApprovals(
   const askPeople = createAsk({
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
-    isThere: (group, role) => isThere(context, group, role),
+    isThere,
     changeOf: async (group, { name, input }) => proposals.get(name)?.changeOf(group, input),
     byThumb: (channel) => context.hasTrait(channel, "hearsReactions"),
     randomBelow: randomInt,
@@ -96,6 +99,31 @@ export function createApprovals(
       changeOutcome,
     },
   };
+}
+
+function createChangedDescriptions(
+  { config, live, store, home, hasTrait, publish, forwardClock }: AppContext,
+  options: Pick<ChangedDescriptionsOptions, "asked" | "deliver" | "groups" | "isThere"> & {
+    readonly mcp: Pick<Mcp, "allow">;
+  },
+): ChangedDescriptions {
+  const { asked, deliver, isThere, groups, mcp } = options;
+  return new ChangedDescriptions({
+    store: store.approvals,
+    settings: () => config.approvals,
+    groups,
+    groupWith: (server) => firstGroupWith(live.current, server),
+    policyOf: (name) => live.groupOf({ name }).policy,
+    byThumb: (channel) => hasTrait(channel, "hearsReactions"),
+    isThere,
+    allow: mcp.allow,
+    pendingOf: (server, name) => pendingChange(home.paths.mcpLock, server, name),
+    asked,
+    publish,
+    deliver,
+    randomBelow: randomInt,
+    clock: forwardClock,
+  });
 }
 
 function createService(
@@ -183,31 +211,4 @@ function instructionProposals(
       return instructions.replace(folder, { ...change, content: textIn(JSON.parse(change.content)) });
     },
   };
-}
-
-function isThereIn(
-  context: AppContext,
-  groups: { readonly byName: (name: string) => Group | undefined },
-): (name: string, role: Role) => Promise<boolean> {
-  return async (name, role) => {
-    const group = groups.byName(name);
-    return group !== undefined && isThere(context, group, role);
-  };
-}
-
-/**
- * True when somebody with the role is in the chat; where members are unknown, anyone with the role on its channel
- * counts.
- */
-async function isThere({ config, live, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
-  const { channel, name } = group;
-  const chat = await store.chats.get(channel, group.chat);
-  const known = chat?.members?.map(({ id }) => id);
-  const keys = [
-    ...configuredPeople(config).flatMap(({ ids }) => ids),
-    ...Object.keys(live.groupOf({ name }).members?.byKey ?? {}),
-  ];
-  const named = keys.flatMap((key) => parseMemberKey(key) ?? []).filter((who) => who.channel === channel);
-  const ids = known ?? [...named.map(({ id }) => id), anybody];
-  return ids.some((id) => isAtLeast(roles.roleOf(group, { channel, id }), role));
 }

@@ -87,11 +87,13 @@ function openRouter(options: OpenIntakeOptions, wakes: GroupWakes): AcceptMessag
     intake: () => guard.state(),
     fetchAll: (group, files, roomBytes) => attachments.fetchAll(group, files, roomBytes),
     wake: (group, late, agents) => wakes.wake(group, late, agents),
-    coming: (group, { text }, agents) => {
-      const folders = agents?.map((agent) => folderOf(group, agent)) ?? [group.name];
-      for (const folder of folders) memories.foresee(folder, text);
+    listener: {
+      coming: (group, { text }, agents) => {
+        const folders = agents?.map((agent) => folderOf(group, agent)) ?? [group.name];
+        for (const folder of folders) memories.foresee(folder, text);
+      },
+      received: (group, message) => progress.received(group, message),
     },
-    received: (group, message) => progress.received(group, message),
     answerInReply: (message) => {
       const agent = groups.find(message.channel, message.chat)?.agent;
       return answerInReply({ store, assistantName: agentNameOf(agent), formsAwaited: forms.areAwaited }, message);

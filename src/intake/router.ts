@@ -30,24 +30,15 @@ import { hasRecording, withTranscripts } from "./transcripts.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
 import type { PaceVerdict, Rest, TurnPace } from "./limits/turn-pace.ts";
 
-/** Calls about a message that the router has taken. */
-interface MessageSignals {
-  /**
-   * Wakes the group's agent, or these agents; `late`: it waited elsewhere for long, and more may follow. Must not
-   * throw.
-   */
-  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
-  /** Announces a message that will be answered unless it is a duplicate, while it is being stored. Must not throw. */
-  readonly coming?:
-    | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
-    | undefined;
-  /** Announces a stored message that will be answered. Must not throw. */
-  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
-  /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
-  readonly runCommands: (group: Group) => Promise<void>;
+/** Told about messages that will be answered. Must not throw. */
+export interface MessageListener {
+  /** The message is being stored. It may turn out to be a duplicate. */
+  coming(group: Group, message: IncomingMessage, agents: readonly string[] | undefined): void;
+  /** The message is stored. */
+  received(group: Group, message: IncomingMessage): void;
 }
 
-export interface RouterOptions extends MessageSignals {
+export interface RouterOptions {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
     readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
@@ -73,12 +64,20 @@ export interface RouterOptions extends MessageSignals {
     | undefined;
   /** True when recordings are transcribed once fetched. */
   readonly hears?: (() => boolean) | undefined;
+  /**
+   * Wakes the group's agent, or these agents; `late`: it waited elsewhere for long, and more may follow. Must not
+   * throw.
+   */
+  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
+  readonly listener?: MessageListener | undefined;
   /** Age above which a message counts as late in this group. */
   readonly lateMs?: ((group: string) => number) | undefined;
   /** Commands available in this group. */
   readonly commandsOf: (group: Group) => readonly CommandForm[];
   /** Command that a reply to a question of the host stands for. */
   readonly answerInReply?: ((message: IncomingMessage) => Promise<SaidCommand | undefined>) | undefined;
+  /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
+  readonly runCommands: (group: Group) => Promise<void>;
   /** Judges how far somebody is heard. */
   readonly access: JudgeHearing;
   /** Keeps programs from running the agent in a loop. */
@@ -227,12 +226,12 @@ async function fetchAndHear(
 }
 
 function tellComing(
-  { coming }: Pick<RouterOptions, "coming">,
+  { listener }: Pick<RouterOptions, "listener">,
   group: Group,
   message: IncomingMessage,
   { state, late, agents }: Pick<Taken, "state" | "late" | "agents">,
 ): void {
-  if (state === "waiting" && !late) coming?.(group, message, agents);
+  if (state === "waiting" && !late) listener?.coming(group, message, agents);
 }
 
 /** Follows up a stored message. */
@@ -240,7 +239,7 @@ async function follow(options: RouterOptions, group: Group, message: IncomingMes
   try {
     const noted = note(options, group, message, taken);
     if (taken.state === "waiting") options.wake(group.name, taken.late, taken.agents);
-    if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
+    if (taken.state === "waiting" && !taken.late) options.listener?.received(group, message);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
     if (taken.refused?.may === "speak") await tellRefused(options, group, message, taken.refused.needed);

@@ -11,7 +11,7 @@ const failAtOnce: ReadonlySet<string> = new Set([
   "retention",
   "chats",
   "requests",
-  "interventions",
+  "commands",
   "blobs",
   "channelState",
   "audit",

@@ -3,12 +3,12 @@ import type { Publish } from "../domain/events/event.ts";
 import type { Turn } from "../domain/turns/turn.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import type { InterventionStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
+import type { CommandStore, SetAside, SetAsideWords } from "../stores/contract/store.ts";
 import { closingStep } from "./ending/closing-step.ts";
 import { answering, draftFor } from "./drafts.ts";
 
 export interface CatchUpOptions {
-  readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
+  readonly store: { readonly commands: Pick<CommandStore, "giveUpOld" | "giveUpLate"> };
   /** Older messages of this group are not answered after an absence. */
   readonly limitMinutes: (group: string) => number;
   /** Puts the end of a turn on record that was given up. */
@@ -40,7 +40,7 @@ export class CatchUp {
     const at = clock.now();
     const before = at - limitMinutes(group.name) * 60_000;
     const change = { at, before, tell: (old: SetAside) => wording(this.#options, group, { old, at }) };
-    await this.#conclude(group, await store.interventions.giveUpOld(group, change));
+    await this.#conclude(group, await store.commands.giveUpOld(group, change));
   }
 
   /** Notes that something has reached the host too long after it was sent. */
@@ -54,7 +54,7 @@ export class CatchUp {
       const { store, clock, deliver } = this.#options;
       const at = clock.now();
       const change = { at, tell: (old: SetAside) => wording(this.#options, group, { old, at }) };
-      await this.#conclude(group, await store.interventions.giveUpLate(group, change));
+      await this.#conclude(group, await store.commands.giveUpLate(group, change));
       deliver();
     });
   }

@@ -63,7 +63,7 @@ function asking(...asks: NewApproval[]): NewStep {
 const silent = () => [];
 
 /** Answers by a command, and says what came of it. */
-function answering(text: string, allow: boolean): Parameters<Store["interventions"]["carryOut"]>[1] {
+function answering(text: string, allow: boolean): Parameters<Store["commands"]["carryOut"]>[1] {
   return {
     at: 200,
     stops: false,
@@ -288,10 +288,10 @@ export function testApprovals(open: OpenStore): void {
 
   test("the end of a turn, also by a command, cancels what it has asked", async () => {
     await using home = await openAsking(open, ask("AAA"));
-    const { approvals, interventions, turns } = home.store;
+    const { approvals, commands, turns } = home.store;
     const stop = await insertCommand(home.store, "stop", "stop");
 
-    await interventions.carryOut(stop, stopping);
+    await commands.carryOut(stop, stopping);
 
     expect(await approvals.get("AAA")).toMatchObject({ state: "cancelled", decidedAt: 95 });
     expect((await approvals.decide(answer("AAA"), silent)).outcome).toBe("settled");
@@ -304,13 +304,13 @@ export function testApprovals(open: OpenStore): void {
 
   test("an answer that is given by a command takes effect with it, once", async () => {
     await using home = await openAsking(open, ask("AAA"));
-    const { interventions } = home.store;
+    const { commands } = home.store;
     const first = await insertCommand(home.store, "a1", "approve");
     const second = await insertCommand(home.store, "a2", "deny");
 
-    await interventions.carryOut(first, answering("approve", true));
-    await interventions.carryOut(first, answering("approve", true));
-    await interventions.carryOut(second, answering("deny", false));
+    await commands.carryOut(first, answering("approve", true));
+    await commands.carryOut(first, answering("approve", true));
+    await commands.carryOut(second, answering("deny", false));
 
     expect((await home.store.outbox.unsent(10)).map(({ text }) => text).slice(1)).toEqual([
       "approve: allowed",
@@ -321,7 +321,7 @@ export function testApprovals(open: OpenStore): void {
   test("a turn that waits for people is not given up as old", async () => {
     await using home = await openAsking(open, ask("AAA"));
 
-    await home.store.interventions.giveUpOld(inChat("family"), { at: 1_000, before: 900, tell: () => givingUp });
+    await home.store.commands.giveUpOld(inChat("family"), { at: 1_000, before: 900, tell: () => givingUp });
 
     expect(await home.store.turns.get("t")).toMatchObject({ state: "running" });
   });

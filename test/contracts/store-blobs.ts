@@ -33,7 +33,7 @@ async function begin(store: Store, turn: string, body: StepBody): Promise<string
 /** A new conversation begins. */
 async function renew(store: Store, session: string): Promise<void> {
   const command = await insertCommand(store, crypto.randomUUID(), "new");
-  await store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
+  await store.commands.carryOut(command, { ...stopping, stops: false, renews: [session] });
 }
 
 async function references(store: Store): Promise<Record<string, number>> {

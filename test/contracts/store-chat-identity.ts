@@ -51,11 +51,11 @@ export function testChatIdentity(open: OpenStore): void {
     const placed = { group: "family", state: "handled", at: 30, command: "stop" } as const;
     const { seq } = await store.messages.insert(say("stop", now), placed);
 
-    const pending = await store.interventions.commands(now);
-    const found = await store.interventions.carryOut(seq, stopping);
+    const pending = await store.commands.pending(now);
+    const found = await store.commands.carryOut(seq, stopping);
 
     expect(pending.map(({ message }) => message.id)).toEqual(["stop"]);
-    expect((await store.interventions.commands(before)).map(({ message }) => message.id)).toEqual(["left"]);
+    expect((await store.commands.pending(before)).map(({ message }) => message.id)).toEqual(["left"]);
     expect(found).toEqual({ turns: [], waiting: [], work: [] });
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
     expect(await store.messages.waitingCount(before)).toBe(1);
@@ -69,10 +69,10 @@ export function testChatIdentity(open: OpenStore): void {
     await store.messages.insert(say("late"), { group: "family", state: "waiting", at: 10, late: true });
 
     const nothing = { turns: [], waiting: [], work: [] };
-    expect(await store.interventions.giveUpOld(now, { ...stopping, before: 1_000 })).toEqual(nothing);
-    expect(await store.interventions.giveUpLate(now, stopping)).toEqual(nothing);
-    expect((await store.interventions.giveUpLate(before, stopping)).waiting.map(({ id }) => id)).toEqual(["late"]);
-    expect((await store.interventions.giveUpOld(before, { ...stopping, before: 1_000 })).turns).toHaveLength(1);
+    expect(await store.commands.giveUpOld(now, { ...stopping, before: 1_000 })).toEqual(nothing);
+    expect(await store.commands.giveUpLate(now, stopping)).toEqual(nothing);
+    expect((await store.commands.giveUpLate(before, stopping)).waiting.map(({ id }) => id)).toEqual(["late"]);
+    expect((await store.commands.giveUpOld(before, { ...stopping, before: 1_000 })).turns).toHaveLength(1);
     await store.turns.finish("t", finished);
   });
 

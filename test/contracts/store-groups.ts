@@ -105,7 +105,7 @@ export function testGroupsAndChats(open: OpenStore): void {
 
   test("a chat has one request, which is answered together with the command that answers it", async () => {
     await using home = await restartableStore(open);
-    const { requests, interventions, outbox, chats } = home.store;
+    const { requests, commands, outbox, chats } = home.store;
     const limits = { open: 5, openOfSender: 5, perHour: 50, lifetimeMs: 1_000 };
     const words = { limits, outgoing: [draft("somebody asks")] };
     const asked = { kind: "admission", channel: "x", title: "T", sender: { id: "m", name: "M" } } as const;
@@ -121,9 +121,9 @@ export function testGroupsAndChats(open: OpenStore): void {
       await insertCommand(home.store, "2", "approve"),
     ];
     const answered = { ...stopping, stops: false };
-    await interventions.carryOut(deny, { ...answered, settles: { code: "A", as: "denied" } });
-    await interventions.carryOut(approve, { ...answered, settles: { code: "C", as: "approved" } });
-    const again = await interventions.carryOut(deny, { ...answered, settles: { code: "A", as: "approved" } });
+    await commands.carryOut(deny, { ...answered, settles: { code: "A", as: "denied" } });
+    await commands.carryOut(approve, { ...answered, settles: { code: "C", as: "approved" } });
+    const again = await commands.carryOut(deny, { ...answered, settles: { code: "A", as: "approved" } });
     const silent = await requests.open({ ...asked, code: "D", chat: "a", at: 9_000 }, words);
 
     expect([...opened, silent]).toEqual([true, false, true, false]);

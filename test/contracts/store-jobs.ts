@@ -75,7 +75,7 @@ export function testJobs(open: OpenStore): void {
     await store.jobs.begin(home.job("job-2bbbbb", { session: side.id }));
     await store.sessions.archive(side.id, 150);
     const seq = await insertCommand(store, "1", "new");
-    await store.interventions.carryOut(seq, { ...stopping, renews: [session] });
+    await store.commands.carryOut(seq, { ...stopping, renews: [session] });
 
     const renewed = await store.jobs.end({ session, id: "job-1aaaaa" }, { state: "lost", at: 200 }, work("job-1aaaaa"));
     const archived = await store.jobs.end(

@@ -216,7 +216,7 @@ export function testMessages(open: OpenStore): void {
     await insert(home.store, "4", "waiting", "work");
 
     const stop = await insertCommand(home.store, "stop", "stop");
-    const dropped = await home.store.interventions.carryOut(stop, stopping);
+    const dropped = await home.store.commands.carryOut(stop, stopping);
 
     const store = await home.restart();
     expect(dropped?.waiting.map(({ id }) => id)).toEqual(["1", "3"]);

@@ -109,7 +109,7 @@ export function testRetention(open: OpenStore): void {
     const stop = await insertCommand(store, "stop", "stop");
     const early = await store.retention.messages(everything, 200);
 
-    await store.interventions.carryOut(stop, stopping);
+    await store.commands.carryOut(stop, stopping);
     const late = await store.retention.messages(everything, 200);
 
     expect([early.pruned, late.pruned]).toEqual([0, 1]);
@@ -156,7 +156,7 @@ export function testRetention(open: OpenStore): void {
     const { store } = home;
     const session = await showUpTo(store, 0, "first");
     const command = await insertCommand(store, "new", "new");
-    await store.interventions.carryOut(command, { ...stopping, renews: [session] });
+    await store.commands.carryOut(command, { ...stopping, renews: [session] });
     const begins = { id: "second", session, group: "family", conversation: 2, ...byMessage, at: old };
     await store.turns.begin(begins, { ...step("hello again"), at: old });
     await store.turns.finish("second", finished);

@@ -96,7 +96,7 @@ export function testSessions(open: OpenStore): void {
     await home.store.summaries.add(summaryOf(session, 1, 39), { windowStart: 0 });
 
     const command = await insertCommand(home.store, "new", "new");
-    await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
+    await home.store.commands.carryOut(command, { ...stopping, stops: false, renews: [session] });
 
     const store = await home.restart();
     expect(await store.sessions.list()).toMatchObject([

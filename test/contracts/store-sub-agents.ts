@@ -145,7 +145,7 @@ export function testSubAgents(open: OpenStore): void {
     const { store } = home;
     await beginTurn(store, "t", [spawn(1)]);
     const giveUp = async (before: number) => {
-      return (await store.interventions.giveUpOld(inChat("family"), { at: before, before, tell })).turns.length;
+      return (await store.commands.giveUpOld(inChat("family"), { at: before, before, tell })).turns.length;
     };
 
     const waiting = await giveUp(50_000);

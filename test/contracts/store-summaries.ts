@@ -106,7 +106,7 @@ export function testSummaries(open: OpenStore): void {
     const message = await insertCommand(home.store, "compact", "compact");
     const again = await insertCommand(home.store, "compact again", "compact");
     for (const seq of [message, again])
-      await home.store.interventions.carryOut(seq, { ...stopping, stops: false, compacts: [session] });
+      await home.store.commands.carryOut(seq, { ...stopping, stops: false, compacts: [session] });
 
     const store = await home.restart();
     const [request] = await store.summaries.requests();

@@ -78,7 +78,7 @@ export function testTurns(open: OpenStore): void {
     const { store } = home;
     const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
     const message = await insert(store, "dropped");
-    await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
+    await store.commands.carryOut(await insertCommand(store, "stop", "stop"), stopping);
     const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 20 };
 
     const begun = store.turns.begin(turn, step("hello", { messages: [message], cursor: message }));

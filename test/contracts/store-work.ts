@@ -191,7 +191,7 @@ export function testWork(open: OpenStore): void {
       50,
     );
 
-    const found = await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
+    const found = await store.commands.carryOut(await insertCommand(store, "stop", "stop"), stopping);
 
     expect(found).toMatchObject({ turns: [{ turn: { id: "t" } }], work: [{ id: "now" }] });
     expect((await store.work.list({ limit: 9 })).map(({ id, state }) => `${id} ${state}`)).toEqual([

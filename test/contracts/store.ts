@@ -10,7 +10,7 @@ import { testEvents } from "./store-events.ts";
 import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
-import { testInterventions } from "./store-interventions.ts";
+import { testCommands } from "./store-commands.ts";
 import { testJobs } from "./store-jobs.ts";
 import { testLeases } from "./store-leases.ts";
 import { testMessages } from "./store-messages.ts";
@@ -39,7 +39,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     messages: testMessages,
     intake: testIntake,
     turns: testTurns,
-    interventions: testInterventions,
+    commands: testCommands,
     sessions: testSessions,
     work: testWork,
     jobs: testJobs,

@@ -46,7 +46,7 @@ test("/new ends what the agent has left running, however it was detached; files 
 
 test("a host that is killed behind the effect of /new does not go on with the old conversation's container", async () => {
   await using host = await TestHost.prepare();
-  host.launch({ CRABPOT_CRASH_AT: "after:interventions.carryOut" });
+  host.launch({ CRABPOT_CRASH_AT: "after:commands.carryOut" });
   expect(await host.isReadyWithin(120_000)).toBe(true);
   await host.ask("family", `@crab run ${leaveBehind}`);
   await expect.poll(leftBehind).toEqual(all);

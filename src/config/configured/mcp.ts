@@ -69,3 +69,8 @@ export function networkOfServer(config: Pick<Config, "mcp">, owner: string): Gro
   // A server that is no longer configured may connect to nothing.
   return server?.kind === "stdio" ? server.network : { allow: [], allowPrivate: [], reflects: [], secrets: [] };
 }
+
+/** Returns the name of the first group that has this server; empty where none has. */
+export function firstGroupWith({ groups }: Pick<Config, "groups">, server: string): string {
+  return Object.entries(groups).find(([, { mcp }]) => mcp.includes(server))?.[0] ?? "";
+}

@@ -1,3 +1,4 @@
+import type { Group } from "../../domain/chats/group.ts";
 import type { Actor } from "../../domain/people/actor.ts";
 import type { NewApproval } from "../../domain/rights/approval.ts";
 import { newCode } from "../../domain/rights/code.ts";
@@ -6,6 +7,8 @@ import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { unifiedDiff } from "../../lib/text/unified-diff.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import type { ToolPolicy } from "../../domain/rights/policy.ts";
+import { judgeCall } from "../policy/judge.ts";
 import { digestInput } from "./asking.ts";
 import { cardText } from "./card.ts";
 import type { AllowedChange } from "./proposals.ts";
@@ -34,24 +37,18 @@ export interface ChangedDescription {
   readonly isCut: boolean;
 }
 
-/** The chat in which is asked, as far as there is one. */
-interface Place {
-  /** The group that it is listed with. */
-  readonly group: string;
-  /** Chat to ask; undefined: only the operator. */
-  readonly chat: { readonly channel: string; readonly chat: string; readonly byThumb: boolean } | undefined;
-}
-
 export interface ChangedDescriptionsOptions {
   readonly store: Pick<Store["approvals"], "ask" | "list">;
   readonly settings: () => { readonly expiresMinutes: number; readonly approvers: Role };
-  readonly placeFor: (server: string, group: string | undefined) => Place;
-  /** Number and role of required answers, by the rules for the tool. */
-  readonly wanted: (
-    group: string,
-    tool: string,
-  ) => { readonly quorum?: number | undefined; readonly approvers?: Role | undefined };
-  readonly isThere: (group: string, role: Role) => Promise<boolean> | boolean;
+  readonly groups: { list(): readonly Group[] };
+  /** The first group that has a server; it lists the approval where no main group can be asked. */
+  readonly groupWith: (server: string) => string;
+  /** The policy of a group. */
+  readonly policyOf: (group: string) => ToolPolicy;
+  /** True when cards on this channel can be answered by a thumb. */
+  readonly byThumb: (channel: string) => boolean;
+  /** True when somebody in the group's chat has this role. */
+  readonly isThere: (group: Group, role: Role) => Promise<boolean>;
   /** Takes over what a tool says, if that is what this hash is of; false: it is not. */
   readonly allow: (server: string, name: string, sha256: string) => Promise<boolean>;
   /** A tool's changed description that nobody has allowed yet. */
@@ -127,14 +124,16 @@ export class ChangedDescriptions {
   }
 
   async #ask(changed: ChangedDescription, ofGroup: string | undefined): Promise<void> {
-    const { store, settings, placeFor, isThere, publish, clock } = this.#options;
-    const { group, chat } = placeFor(changed.server, ofGroup);
+    const { store, groups, groupWith, settings, isThere, byThumb, publish, clock } = this.#options;
+    // The descriptions are for agents of any group: main groups judge them, and without one the operator.
+    const main = groups.list().find((one) => one.main);
+    const group = main?.name ?? ofGroup ?? groupWith(changed.server);
     const { expiresMinutes: minutes } = settings();
     const approval = this.#questionOf(changed, group, minutes);
     const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = approval;
-    const canAnswerHere = chat !== undefined && (await isThere(group, approvers));
-    const text = cardText(approval, { minutes, canAnswerHere, byThumb: chat?.byThumb === true });
-    const card = chat && noticeIn({ group, channel: chat.channel, chat: chat.chat, turn: undefined }, text);
+    const canAnswerHere = main !== undefined && (await isThere(main, approvers));
+    const text = cardText(approval, { minutes, canAnswerHere, byThumb: main !== undefined && byThumb(main.channel) });
+    const card = main && noticeIn({ group, channel: main.channel, chat: main.chat, turn: undefined }, text);
     const limit = { most: mostInADay, since: clock.now() - dayMs };
     // On record first, and once: what was asked before is not asked again.
     if (await this.#isAskedEnough(approval)) return;
@@ -151,9 +150,10 @@ export class ChangedDescriptions {
   }
 
   #questionOf(changed: ChangedDescription, group: string, minutes: number) {
-    const { settings, wanted, clock, randomBelow } = this.#options;
+    const { settings, policyOf, clock, randomBelow } = this.#options;
     const { server, name, fullName, before, now, isCut } = changed;
-    const { quorum = 1, approvers: least = settings().approvers } = wanted(group, fullName);
+    const call = { tool: fullName, input: {}, risk: "high", role: "guest", origins: ["mcp"] } as const;
+    const { quorum = 1, approvers: least = settings().approvers } = judgeCall(call, policyOf(group)).verdict;
     const about: About = {
       server,
       name,

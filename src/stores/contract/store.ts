@@ -263,10 +263,13 @@ export interface SetAsideWords {
   readonly outgoing: readonly OutgoingDraft[];
 }
 
-/** The host's own interventions in a group's work. `tell` runs inside the transaction: it must not wait or throw. */
-export interface InterventionStore {
+/**
+ * Commands of chats, and work that ends without an answer of an agent. `tell` runs inside the transaction: it must not
+ * wait or throw.
+ */
+export interface CommandStore {
   /** Pending commands of one group or of all, oldest first. */
-  commands(group?: GroupChat): Promise<PendingCommand[]>;
+  pending(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command stored as message `seq`, in one transaction. `stops` ends earlier turns, handles waiting
    * messages and drops due work, narrowed by `choose`. `renews` starts a new conversation in these sessions and ends
@@ -350,7 +353,7 @@ export interface Store extends TableStores, AsyncDisposable {
   readonly subAgents: SubAgentStore;
   readonly summaries: SummaryStore;
   readonly origins: OriginStore;
-  readonly interventions: InterventionStore;
+  readonly commands: CommandStore;
   readonly blobs: BlobStore;
   readonly outbox: OutboxStore;
   readonly channelState: ChannelStateStore;

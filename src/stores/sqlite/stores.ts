@@ -5,7 +5,7 @@ import { SqliteChannelState } from "./groups/channel-state.ts";
 import { SqliteChats } from "./groups/chats.ts";
 import { SqliteGroups } from "./groups/groups.ts";
 import { SqliteIntake } from "./groups/intake.ts";
-import { SqliteInterventions } from "./conversation/interventions.ts";
+import { SqliteCommands } from "./conversation/commands.ts";
 import { SqliteJobs } from "./conversation/jobs.ts";
 import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./conversation/messages.ts";
@@ -44,7 +44,7 @@ export function openStores(database: Database) {
     subAgents: new SqliteSubAgents(database),
     summaries: new SqliteSummaries(database),
     origins: new SqliteOrigins(database),
-    interventions: new SqliteInterventions(database),
+    commands: new SqliteCommands(database),
     blobs: new SqliteBlobs(database),
     outbox: new SqliteOutbox(database),
     channelState: new SqliteChannelState(database),

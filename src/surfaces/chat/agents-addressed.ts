@@ -17,13 +17,13 @@ export interface Addressed {
 /** All agents of the group, or the one that is named behind the command; a string says that there is no such agent. */
 export async function agentsAddressed(
   { group, pending }: Pick<GivenCommand, "group" | "pending">,
-  services: Pick<CommandServices, "agentNameOf" | "sessionsOf">,
+  services: Pick<CommandServices, "agentNameOf" | "sessions">,
 ): Promise<Addressed | string> {
   const agents = agentsNamed(group, services, pending.argument?.trim() ?? "");
   if (typeof agents === "string") return agents;
   const ids = agents.map(({ id }) => id);
   if (ids.length === agentsOf(group).length) return { agents: ids, choose: (found) => found };
-  const theirs = (await services.sessionsOf(group)).filter((session) => ids.includes(agentOfSession(session)));
+  const theirs = (await services.sessions.list(group)).filter((session) => ids.includes(agentOfSession(session)));
   const sessionIds = theirs.map(({ id }) => id);
   return { agents: ids, choose: chosen(group, ids, sessionIds) };
 }

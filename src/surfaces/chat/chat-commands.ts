@@ -12,7 +12,7 @@ import type { ApprovalService } from "../../rights/approvals/approval-service.ts
 import type { Forms } from "../../rights/approvals/forms/forms.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { SessionStore } from "../../stores/contract/session-store.ts";
-import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
+import type { CommandStore, PendingCommand, SetAside, SetAsideWords } from "../../stores/contract/store.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import { closingStep } from "../../turns/ending/closing-step.ts";
 import { answering, draftFor } from "../../turns/drafts.ts";
@@ -22,7 +22,7 @@ import { stoppedBy } from "./set-aside.ts";
 
 export interface ChatCommandOptions {
   readonly store: {
-    readonly interventions: Pick<InterventionStore, "commands" | "carryOut">;
+    readonly commands: Pick<CommandStore, "carryOut" | "pending">;
     readonly sessions: Pick<SessionStore, "open">;
   };
   readonly services: CommandServices;
@@ -48,9 +48,9 @@ export interface ChatCommandOptions {
 export type RunChatCommands = (group: Group) => Promise<void>;
 
 export function createChatCommands(options: ChatCommandOptions): RunChatCommands {
-  const { interventions } = options.store;
+  const { commands } = options.store;
   return async (group) => {
-    for (const pending of await interventions.commands(group)) {
+    for (const pending of await commands.pending(group)) {
       // Later ones wait, too: each takes effect in its order.
       if (mustWait(options, group, pending)) return;
       await announce(options, group, pending);
@@ -59,7 +59,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       const outcome = await outcomeOf(options, group, pending);
       const { text, stops = false, choose, renews, compacts, settles, answers, outgoing = [] } = outcome;
       if (answers) await options.approvals.announce(answers.to, answers.answer, wayOf(pending));
-      const done = await interventions.carryOut(pending.message.seq, {
+      const done = await commands.carryOut(pending.message.seq, {
         at,
         stops,
         choose,

@@ -16,14 +16,15 @@ import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { Compactions } from "../../turns/compaction/compactions.ts";
 import type { Gateway } from "../http/gateway.ts";
-import type { CommandServices } from "./command.ts";
+import type { AnswerServices, CommandServices } from "./command.ts";
 import { ShownLists } from "./shown-lists.ts";
 import { chatSettings } from "./commands/settings/chat-settings.ts";
 import { describeStatus, groupBudget, type GroupStatusOptions, totalBudget } from "./group-status.ts";
 
 export interface CommandServicesOptions
   extends
-    Pick<CommandServices, "forms" | "memories" | "publish" | "roles">,
+    Pick<CommandServices, "memories" | "publish" | "roles">,
+    Pick<AnswerServices, "forms">,
     Pick<GroupStatusOptions, "activeTurns" | "pace" | "pool"> {
   readonly live: Pick<LiveConfig, "current" | "groupOf">;
   readonly store: GroupStatusOptions["store"] & {
@@ -61,8 +62,10 @@ export function createCommandServices(options: CommandServicesOptions): CommandS
     memories: options.memories,
     shownLists: new ShownLists(),
     roles: options.roles,
-    sessionOf,
-    sessionsOf: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),
+    sessions: {
+      mainOf: sessionOf,
+      list: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),
+    },
     describe: (group) => describeStatus({ ...options, config: live.current }, group),
     isAtWork: (group) => activeTurns.isActive(group.name),
     isCompactionAsked: (session) => compactions.isAsked(session),
@@ -75,20 +78,24 @@ export function createCommandServices(options: CommandServicesOptions): CommandS
     showTime: (time, { name }) => tasks.showTime(time, name),
     operations: () => gateway.operations,
     publish: options.publish,
-    ...chatSettings(options.settings, options.launcher),
-    routesOf: ({ model }) => {
-      const { routes, default: usual } = live.current.models;
-      return { all: allReferences(routes), inUse: model ?? usual };
+    settings: {
+      ...chatSettings(options.settings, options.launcher),
+      routesOf: ({ model }) => {
+        const { routes, default: usual } = live.current.models;
+        return { all: allReferences(routes), inUse: model ?? usual };
+      },
     },
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), live.groupOf(group).agent.skills),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
-    answer: (pending) => options.admissions.answer(pending),
-    isRequest: async (code) => (await store.requests.get(code)) !== undefined,
-    approvalOf: async (code) => {
-      await approvals.endIfOver(code);
-      return store.approvals.get(code);
+    answers: {
+      admit: (pending) => options.admissions.answer(pending),
+      isRequest: async (code) => (await store.requests.get(code)) !== undefined,
+      approvalOf: async (code) => {
+        await approvals.endIfOver(code);
+        return store.approvals.get(code);
+      },
+      forms: options.forms,
+      tries: new CodeTries(store.requests, () => options.forwardClock.now()),
     },
-    forms: options.forms,
-    codeTries: new CodeTries(store.requests, () => options.forwardClock.now()),
   };
 }

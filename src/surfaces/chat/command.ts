@@ -147,6 +147,39 @@ interface TaskServices {
   readonly showTime: (time: number, group: Pick<Group, "name">) => string;
 }
 
+/** Settings of groups, as chats show and change them. Rejections are AppErrors. */
+export interface SettingServices {
+  /** Changes a setting of a group; the value is YAML. Returns what changed and when it holds. */
+  change(wanted: WantedSetting): Promise<readonly SettingChange[]>;
+  /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
+  show(group: string): Promise<readonly ChatSetting[]>;
+  /** Routes available as the group's `model`. */
+  routesOf(group: Group): ModelRoutes;
+  /** Verdicts on the group's mounts. */
+  mountsOf(group: Group): Promise<readonly ChatMount[]>;
+}
+
+/** Answers to requests and approvals by their codes. */
+export interface AnswerServices {
+  /** Returns the outcome of an answer to a chat that asks to become a group. */
+  admit(pending: PendingCommand): Promise<CommandOutcome>;
+  /** True when a chat's request has this code. */
+  isRequest(code: string): Promise<boolean>;
+  /** The approval with this code, in its present state. */
+  approvalOf(code: string): Promise<Approval | undefined>;
+  /** Forms of servers. */
+  readonly forms: Pick<Forms, "read">;
+  readonly tries: Pick<CodeTries, "isLocked" | "wrong">;
+}
+
+/** Sessions of groups. */
+export interface SessionServices {
+  /** The main session of an agent of the group. */
+  mainOf(group: Group, agent: string): Promise<{ readonly id: string }>;
+  /** All sessions of the group. */
+  list(group: Group): Promise<readonly { readonly id: string; readonly key: string }[]>;
+}
+
 /** Services for commands. */
 export interface CommandServices extends TaskServices {
   /** The parts that operations work with; undefined while the host starts. */
@@ -158,10 +191,7 @@ export interface CommandServices extends TaskServices {
   /** Lists of memories that were shown in chats. */
   readonly shownLists: ShownLists;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
-  /** The main session of an agent of the group. */
-  readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;
-  /** All sessions of the group. */
-  readonly sessionsOf: (group: Group) => Promise<readonly { readonly id: string; readonly key: string }[]>;
+  readonly sessions: SessionServices;
   /** Describes the state for members, in a few lines. */
   readonly describe: (group: Group) => Promise<string>;
   /** True when an agent of the group is working. */
@@ -176,28 +206,10 @@ export interface CommandServices extends TaskServices {
   readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /**
-   * Changes a setting of a group; the value is YAML. What changed and when it holds; nothing where it was so already.
-   * Rejects with AppErrors.
-   */
-  readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
-  /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
-  readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
-  /** Routes available as the group's `model`. */
-  readonly routesOf: (group: Group) => ModelRoutes;
-  /** Verdicts on the group's mounts. */
-  readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
+  readonly settings: SettingServices;
   /** Skills of its agent. */
   readonly skillsOf: (group: Pick<Group, "name" | "agent">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
-  /** Outcome of an answer to a chat that asks to become a group. */
-  readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
-  /** True when a chat's request has this code. */
-  readonly isRequest: (code: string) => Promise<boolean>;
-  /** The approval with this code, in its present state. */
-  readonly approvalOf: (code: string) => Promise<Approval | undefined>;
-  /** Forms of servers. */
-  readonly forms: Pick<Forms, "read">;
-  readonly codeTries: Pick<CodeTries, "isLocked" | "wrong">;
+  readonly answers: AnswerServices;
 }

@@ -97,7 +97,7 @@ test("of who is denied nothing is kept but that something was said, with none of
   expect(decided).toEqual(Array.from({ length: 2 }, () => ["access-deny", "handled"]));
   expect(rig.records[0]).toMatchObject({ actor: "member:eve", data: { chars: 17, rule: "access-deny" } });
   expect(await rig.store.messages.after(family, 0, 9)).toEqual([]);
-  expect(await rig.store.interventions.commands()).toEqual([]);
+  expect(await rig.store.commands.pending()).toEqual([]);
   expect([rig.notices, [...rig.woken]]).toEqual([[], []]);
 });
 

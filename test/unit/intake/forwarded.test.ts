@@ -87,7 +87,7 @@ test.each(["/stop", "@crab /new", "/status", "/approve ABCDE", "/deny ABCDE"])(
     await rig.forward(text);
     await rig.forward(text, { chat: "chat of main" });
 
-    expect(await rig.store.interventions.commands()).toEqual([]);
+    expect(await rig.store.commands.pending()).toEqual([]);
     expect(rig.records).toMatchObject([{ data: { rule: "unaddressed" } }, { data: { rule: "main-group" } }]);
   },
 );

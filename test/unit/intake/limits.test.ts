@@ -120,7 +120,7 @@ test("all groups together have a bound, which is counted anew when turns have ta
   await rig.accept(said("2", { chat: work.chat }));
 
   const refused = [await rig.accept(said("3")), await rig.accept(said("4", { chat: work.chat }))];
-  await rig.store.interventions.giveUpOld(work, {
+  await rig.store.commands.giveUpOld(work, {
     at: 1,
     before: Number.MAX_SAFE_INTEGER,
     tell: () => ({ reason: "", lastStep: { body: { kind: "user", text: "" }, tokens: 0, at: 0 }, outgoing: [] }),

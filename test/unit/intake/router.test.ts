@@ -56,8 +56,8 @@ async function openRig(
     intake: () => ({ open: true }),
     wake: (group) => woken.push(group),
     runCommands: async (group) => {
-      for (const { command, message } of await store.interventions.commands(group)) {
-        const done = await store.interventions.carryOut(message.seq, stopping);
+      for (const { command, message } of await store.commands.pending(group)) {
+        const done = await store.commands.carryOut(message.seq, stopping);
         if (done) commands.push(`${group.name} ${command} ${message.sender.id}`);
       }
     },
@@ -235,7 +235,7 @@ test("an answer by its code is a command in every group; what only resembles one
   await rig.accept(said("/approve K7Q2M", { id: "3" }));
   await rig.accept(said("/applaud", { chat: main.chat, id: "4" }));
 
-  expect(await rig.store.interventions.commands()).toMatchObject([
+  expect(await rig.store.commands.pending()).toMatchObject([
     { command: "approve", argument: "K7Q2M family", message: { group: "main" } },
     { command: "deny", argument: "k7q2m" },
     { command: "approve", argument: "K7Q2M" },
@@ -311,8 +311,11 @@ test("characters that break programs are cleaned out of whatever a stranger can 
 
 test("what will be answered is told about before anybody is woken for it, what is only context is not", async () => {
   const told: string[] = [];
-  const coming: RouterOptions["coming"] = ({ name }, { text }) => told.push(`${name}: ${text}`);
-  await using rig = await openRig({ coming, wake: () => told.push("woken") });
+  const listener: RouterOptions["listener"] = {
+    coming: ({ name }, { text }) => void told.push(`${name}: ${text}`),
+    received: () => undefined,
+  };
+  await using rig = await openRig({ listener, wake: () => told.push("woken") });
   await rig.accept(said("for nobody"));
   await rig.accept(said("@crab hello"));
 

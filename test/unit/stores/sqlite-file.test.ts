@@ -214,9 +214,9 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.messages.insert(say("m-t"), placed);
   await store.chats.list();
   const command = await insertCommand(store, "new", "new");
-  await store.interventions.commands();
-  await store.interventions.commands(inChat("family"));
-  await store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
+  await store.commands.pending();
+  await store.commands.pending(inChat("family"));
+  await store.commands.carryOut(command, { ...stopping, stops: false, renews: [session] });
   await store.turns.history(session, 1, 0);
   await store.turns.steps("t");
   await store.turns.lastStep("t");
@@ -237,10 +237,10 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.turns.list({ limit: 10 });
   await store.turns.outlines(["t"]);
   await store.turns.list({ group: "family", limit: 10 });
-  await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 1 });
+  await store.commands.giveUpOld(inChat("family"), { ...stopping, before: 1 });
   await store.turns.finish("t", { ...finished, outgoing: [draft("x")] });
-  await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 100 });
-  await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
+  await store.commands.giveUpOld(inChat("family"), { ...stopping, before: 100 });
+  await store.commands.carryOut(await insertCommand(store, "stop", "stop"), stopping);
   await store.probe(1);
   await store.outbox.unsent(10);
   await store.outbox.setState(1, "sending", 1);
@@ -248,7 +248,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.outbox.isOwn("terminal", "chat", "1");
   await store.outbox.counts();
   await store.outbox.withFiles(1);
-  await store.interventions.giveUpLate(inChat("family"), stopping);
+  await store.commands.giveUpLate(inChat("family"), stopping);
   await store.chats.get("terminal", "chat");
   await store.groups.wasUsed("family");
   await store.groups.folder("family");

@@ -167,11 +167,11 @@ async function stop({ store }: Restartable, model: Model, place: string): Promis
   const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
   const running = [...model.turns].filter(([, turn]) => turn.group === place && turn.state === "running");
 
-  const ended = await store.interventions.carryOut(seq, stoppingWithNotice);
+  const ended = await store.commands.carryOut(seq, stoppingWithNotice);
 
   expect(ended?.waiting.map((message) => message.seq)).toEqual(waiting.map((message) => message.seq));
   expect(ended?.turns.map(({ turn }) => turn.id)).toEqual(running.map(([id]) => id));
-  expect(await store.interventions.carryOut(seq, stoppingWithNotice)).toBeUndefined();
+  expect(await store.commands.carryOut(seq, stoppingWithNotice)).toBeUndefined();
   model.replies += 1;
   for (const message of waiting) message.state = "handled";
   for (const [id, turn] of running) {
@@ -185,7 +185,7 @@ async function stop({ store }: Restartable, model: Model, place: string): Promis
 async function giveUpOld({ store }: Restartable, model: Model, place: string): Promise<void> {
   const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
 
-  const old = await store.interventions.giveUpOld(inChat(place), { ...stopping, before: 50 });
+  const old = await store.commands.giveUpOld(inChat(place), { ...stopping, before: 50 });
 
   expect(old.turns).toEqual([]);
   expect(old.waiting.map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));

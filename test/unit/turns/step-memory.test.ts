@@ -43,7 +43,7 @@ test("a window that begins earlier, and a new conversation, are read anew", asyn
 
   await memory.history(session, 1, second.seq);
   const earlier = await memory.history(session, 1, 0);
-  await store.interventions.carryOut(await insertCommand(store, "new", "new"), { ...stopping, renews: [session] });
+  await store.commands.carryOut(await insertCommand(store, "new", "new"), { ...stopping, renews: [session] });
   const fresh = await memory.history(session, 2, 0);
 
   expect(earlier).toHaveLength(2);

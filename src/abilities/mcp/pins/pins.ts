@@ -90,6 +90,16 @@ export class Pins {
   }
 }
 
+/** Returns a tool's changed description that nobody has allowed yet; undefined: none. */
+export async function pendingChange(
+  lock: string,
+  server: string,
+  tool: string,
+): Promise<{ readonly sha256: string; readonly text: string } | undefined> {
+  const known = pinsOf(await readMcpLock(lock), server);
+  return Object.hasOwn(known, tool) ? known[tool]?.changed : undefined;
+}
+
 /** Pins in `mcp.lock`. An unreadable file counts as changed: throws `config_invalid`. */
 export function pinsOf(lock: McpLock, server: string): PinsOfServer {
   const entry = Object.hasOwn(lock.servers, server) ? lock.servers[server] : undefined;

@@ -13,7 +13,7 @@ export const compact: ChatCommand = {
   run: async (given, services) => {
     const addressed = await agentsAddressed(given, services);
     if (typeof addressed === "string") return { text: addressed };
-    const sessions = await Promise.all(addressed.agents.map((id) => services.sessionOf(given.group, id)));
+    const sessions = await Promise.all(addressed.agents.map((id) => services.sessions.mainOf(given.group, id)));
     const compacts = sessions.map(({ id }) => id);
     if (compacts.every((id) => services.isCompactionAsked(id)))
       return {

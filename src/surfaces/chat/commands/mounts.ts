@@ -5,8 +5,8 @@ export const mounts: ChatCommand = {
   name: "mounts",
   help: "folders of the host that I can use here",
   needs: "member",
-  run: async ({ group }, { mountsOf }) => {
-    const found = await mountsOf(group);
+  run: async ({ group }, { settings }) => {
+    const found = await settings.mountsOf(group);
     if (found.length === 0) return { text: "I can use only the group's own folder here." };
     return { text: found.map((mount) => describeMount(mount, group.main)).join("\n") };
   },

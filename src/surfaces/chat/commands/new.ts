@@ -15,7 +15,7 @@ export const newConversation: ChatCommand = {
     const { group, pending, agentName } = given;
     const addressed = await agentsAddressed(given, services);
     if (typeof addressed === "string") return { text: addressed };
-    const sessions = await Promise.all(addressed.agents.map((id) => services.sessionOf(group, id)));
+    const sessions = await Promise.all(addressed.agents.map((id) => services.sessions.mainOf(group, id)));
     const names = addressed.agents.map((id) => services.agentNameOf(group, id));
     const whose = group.agents ? ` with ${names.join(", ")}` : "";
     const begun = `A new conversation${whose} has started. I no longer see what was said before, and running background work was ended. Files in the group's folder are kept.`;

@@ -15,7 +15,7 @@ test("of a turn that is too old to be kept the commands say so, and do not retry
   const placed = { group: "main", state: "handled", at: 3_000, command: "new" } as const;
   const { seq } = await store.messages.insert({ ...renewal, mention: false }, placed);
   const lastStep = { body: { kind: "user", text: "" }, tokens: 0, at: 0 } as const;
-  await store.interventions.carryOut(seq, {
+  await store.commands.carryOut(seq, {
     at: 3_000,
     stops: true,
     renews: [session],

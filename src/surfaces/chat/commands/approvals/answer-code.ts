@@ -13,19 +13,19 @@ const reasonChars = 400;
  * Handles `/approve` and `/deny`: the code belongs to a tool call asked in this very chat, or, in main groups, to a
  * chat that asks to become a group. Codes of other chats are unknown here.
  */
-export async function answerCode(given: GivenCommand, services: CommandServices): Promise<CommandOutcome> {
+export async function answerCode(given: GivenCommand, { answers }: CommandServices): Promise<CommandOutcome> {
   const { group, pending, asker } = given;
   const { channel, chat, sender, seq } = pending.message;
   const [said = ""] = wordsOf(given);
   const code = said.toUpperCase();
   // A direct chat may have the name of who is in it, and counts for itself.
   const who = `person ${memberKey({ channel, id: sender.id })}`;
-  if (await services.codeTries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
-  const approval = await services.approvalOf(code);
+  if (await answers.tries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
+  const approval = await answers.approvalOf(code);
   if (approval?.channel === channel && approval.chat === chat) return answerApproval(given, approval);
   const mayAdmit = group.main && isAtLeast(asker.role, "admin");
-  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) await services.codeTries.wrong(who, seq);
-  if (mayAdmit) return services.answer(pending);
+  if (code !== "" && !(mayAdmit && (await answers.isRequest(code)))) await answers.tries.wrong(who, seq);
+  if (mayAdmit) return answers.admit(pending);
   return {
     text: `${code === "" ? "Add the code" : "Unknown code. Use"}: ${usage(given)}`,
   };

@@ -19,11 +19,11 @@ export const answer: ChatCommand = {
     const { channel, chat, sender, seq } = given.pending.message;
     const [code, said] = codeAndWords(given);
     const who = `person ${memberKey({ channel, id: sender.id })}`;
-    if (await services.codeTries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
-    const approval = await services.approvalOf(code);
+    if (await services.answers.tries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
+    const approval = await services.answers.approvalOf(code);
     if (approval?.about === "form" && approval.channel === channel && approval.chat === chat)
       return answerForm(given, services, { approval, said });
-    if (code !== "") await services.codeTries.wrong(who, seq);
+    if (code !== "") await services.answers.tries.wrong(who, seq);
     return {
       text: `${code === "" ? "Add the code of the question" : "No server has asked here with this code. Use"}: ${usage}`,
     };
@@ -43,7 +43,7 @@ function answerForm(
   const no = /^(?:decline|deny|(cancel))$/i.exec(said);
   if (no)
     return outcomeOf(approval, { code: approval.code, allow: false, scope: "once", reason: no[1] && cancelWord, by });
-  const filled = services.forms.read(approval.code, said);
+  const filled = services.answers.forms.read(approval.code, said);
   if (!filled) return { text: `${approval.code} is no longer needed: the call that asked has ended.` };
   if ("fault" in filled) return { text: `Invalid answer: ${filled.fault}. Use: ${usage}` };
   return outcomeOf(approval, { code: approval.code, allow: true, scope: "once", by }, filled.content);

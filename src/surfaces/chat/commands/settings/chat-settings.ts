@@ -6,21 +6,21 @@ import type { SettingPath } from "../../../../domain/settings/setting.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import type { ContainerLauncher } from "../../../../sandbox/launch/launcher.ts";
-import type { CommandServices, WantedSetting } from "../../command.ts";
+import type { SettingServices, WantedSetting } from "../../command.ts";
 
 /** Shows and changes settings for people in a chat. */
 export function chatSettings(
   settings: Pick<SettingsService, "setGroup" | "showGroup">,
   launcher: Pick<ContainerLauncher, "judgeWanted">,
-): Pick<CommandServices, "changeSetting" | "settingsOf" | "mountsOf"> {
+): Pick<SettingServices, "change" | "mountsOf" | "show"> {
   return {
-    changeSetting: async (wanted) => {
+    change: async (wanted) => {
       const { group, by } = wanted;
       const edit = editOf(wanted);
       const { changes } = await settings.setGroup(group, [edit], { actor: memberActor(by), via: "chat" });
       return changes.filter(({ path }) => path === `groups.${group}` || path.startsWith(`groups.${group}.`));
     },
-    settingsOf: (group) => settings.showGroup(group),
+    show: (group) => settings.showGroup(group),
     mountsOf: (group) => launcher.judgeWanted(group),
   };
 }

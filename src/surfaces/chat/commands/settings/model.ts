@@ -11,15 +11,15 @@ export const model: ChatCommand = {
   help: "models in use here; admins choose with /model ROUTE",
   takes: "[ROUTE]",
   needs: "member",
-  run: async ({ group, asker, pending }, { routesOf, changeSetting }) => {
-    const routes = routesOf(group);
+  run: async ({ group, asker, pending }, { settings }) => {
+    const routes = settings.routesOf(group);
     const wanted = (pending.argument ?? "").trim();
     if (wanted === "") return { text: describeRoutes(routes) };
     if (!isAtLeast(asker.role, "admin")) return { text: "/model ROUTE needs an admin." };
     if (!Object.hasOwn(routes.all, wanted)) return { text: unknownRoute(wanted, routes) };
     const by = pending.message.sender.id;
     try {
-      const [change] = await changeSetting({ group: group.name, key: "model", value: wanted, by });
+      const [change] = await settings.change({ group: group.name, key: "model", value: wanted, by });
       return { text: change ? describeChange(change) : `The route is already ${wanted}.` };
     } catch (error) {
       if (!(error instanceof AppError) || isPassing(error)) throw error;

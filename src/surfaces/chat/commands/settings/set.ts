@@ -10,12 +10,12 @@ export const set: ChatCommand = {
   takes: "GROUP KEY VALUE",
   needs: "admin",
   inMainGroups: true,
-  run: async ({ pending }, { changeSetting }) => {
+  run: async ({ pending }, { settings }) => {
     const [, group, key, value] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(pending.argument ?? "") ?? [];
     if (group === undefined || key === undefined || value === undefined)
       return { text: "Use /set GROUP KEY VALUE. /settings GROUP lists the settings." };
     try {
-      const changes = await changeSetting({ group, key, value, by: pending.message.sender.id });
+      const changes = await settings.change({ group, key, value, by: pending.message.sender.id });
       if (changes.length === 0) return { text: `${key} of ${group} is already set to that.` };
       return { text: changes.map(describeChange).join("\n") };
     } catch (error) {

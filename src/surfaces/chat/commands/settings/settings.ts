@@ -10,9 +10,9 @@ export const settings: ChatCommand = {
   takes: "GROUP",
   needs: "admin",
   inMainGroups: true,
-  run: async ({ group, pending: { argument = "" } }, { settingsOf }) => {
+  run: async ({ group, pending: { argument = "" } }, services) => {
     try {
-      const found = await settingsOf(argument === "" ? group.name : argument);
+      const found = await services.settings.show(argument === "" ? group.name : argument);
       return { text: found.map(({ path, value, from }) => `${path}: ${showValue(value)} (${from})`).join("\n") };
     } catch (error) {
       if (!(error instanceof AppError) || isPassing(error)) throw error;

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
-import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../contract/store.ts";
+import type { CommandStore, PendingCommand, SetAside, SetAsideWords } from "../../contract/store.ts";
 import type { Database } from "../database/database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";
@@ -15,19 +15,19 @@ import type { Tables } from "../schema/tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
 import { dropWork, dueWorkOf } from "./work.ts";
 
-type CommandChange = Parameters<InterventionStore["carryOut"]>[1];
-type OldChange = Parameters<InterventionStore["giveUpOld"]>[1];
-type LateChange = Parameters<InterventionStore["giveUpLate"]>[1];
+type CommandChange = Parameters<CommandStore["carryOut"]>[1];
+type OldChange = Parameters<CommandStore["giveUpOld"]>[1];
+type LateChange = Parameters<CommandStore["giveUpLate"]>[1];
 type Fits = RawBuilder<boolean>;
 
-export class SqliteInterventions implements InterventionStore {
+export class SqliteCommands implements CommandStore {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async commands(group?: GroupChat): Promise<PendingCommand[]> {
+  async pending(group?: GroupChat): Promise<PendingCommand[]> {
     const rows = await this.#database.read((kysely) => {
       const pending = kysely
         .selectFrom("commands")

@@ -18,8 +18,8 @@ function speechless(): never {
   throw new Error("no words");
 }
 
-/** Contract for interventions: once, and atomic. */
-export function testInterventions(open: OpenStore): void {
+/** Contract for commands: once, and atomic. */
+export function testCommands(open: OpenStore): void {
   test("a command waits until it is carried out, also over a restart, and is never carried out again", async () => {
     await using home = await restartableStore(open);
     const first = await insertCommand(home.store, "1", "new");
@@ -33,12 +33,9 @@ export function testInterventions(open: OpenStore): void {
     });
 
     const store = await home.restart();
-    const pending = await store.interventions.commands();
+    const pending = await store.commands.pending();
     const change = { ...stopping, stops: false, tell: () => ({ ...stopping.tell(), outgoing: [draft("done")] }) };
-    const done = await Promise.all([
-      store.interventions.carryOut(first, change),
-      store.interventions.carryOut(first, change),
-    ]);
+    const done = await Promise.all([store.commands.carryOut(first, change), store.commands.carryOut(first, change)]);
 
     expect(again.duplicate).toBe(true);
     expect(pending.map(({ command, message }) => [command, message.id])).toEqual([
@@ -47,7 +44,7 @@ export function testInterventions(open: OpenStore): void {
       ["stop", "3"],
     ]);
     expect(done.filter((effect) => effect === undefined)).toHaveLength(1);
-    expect((await store.interventions.commands(inChat("family"))).map(({ command }) => command)).toEqual(["stop"]);
+    expect((await store.commands.pending(inChat("family"))).map(({ command }) => command)).toEqual(["stop"]);
     expect(await store.outbox.unsent(10)).toMatchObject([{ text: "done" }]);
   });
 
@@ -60,7 +57,7 @@ export function testInterventions(open: OpenStore): void {
     await insert(store, "after");
     await insert(store, "elsewhere", "waiting", "work");
 
-    const found = await store.interventions.carryOut(stop, stopping);
+    const found = await store.commands.carryOut(stop, stopping);
 
     expect(found?.turns).toMatchObject([{ turn: { id: "t" }, messages: [{ id: "m-t" }] }]);
     expect(found?.waiting.map(({ id }) => id)).toEqual(["before"]);
@@ -81,7 +78,7 @@ export function testInterventions(open: OpenStore): void {
     const stop = await insertCommand(store, "stop", "stop");
     const told: number[] = [];
 
-    const ended = await store.interventions.carryOut(stop, {
+    const ended = await store.commands.carryOut(stop, {
       ...stopping,
       choose: (found) => ({ turns: [], waiting: found.waiting.filter(({ id }) => id === "mine"), work: [] }),
       tell: (chosen, found) => {
@@ -102,7 +99,7 @@ export function testInterventions(open: OpenStore): void {
     const stop = await insertCommand(store, "stop", "stop");
     await runningTurn(store);
 
-    const found = await store.interventions.carryOut(stop, stopping);
+    const found = await store.commands.carryOut(stop, stopping);
 
     expect(found).toEqual({ turns: [], waiting: [], work: [] });
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
@@ -116,12 +113,10 @@ export function testInterventions(open: OpenStore): void {
     const stop = await insertCommand(store, "stop", "stop");
     const change = { ...stopping, tell: speechless };
 
-    await expect(store.interventions.carryOut(stop, change)).rejects.toThrow("no words");
-    await expect(store.interventions.giveUpOld(inChat("family"), { ...change, before: 1_000 })).rejects.toThrow(
-      "no words",
-    );
+    await expect(store.commands.carryOut(stop, change)).rejects.toThrow("no words");
+    await expect(store.commands.giveUpOld(inChat("family"), { ...change, before: 1_000 })).rejects.toThrow("no words");
 
-    expect(await store.interventions.commands(inChat("family"))).toHaveLength(1);
+    expect(await store.commands.pending(inChat("family"))).toHaveLength(1);
     expect(await store.messages.waitingCount(inChat("family"))).toBe(1);
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
     expect(await store.outbox.unsent(10)).toEqual([]);
@@ -135,8 +130,8 @@ export function testInterventions(open: OpenStore): void {
     await store.messages.insert(say("young"), { group: "family", state: "waiting", at: 30 });
     const change = { at: 99, before: 30, tell: () => ({ ...stopping.tell(), outgoing: [draft("away")] }) };
 
-    const found = await store.interventions.giveUpOld(inChat("family"), change);
-    const again = await store.interventions.giveUpOld(inChat("family"), change);
+    const found = await store.commands.giveUpOld(inChat("family"), change);
+    const again = await store.commands.giveUpOld(inChat("family"), change);
 
     expect(found.waiting.map(({ id }) => id)).toEqual(["old"]);
     expect(again).toEqual({ turns: [], waiting: [], work: [] });
@@ -160,10 +155,10 @@ export function testInterventions(open: OpenStore): void {
       (await store.messages.after(inChat("family"), 0, 10)).map(({ id, state }) => `${id} ${state}`);
 
     const taken = (await store.messages.waiting(inChat("family"), 10)).map(({ id }) => id);
-    const late = await store.interventions.giveUpLate(inChat("family"), stopping);
-    const none = await store.interventions.giveUpLate(inChat("family"), stopping);
+    const late = await store.commands.giveUpLate(inChat("family"), stopping);
+    const none = await store.commands.giveUpLate(inChat("family"), stopping);
     const afterLate = await states();
-    await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 995 });
+    await store.commands.giveUpOld(inChat("family"), { ...stopping, before: 995 });
 
     expect(taken).toEqual(["prompt", "future", "unknown"]);
     expect([late.waiting.map(({ id }) => id), none.waiting]).toEqual([["late"], []]);
@@ -177,8 +172,8 @@ export function testInterventions(open: OpenStore): void {
     await runningTurn(store);
     await store.turns.addStep("t", { ...step("later"), at: 200 });
 
-    const young = await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 200 });
-    const old = await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 201 });
+    const young = await store.commands.giveUpOld(inChat("family"), { ...stopping, before: 200 });
+    const old = await store.commands.giveUpOld(inChat("family"), { ...stopping, before: 201 });
 
     expect(young.turns).toEqual([]);
     expect(old.turns).toMatchObject([{ turn: { id: "t" }, messages: [{ id: "m-t" }] }]);
