@@ -3,7 +3,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/chats/group.ts";
 import { folderOf } from "../domain/turns/session.ts";
-import type { OutboxStore } from "../stores/contract/outbox-store.ts";
+import type { Store } from "../stores/contract/store.ts";
 import { answerInReply, type AnswerInReplyOptions } from "./addressing/answer-in-reply.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
 import { GroupWakes } from "./group-wakes.ts";
@@ -20,7 +20,7 @@ export interface OpenIntakeOptions extends Pick<
 > {
   readonly groups: Pick<GroupRegistry, "byName" | "find">;
   readonly store: AnswerInReplyOptions["store"] &
-    RouterOptions["store"] & { readonly outbox: Pick<OutboxStore, "add"> };
+    RouterOptions["store"] & { readonly outbox: Pick<Store["outbox"], "add"> };
   readonly settings: () => IntakeSettings;
   /** Name of the agent with this id; the assistant's for no id. */
   readonly agentNameOf: (agent: string | undefined) => string;
