@@ -1,11 +1,13 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 import { AgentInContainer } from "../support/agent-in-container.ts";
 import { Sandbox } from "../support/sandbox.ts";
 
-test("the agent works in its hardened container", async () => {
-  await using agent = await AgentInContainer.start();
+/** One for all tests that leave it as it was. */
+const agent = await AgentInContainer.start();
+afterAll(() => agent[Symbol.asyncDispose]());
 
+test("the agent works in its hardened container", async () => {
   const { output } = await agent.shell("pwd; echo $HOME; touch file && ls; cat /proc/self/oom_score_adj");
 
   expect(output).toMatch(/^\/workspace\/group\n\/home\/agent\nfile\n1000\n\[exit code 0, /);
@@ -24,7 +26,6 @@ test("the image holds the agent's code as its Node compiles it, so that it need 
 });
 
 test("contents are searched with ripgrep, and what is wrong with a search is said", async () => {
-  await using agent = await AgentInContainer.start();
   await agent.shell(
     "mkdir b .git; echo needle > b/two.txt; echo 'a needle here' > one.md; echo needle > .git/x; echo needle > .hidden",
   );
@@ -52,7 +53,6 @@ test("contents are searched with ripgrep, and what is wrong with a search is sai
 });
 
 test("a search with too many matches is cut and says so", async () => {
-  await using agent = await AgentInContainer.start();
   await agent.shell("seq 1 200000 > numbers");
 
   const { output, isError } = await agent.useTool("search_files", { pattern: "1" });
@@ -74,21 +74,21 @@ while True:
 };
 
 test.for(Object.keys(bombs))("after a fork bomb %s the next command runs", async (kind) => {
-  await using agent = await AgentInContainer.start();
-  await agent.shell("cd /tmp; export COLOR=red");
+  await using bombed = await AgentInContainer.start();
+  await bombed.shell("cd /tmp; export COLOR=red");
 
-  await agent.shell(bombs[kind as keyof typeof bombs], 5);
-  await agent.shell("sleep 1; ls", 30);
-  const { output } = await agent.shell("ls -d /tmp; echo $COLOR; ps ax | wc -l", 30);
+  await bombed.shell(bombs[kind as keyof typeof bombs], 5);
+  await bombed.shell("sleep 1; ls", 30);
+  const { output } = await bombed.shell("ls -d /tmp; echo $COLOR; ps ax | wc -l", 30);
 
   expect(output).toMatch(/^\/tmp\nred\n\d\n\[exit code 0/);
 });
 
 test("a command that takes all memory dies, and the agent does not", async () => {
-  await using agent = await AgentInContainer.start();
+  await using starved = await AgentInContainer.start();
 
-  const hungry = await agent.shell("python3 -c 'x = bytearray(10 ** 9)'", 60);
-  const next = await agent.shell("echo alive");
+  const hungry = await starved.shell("python3 -c 'x = bytearray(10 ** 9)'", 60);
+  const next = await starved.shell("echo alive");
 
   expect(hungry.output).toMatch(/\[(exit code 137|the shell ended with SIGKILL)/);
   expect(next.output).toMatch(/^alive\n/);

@@ -1,18 +1,18 @@
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 
 import { AgentInContainer } from "../support/agent-in-container.ts";
 import { withHostConfig } from "../support/sandbox.ts";
 
 const documents = join(import.meta.dirname, "../fixtures/documents");
 
-async function agentWithDocuments(): Promise<AgentInContainer> {
-  const agent = await AgentInContainer.start();
-  await cp(documents, join(agent.folder, "group"), { recursive: true });
-  return agent;
-}
+/** One for all tests that leave it as it was; each makes the files that it reads. */
+const agent = await AgentInContainer.start();
+afterAll(() => agent[Symbol.asyncDispose]());
+
+beforeEach(() => cp(documents, join(agent.folder, "group"), { recursive: true }));
 
 function read(path: string, more: object = {}): { name: string; input: object } {
   return { name: "read_file", input: { path, ...more } };
@@ -40,8 +40,6 @@ def text(words): return "<document><body><p><r><t>%s</t></r></p></body></documen
 }
 
 test("documents are read as text, by page, sheet, slide and chapter", async () => {
-  await using agent = await agentWithDocuments();
-
   const results = await agent.useTools(
     read("report.pdf", { page: 2 }),
     read("report.docx"),
@@ -65,8 +63,6 @@ test("documents are read as text, by page, sheet, slide and chapter", async () =
 });
 
 test("a page without text can be seen, and so can a picture", async () => {
-  await using agent = await agentWithDocuments();
-
   const [text, page, picture, word, plain] = await agent.useTools(
     read("scan.pdf"),
     read("scan.pdf", { picture: true }),
@@ -88,7 +84,6 @@ test("a page without text can be seen, and so can a picture", async () => {
 });
 
 test("Chinese text is read from a PDF that leaves its font and the names of its letters to the reader", async () => {
-  await using agent = await AgentInContainer.start();
   await agent.useTools(
     making(`
 words = b"BT /F1 12 Tf 72 700 Td <878387F9> Tj ET"
@@ -105,7 +100,6 @@ open("crab.pdf", "wb").write(file)`),
 });
 
 test("what a result has no room for follows, and nothing is shown twice or not at all", async () => {
-  await using agent = await AgentInContainer.start();
   await agent.useTools(
     making(`
 objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
@@ -150,7 +144,6 @@ word("long.docx", "<document>" + "".join("<p><r><t>%s</t></r></p>" % (str(n) * 2
 });
 
 test("hostile and broken documents are refused in words, whatever they are called; what they point to is left alone", async () => {
-  await using agent = await agentWithDocuments();
   const [made] = await agent.useTools(
     making(`
 word("bomb.docx", (" " * 1_000_000 for _ in range(400)))
@@ -212,7 +205,6 @@ open("huge.pdf", "wb").write(b"%PDF-1.4\\n"); os.truncate("huge.pdf", 200_000_00
 });
 
 test("a length of time has more than 24 hours, a day has not", async () => {
-  await using agent = await AgentInContainer.start();
   await agent.useTools(
     making(`
 def sheet(name, code):
@@ -231,11 +223,11 @@ sheet("day.xlsx", "[Red]yyyy-mm-dd hh:mm")`),
 
 test("a document that takes too long to read ends its reader, not the agent", async () => {
   const Ulimits = [{ Name: "cpu", Soft: 4, Hard: 4 }];
-  await using agent = await AgentInContainer.start(withHostConfig({ Ulimits }));
-  await agent.useTools(making('excel("slow.xlsx", ["<sheetData><row>"] + ["<c/>" * 100_000] * 400)'));
+  await using hurried = await AgentInContainer.start(withHostConfig({ Ulimits }));
+  await hurried.useTools(making('excel("slow.xlsx", ["<sheetData><row>"] + ["<c/>" * 100_000] * 400)'));
 
-  const slow = await agent.useTool("read_file", { path: "slow.xlsx" });
-  const next = await agent.shell("echo alive");
+  const slow = await hurried.useTool("read_file", { path: "slow.xlsx" });
+  const next = await hurried.shell("echo alive");
 
   expect(slow).toEqual({
     output: "/workspace/group/slow.xlsx cannot be read: reading it takes too long.",

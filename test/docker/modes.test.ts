@@ -1,12 +1,15 @@
 import { afterAll, expect, test } from "vitest";
 
+import { ReusedContainer } from "../support/reused-container.ts";
 import { Sandbox } from "../support/sandbox.ts";
 
-const sandbox = await Sandbox.open();
-afterAll(() => sandbox[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+const sandbox = stack.use(await Sandbox.open());
+const container = stack.use(await ReusedContainer.start(sandbox));
+afterAll(() => stack.disposeAsync());
 
-const shell = (...lines: readonly string[]) => sandbox.run(["bash", "-euc", lines.join("\n")]);
-const python = (...lines: readonly string[]) => sandbox.run(["python3", "-c", lines.join("\n")]);
+const shell = (...lines: readonly string[]) => container.run(["bash", "-euc", lines.join("\n")]);
+const python = (...lines: readonly string[]) => container.run(["python3", "-c", lines.join("\n")]);
 
 test.runIf(process.arch === "x64")(
   "no system call gives a file of the group's folder the setuid or setgid bit",

@@ -5,12 +5,15 @@ import { ContainerCgroups } from "../../src/sandbox/cgroups/container-cgroups.ts
 import { requiredAttempts } from "../../src/sandbox/attestation/attestation.ts";
 import { probeReport } from "../../src/protocol/messages.ts";
 import { containerPaths } from "../../src/protocol/paths.ts";
+import { ReusedContainer } from "../support/reused-container.ts";
 import { pidOf, Sandbox } from "../support/sandbox.ts";
 
-const sandbox = await Sandbox.open();
-afterAll(() => sandbox[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+const sandbox = stack.use(await Sandbox.open());
+const container = stack.use(await ReusedContainer.start(sandbox));
+afterAll(() => stack.disposeAsync());
 
-const shell = (...lines: readonly string[]) => sandbox.run(["bash", "-euc", lines.join("\n")]);
+const shell = (...lines: readonly string[]) => container.run(["bash", "-euc", lines.join("\n")]);
 const python = (...lines: readonly string[]) => sandbox.run(["python3", "-c", lines.join("\n")]);
 
 test.each([
@@ -172,7 +175,8 @@ test("a fork bomb ends at the limit of processes, and the container can be remov
   await expect.poll(isGone).toBe(true);
 });
 
-const takeTooMuch = () => python("hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')");
+const hungry = ["hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')"];
+const takeTooMuch = () => sandbox.run(["python3", "-c", hungry.join("\n")]);
 
 test("a program that takes too much memory is killed, and the engine says why", async () => {
   expect(await takeTooMuch()).toMatchObject({ code: 137, output: "" });
