@@ -1,8 +1,9 @@
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
-import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, writeHome } from "../suite/host.ts";
 import { stageMounts } from "../suite/stage-mounts.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -36,7 +37,7 @@ async function checkWith(stage: Stage, prepare: (home: string, userHome: string)
   const group = { channel: "terminal", chat: "main", mounts: [{ source, target: "app", access: "rw" }] };
   await writeHome(home, { config: { channels: { terminal: {} }, groups: { main: group } } });
   await prepare(home, userHome);
-  const { code, output } = await runCommand(environment, ["mounts", "check", "main", "--json"]);
+  const { code, output } = await stage.commands.run(environment, ["mounts", "check", "main", "--json"]);
   const [verdict] = told(output);
   return {
     seen: verdict ? `${verdict.verdict}: ${verdict.reason}` : output.trim(),
@@ -161,12 +162,16 @@ export const attacks: readonly Attack[] = [
     attempt: async (stage) => {
       const place = join(stage.playground.userHome, "projects/my.environment");
       const over = new AbortController();
+      // As fast as it goes and about as fast as a look at it: a start lasts long enough for either.
       const swap = async (): Promise<void> => {
-        while (!over.signal.aborted) {
+        for (let round = 0; !over.signal.aborted; round += 1) {
+          const pause = async (): Promise<void> => (round % 8 < 4 ? undefined : delay(2));
           await rm(place, { recursive: true, force: true });
           await symlink(join(stage.playground.userHome, ".ssh"), place);
+          await pause();
           await rm(place);
           await mkdir(place);
+          await pause();
         }
       };
       const swapping = swap();

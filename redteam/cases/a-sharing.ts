@@ -2,7 +2,7 @@ import { chown, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, writeHome } from "../suite/host.ts";
 import type { Stage } from "../suite/stage.ts";
 
 const owner = 1234;
@@ -135,7 +135,7 @@ async function verdictsOf(
   );
   const roots = [{ path: projects, access: "rw" }];
   await writeHome(home, { config: { channels: { terminal: {} }, groups }, mounts: { roots } });
-  const { code, output } = await runCommand(environment, ["mounts", "check", "g0", "--json"]);
+  const { code, output } = await stage.commands.run(environment, ["mounts", "check", "g0", "--json"]);
   const lines = output.split("\n").filter((line) => line.startsWith("{"));
   return { code, told: lines.map((line) => JSON.parse(line) as ToldVerdict) };
 }

@@ -20,7 +20,7 @@ export const attacks: readonly Attack[] = [
 for n, of in enumerate((turn, "01900000-0000-7000-8000-000000000000", turn, "../../blue")):
     forge(n + 1, {"type": "turn-end", "turn": of, "outcome": "done", "text": "forged words"})`,
     judge: async (stage) => {
-      const sent = (await stage.replies()).filter(({ text }) => text.includes("forged words"));
+      const sent = (await stage.allReplies()).filter(({ text }) => text.includes("forged words"));
       return { seen: `${sent.length} messages with forged words`, holds: sent.length === 0 };
     },
   }),

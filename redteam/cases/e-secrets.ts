@@ -105,7 +105,7 @@ echo done`,
     audit: { type: "command", where: ({ data }) => data["command"] === "status" },
     attempt: async (stage) => {
       const status = await stage.ask("red", "/status");
-      const all = (await stage.replies()).map(({ text }) => text).join("\n");
+      const all = (await stage.allReplies()).map(({ text }) => text).join("\n");
       const leaked = Object.values(stage.canaries).filter((canary) => all.includes(canary)).length;
       const hasPath = status.text.includes(stage.home);
       return {

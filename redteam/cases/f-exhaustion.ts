@@ -34,6 +34,21 @@ async function hitLimit(stage: Stage, command: string, notice: RegExp): Promise<
   return { seen: `chat: ${told.text}`, holds: output.includes("alive") };
 }
 
+/** In Python without single quotes: several hundred times a second something else is put in the place of AGENTS.md. */
+const everyKindInTurn = (secret: string): string => `
+import os, time
+def hole(): os.close(os.open("b", os.O_CREAT | os.O_WRONLY)); os.truncate("b", 200 << 20)
+def words():
+    with open("b", "w") as file: file.write("ok")
+ways = lambda: os.mkfifo("b"), lambda: os.symlink("${secret}", "b"), hole, words
+while True:
+    for way in ways:
+        try: os.unlink("b")
+        except OSError: pass
+        try: way(); os.rename("b", "AGENTS.md")
+        except OSError: pass
+    time.sleep(0.004)`;
+
 export const attacks: readonly Attack[] = [
   {
     id: "F1",
@@ -161,13 +176,8 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
     hostStaysAwake: true,
     attempt: async (stage) => {
       const kept = await readFile(join(stage.groupFolder("red"), "AGENTS.md"), "utf8");
-      const ways = [
-        "mkfifo b",
-        `ln -s ${stage.playground.userHome}/projects2/secret b`,
-        "truncate -s 200M b",
-        "echo ok > b",
-      ];
-      const race = `timeout 6 sh -c 'while :; do ${ways.map((way) => `rm -f b; ${way}; mv -f b AGENTS.md`).join("; ")}; done' & sleep 0.1`;
+      const secret = `${stage.playground.userHome}/projects2/secret`;
+      const race = `timeout 6 python3 -Ic '${everyKindInTurn(secret)}' & sleep 0.1`;
       const rounds = await attackDuringEdit(stage, { strike: race, text: `${kept}\nEdited.\n`, rounds: 25 });
       await restoreInstructions(stage, kept);
       const restored = await stage.shell("red", "rm -f /workspace/group/b; echo alive");

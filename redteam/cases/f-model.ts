@@ -128,7 +128,7 @@ export const attacks: readonly Attack[] = [
       const first = await answerOddly(stage, { rounds: [], raw: [giant, giant] });
       const second = await answerOddly(stage, { rounds: [], raw: [crumbs, crumbs] });
       await stage.say("red", "/new");
-      const most = Math.max(...(await stage.replies()).map(({ text }) => text.length));
+      const most = Math.max(...(await stage.allReplies()).map(({ text }) => text.length));
       return {
         seen: `at most ${most} characters; ${first.seen} | ${second.seen}`,
         holds: first.holds && second.holds && most <= 64_000,

@@ -56,14 +56,9 @@ mv /workspace/global /workspace/old 2>/dev/null && echo OPEN move; ln -s /etc /w
         for (const { id } of ids) await stage.replyWhere((reply) => reply.inReplyTo.includes(id));
       };
       await Promise.all([ask("red"), ask("blue")]);
-      let wrong = 0;
-      let words = 0;
-      for (let seq = 0, more = await stage.replies(seq); more.length > 0; more = await stage.replies(seq)) {
-        seq = more.at(-1)?.seq ?? seq;
-        const said = more.filter(({ text }) => text.startsWith("word-of-"));
-        words += said.length;
-        wrong += said.filter(({ group, text }) => text !== `word-of-${group}`).length;
-      }
+      const said = (await stage.allReplies()).filter(({ text }) => text.startsWith("word-of-"));
+      const words = said.length;
+      const wrong = said.filter(({ group, text }) => text !== `word-of-${group}`).length;
       return { seen: `${wrong} of ${words} in the wrong chat`, holds: wrong === 0 && words >= 2 };
     },
   },

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { engineVariables, openPlayground, runCommand } from "../suite/host.ts";
+import { engineVariables, openPlayground } from "../suite/host.ts";
 import { steersTerminal } from "../suite/programs.ts";
 
 /** Configurations that are no honest YAML. */
@@ -34,7 +34,7 @@ export const attacks: readonly Attack[] = [
             stage.playground.userHome,
           );
           await writeFile(join(playground.home, "config.yaml"), text, { mode: 0o600 });
-          const { code, output } = await runCommand(playground.environment, ["config", "check"]);
+          const { code, output } = await stage.commands.run(playground.environment, ["config", "check"]);
           if (code === 0 || code === null || /\n\s+at /.test(output))
             odd.push(`${name}: ${code} ${output.slice(-120)}`);
         }),

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rename, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
-import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, writeHome } from "../suite/host.ts";
 import type { Playground } from "../suite/host.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -21,7 +21,7 @@ async function refusedStarts(stage: Stage, cases: readonly Spoilt[]): Promise<Ev
       stage.playground.userHome,
     );
     await prepare(playground);
-    const { code, output } = await runCommand(playground.environment, ["start"]);
+    const { code, output } = await stage.commands.run(playground.environment, ["start"]);
     if (code === 0 || code === null || !output.includes("fix:")) started.push(`${name}: ${code} ${output.slice(-200)}`);
   }
   return { seen: started.join("; ") || `${cases.length} refused`, holds: started.length === 0 };

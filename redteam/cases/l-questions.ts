@@ -1,5 +1,6 @@
 import type { Attack } from "../suite/attack.ts";
-import type { Reply, Stage } from "../suite/stage.ts";
+import type { Reply } from "../suite/followed-replies.ts";
+import type { Stage } from "../suite/stage.ts";
 import { letServer, serverName } from "../suite/stage-server.ts";
 import { isSoon, waitFor } from "../suite/waiting.ts";
 

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
-import { runCommand } from "../suite/host.ts";
-import type { CommandEnd } from "../suite/host.ts";
+import type { CommandEnd } from "../suite/commands.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -41,7 +40,11 @@ async function verifyCopy(
     const audit = join(copy, "audit");
     const [file = ""] = (await readdir(audit)).filter((entry) => entry.endsWith(".jsonl"));
     await change({ audit, file: join(audit, file), keys: join(copy, "keys") });
-    return await runCommand({ ...stage.playground.environment, CRABPOT_HOME: copy }, ["audit", "verify", "--json"]);
+    return await stage.commands.run({ ...stage.playground.environment, CRABPOT_HOME: copy }, [
+      "audit",
+      "verify",
+      "--json",
+    ]);
   } finally {
     await rm(copy, { recursive: true });
   }

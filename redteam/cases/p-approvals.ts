@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import type { Reply, Stage } from "../suite/stage.ts";
+import type { Reply } from "../suite/followed-replies.ts";
+import type { Stage } from "../suite/stage.ts";
 
 const boss = { sender: { id: "boss", name: "Boss" } };
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, WantedRecord } from "../suite/attack.ts";
 import type { AttackCall } from "../suite/model.ts";
@@ -70,14 +69,17 @@ async function agentsOf(stage: Stage, which: "at work" | "all" = "at work"): Pro
   return stage.list<AgentLine>("agents.list", { group: "red", all: which === "all" });
 }
 
-/** The most that ran at once, from the first one on, while this was looked at so often. */
-async function mostAtOnce(stage: Stage, looks: number): Promise<number> {
+/** The most that ran at once until this number of them had ended. */
+async function mostAtOnce(stage: Stage, ended: number): Promise<number> {
+  const { seq } = (await stage.recordsAfter(0)).at(-1) ?? { seq: 0 };
+  const areOver = async (): Promise<boolean> =>
+    (await stage.recordsAfter(seq)).filter(({ type, group }) => type === "agent-end" && group === "red").length >=
+    ended;
   let most = 0;
-  await isSoon(async () => (most = (await agentsOf(stage)).length) > 0);
-  for (let look = 0; look < looks; look += 1) {
-    await delay(50);
+  await isSoon(async () => {
     most = Math.max(most, (await agentsOf(stage)).length);
-  }
+    return areOver();
+  });
   return most;
 }
 
@@ -195,7 +197,8 @@ export const attacks: readonly Attack[] = [
         say: `again: ${self}`,
       }));
       await stage.ask("red", `@crab ${bomb}`);
-      const most = await mostAtOnce(stage, 100);
+      // Three of the group's four begin with the bomb; those after them are of turns that were told about an end.
+      const most = await mostAtOnce(stage, 6);
       await stage.ask("red", "/new", { sender: { id: "mallory", name: "Mallory" } });
       const left = async (): Promise<number> => {
         const names = (await stage.containers()).filter((name) => name.includes("agent"));

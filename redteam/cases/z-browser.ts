@@ -165,12 +165,13 @@ export const attacks: readonly Attack[] = [
       "the browser is ended for it; the agent and its shell stay, and the next page is opened, at the second try at the latest",
     audit: recorded("tool-call"),
     attempt: async (stage) => {
-      const outputs = await play(stage, ({ open }) => [
-        command("KEPT=stays"),
-        ...["/hang", "/quiet", "/quiet", "/crowd", "/quiet", "/quiet", "/threads", "/quiet"].map(open),
-        act("close"),
-        command("echo $KEPT"),
-      ]);
+      // Each in its own turn: a turn has three minutes, and on a busy machine one of these takes most of them.
+      const outputs = [
+        ...(await play(stage, ({ open }) => [command("KEPT=stays"), ...["/hang", "/quiet", "/quiet"].map(open)])),
+        ...(await play(stage, ({ open }) => ["/crowd", "/quiet", "/quiet"].map(open))),
+        ...(await play(stage, ({ open }) => [...["/threads", "/quiet"].map(open), act("close")])),
+        ...(await play(stage, () => [command("echo $KEPT")])),
+      ];
       const ended = [1, 4, 7].filter((index) => outputs[index] !== undefined);
       return judge({
         [`${ended.length} calls ended`]: ended.length === 3,
@@ -217,9 +218,8 @@ export const attacks: readonly Attack[] = [
       const outputs = await play(stage, ({ open }) => [
         open("/keeper"),
         open("/keeper"),
-        command("pkill -9 -f /usr/lib/chromium/chromium; sleep 0.5"),
+        command(`pkill -9 -f /usr/lib/chromium/chromium; ${countLeft}`),
         act("snapshot"),
-        command(countLeft),
         open("/keeper"),
         command(`pkill -9 -f /opt/crabpot/browser.cjs; sleep 0.5; ${countLeft}`),
         open("/keeper"),
@@ -230,8 +230,8 @@ export const attacks: readonly Attack[] = [
       return judge({
         "kept while it ran": outputs[1]?.includes("cookie kept=yes, kept yes") === true,
         "ended in words": outputs[3]?.includes("open one first") === true,
-        "nothing known later": isNew(0) && isNew(5) && isNew(7),
-        "nothing left": [4, 6, 9].every((index) => outputs[index]?.startsWith("0\n0\n") === true),
+        "nothing known later": isNew(0) && isNew(4) && isNew(6),
+        "nothing left": [2, 5, 8].every((index) => outputs[index]?.startsWith("0\n0\n") === true),
       });
     },
   },

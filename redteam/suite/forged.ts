@@ -35,25 +35,30 @@ time.sleep(0.2)
 os.kill(-1, signal.SIGKILL)
 `;
 
-/**
- * Watches the host's messages, which disappear once the agent has read them; a constant watcher sees one of several.
- */
+/** Watches the host's messages, which disappear once the agent has read them; of several a watcher sees one. */
 const watchTurn = `rm -f /tmp/turn /tmp/looking; (setsid python3 - >/dev/null 2>&1 <<'REDTEAM' &
-import glob, re, time
-end = time.time() + 60
+import ctypes, os, re, signal, struct
+signal.alarm(60)
+libc = ctypes.CDLL(None)
+watch = libc.inotify_init1(0); moved_to = 0x80
+libc.inotify_add_watch(watch, b"/mail/to-agent", moved_to)
 open("/tmp/looking", "w").close()
-while time.time() < end:
-    for path in glob.glob("/mail/to-agent/*.json"):
-        try: found = re.search(r'"turn":"([^"]+)"', open(path).read())
+while True:
+    events = os.read(watch, 65536)
+    while events:
+        length = struct.unpack_from("iIII", events)[3]
+        name, events = events[16:16 + length].rstrip(b"\\0"), events[16 + length:]
+        try: found = re.search(rb'"turn":"([^"]+)"', open(b"/mail/to-agent/" + name, "rb").read())
         except OSError: continue
-        if found: open("/tmp/turn", "w").write(found[1]); raise SystemExit
+        if found: open("/tmp/turn", "wb").write(found[1]); raise SystemExit
 REDTEAM
 ); until [ -e /tmp/looking ]; do sleep 0.05; done`;
 
 /**
- * A busy machine lets the watcher miss most of them. No two are the same: a turn that goes round in circles is stopped.
+ * A busy machine may let the watcher miss most of them. No two are the same: a turn that goes round in circles is
+ * stopped.
  */
-const messagesToSee = Array.from({ length: 25 }, (_, index) => `[ -e /tmp/turn ] || sleep 0.1 # ${index}`);
+const messagesToSee = Array.from({ length: 12 }, (_, index) => `[ -e /tmp/turn ] || sleep 0.1 # ${index}`);
 
 type Forged = Pick<Attack, "id" | "title" | "expected" | "audit"> & {
   readonly program: string;

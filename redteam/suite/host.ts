@@ -8,21 +8,15 @@ import { stringify } from "yaml";
 
 import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
+import { attackedProgram } from "./commands.ts";
 import { endWithThisProcess, HostProcess } from "./host-process.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 import { ownCommand } from "../../src/lib/process/own-command.ts";
-import { isSoon, longestWaitMs } from "./waiting.ts";
+import { isSoon } from "./waiting.ts";
 
 /** Folder of the checkout. */
 export const { checkout } = readEnvironment();
-const commandLine = join(checkout, "scripts", "crabpot");
 const outputChars = 4_000_000;
-
-/** End of a command. */
-export interface CommandEnd {
-  readonly code: number | null;
-  readonly output: string;
-}
 
 /** A folder of the suite's own: a user's home folder with a crabpot home in it, removed at the end. */
 export interface Playground extends AsyncDisposable {
@@ -63,23 +57,6 @@ export async function writeHome(home: string, files: { config?: object; mounts?:
   else if (files.mounts !== undefined) await write("mounts.json", JSON.stringify(files.mounts));
 }
 
-/** Runs a command of crabpot to its end; one that does not end in time is killed. */
-export async function runCommand(
-  environment: Readonly<Record<string, string>>,
-  args: readonly string[],
-): Promise<CommandEnd> {
-  const child = spawn(commandLine, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  const collect = (chunk: Buffer): void => void (output += chunk.toString());
-  child.stdout.on("data", collect);
-  child.stderr.on("data", collect);
-  const limit = setTimeout(() => child.kill("SIGKILL"), longestWaitMs);
-  endWithThisProcess(child);
-  const [code] = (await once(child, "close")) as [number | null];
-  clearTimeout(limit);
-  return { code, output };
-}
-
 /** A command that goes on until it is ended. */
 export interface FollowedCommand {
   /** Whether it has printed this, soon. */
@@ -89,7 +66,7 @@ export interface FollowedCommand {
 }
 
 export function followCommand(environment: Readonly<Record<string, string>>, args: readonly string[]): FollowedCommand {
-  const child = spawn(commandLine, args, { env: environment, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(attackedProgram, args, { env: environment, stdio: ["ignore", "pipe", "ignore"] });
   endWithThisProcess(child);
   const closed = once(child, "close");
   let printed = "";
@@ -116,7 +93,7 @@ export class AttackedHost implements AsyncDisposable {
       if (this.#output.length < outputChars) this.#output += text;
     };
     this.#process = new HostProcess({
-      program: commandLine,
+      program: attackedProgram,
       args: ["start"],
       environment,
       onOutput,

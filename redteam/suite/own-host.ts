@@ -2,8 +2,9 @@ import { join } from "node:path";
 
 import { readAudit } from "../../src/records/audit/read.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import { AttackedHost, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
-import type { CommandEnd, Playground } from "./host.ts";
+import type { CommandEnd, Commands } from "./commands.ts";
+import { AttackedHost, engineVariables, openPlayground, writeHome } from "./host.ts";
+import type { Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
 /**
@@ -24,11 +25,13 @@ export class OwnHome implements AsyncDisposable {
   readonly playground: Playground;
   readonly #token: string;
   readonly #hosts: Set<AsyncDisposable>;
+  readonly #commands: Commands;
 
-  private constructor(playground: Playground, { canaries, ownHosts }: Stage) {
+  private constructor(playground: Playground, { canaries, ownHosts, commands }: Stage) {
     this.playground = playground;
     this.#token = canaries.token;
     this.#hosts = ownHosts;
+    this.#commands = commands;
   }
 
   static async open(stage: Stage): Promise<OwnHome> {
@@ -88,7 +91,7 @@ export class OwnHome implements AsyncDisposable {
   }
 
   async command(...args: readonly string[]): Promise<CommandEnd> {
-    return runCommand(this.playground.environment, args);
+    return this.#commands.run(this.playground.environment, args);
   }
 
   /** Records of this type, or all. */

@@ -4,7 +4,9 @@ import { join, relative } from "node:path";
 
 import { AppError } from "../../src/lib/app-error.ts";
 import type { AuditRecord } from "../../src/records/audit/record.ts";
-import type { AttackedHost, CommandEnd } from "./host.ts";
+import { askControl } from "./control.ts";
+import type { CommandEnd } from "./commands.ts";
+import type { AttackedHost } from "./host.ts";
 import { type AttackCall, AttackModel, type ShownToModel } from "./model.ts";
 import { OwnHome } from "./own-host.ts";
 import type { Stage } from "./stage.ts";
@@ -140,15 +142,16 @@ export class Remembering {
 
   /** Waits until the group remembers something with these words. */
   async remembered(group: string, words: string): Promise<void> {
-    // A process for each look would take the machine from what is waited for.
-    const isKept = async (): Promise<boolean> => (await this.holding(words)).some((path) => path.startsWith("memory/"));
-    const isListed = async (): Promise<boolean> => (await isKept()) && (await this.list(group)).includes(words);
-    if (!(await isSoon(isListed))) throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
+    const isListed = async (): Promise<boolean> => (await this.list(group)).includes(words);
+    if (!(await isSoon(isListed, 100))) {
+      throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
+    }
   }
 
   /** All that a group remembers, as JSON lines. */
   async list(group: string): Promise<string> {
-    return (await this.command("memory", "list", "--group", this.nameOf(group), "--json")).output;
+    const memories = await askControl(this.#home.path, "memory.list", { group: this.nameOf(group), limit: 200 });
+    return (memories as readonly object[]).map((memory) => JSON.stringify(memory)).join("\n");
   }
 
   /** Files of the home that hold this word, by their paths in it. */

@@ -9,11 +9,12 @@ import { AppError, toError } from "../../src/lib/app-error.ts";
 import { endSoon, listenForSignals } from "../../src/lib/process/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
 import { whyNoBrowser } from "./browsing.ts";
+import { Commands } from "./commands.ts";
 import { engineVariables } from "./host.ts";
 import { together } from "../../src/lib/together.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { ownLog } from "./own-host.ts";
-import { Stage } from "./stage.ts";
+import { Stage, type SharedByStages } from "./stage.ts";
 import { endWaits, waitFor } from "./waiting.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
@@ -96,7 +97,8 @@ async function* playAll(
     await clearLeftovers(engine);
     const folder = join(homeFolder, ".docker");
     const environment = { PATH: "/usr/bin:/bin", DOCKER_CONFIG: folder, ...engineVariables(variables) };
-    await using stages = new Stages(() => openGreeted(engine, environment));
+    await using commands = new Commands();
+    await using stages = new Stages(() => openGreeted({ engine, environment, commands }));
     using over = new DisposableStack();
     const end = new AbortController();
     over.defer(() => end.abort());
@@ -132,9 +134,9 @@ class Stages implements AsyncDisposable {
 }
 
 /** Both groups that most attacks speak in have their containers. */
-async function openGreeted(...given: Parameters<typeof Stage.open>): Promise<Stage> {
+async function openGreeted(shared: SharedByStages): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
-  const stage = stack.use(await Stage.open(...given));
+  const stage = stack.use(await Stage.open(shared));
   await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
   stack.move();
   return stage;

@@ -5,7 +5,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, type SecureContext } from "node:tls";
 
 import { openAuthority } from "../../src/sandbox/egress/inspection/authority.ts";
 import { NameServer } from "./name-server.ts";
@@ -47,14 +47,20 @@ export async function openInternet(folder: string): Promise<StageInternet> {
   const authorityFile = join(folder, "authority.pem");
   await writeFile(authorityFile, authority.certificate);
   const asked: string[] = [];
-  const credentialsFor = (name: string): { key: string; cert: string } => {
+  const issue = (name: string): { key: string; cert: string } => {
     const { key, certificate } = authority.issue(name, Date.now());
     return { key, cert: certificate };
   };
+  const contexts = new Map<string, SecureContext>();
+  const contextFor = (name: string): SecureContext => {
+    const context = contexts.get(name) ?? createSecureContext(issue(name));
+    contexts.set(name, context);
+    return context;
+  };
   const server = createServer(
     {
-      ...credentialsFor(quickName),
-      SNICallback: (name, done) => done(null, createSecureContext(credentialsFor(name))),
+      ...issue(quickName),
+      SNICallback: (name, done) => done(null, contextFor(name)),
     },
     (request, response) =>
       void (servePage(request, response, asked) || echo(request, response).catch(() => response.destroy())),

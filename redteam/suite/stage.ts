@@ -7,10 +7,12 @@ import type { AuditRecord } from "../../src/records/audit/record.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";
+import { FollowedReplies, type Reply } from "./followed-replies.ts";
 import { giveBrowser } from "./browsing.ts";
 import { askControl } from "./control.ts";
-import { AttackedHost, openPlayground, runCommand, writeHome } from "./host.ts";
-import type { CommandEnd, Playground } from "./host.ts";
+import type { CommandEnd, Commands } from "./commands.ts";
+import { AttackedHost, openPlayground, writeHome } from "./host.ts";
+import type { Playground } from "./host.ts";
 import { AttackModel } from "./model.ts";
 import type { AttackCall, ShownToModel } from "./model.ts";
 import { type Canaries, plantCanaries, stageConfig } from "./stage-config.ts";
@@ -20,15 +22,6 @@ import { prepareMounts } from "./stage-mounts.ts";
 import { longestWaitMs } from "./waiting.ts";
 import { openStageWeb, type StageWeb } from "./stage-web.ts";
 import { prepareServer } from "./stage-server.ts";
-
-/** A line of the channel's replies. */
-export interface Reply {
-  readonly seq: number;
-  readonly group: string;
-  readonly text: string;
-  readonly inReplyTo: readonly string[];
-  readonly kind: "reply" | "notice";
-}
 
 export interface SaidOptions {
   readonly id?: string;
@@ -76,9 +69,18 @@ export type StageGroup =
   | "fenced"
   | "browsing";
 
+/** The engine and the thread of commands, which all stages of a suite share. */
+export interface SharedByStages {
+  readonly engine: ContainerEngine;
+  /** Variables that led to the engine. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly commands: Commands;
+}
+
 /** A real host with a separate home and the attacker's model. Attacks share it: damage by one shows in the next. */
 export class Stage implements AsyncDisposable {
   readonly engine: ContainerEngine;
+  readonly commands: Commands;
   readonly playground: Playground;
   readonly model: AttackModel;
   readonly host: AttackedHost;
@@ -88,16 +90,18 @@ export class Stage implements AsyncDisposable {
   /** Those that run for an attack alone: an attack that is interrupted does not come to end them. */
   readonly ownHosts = new Set<AsyncDisposable>();
   readonly #log: FollowedLog;
+  readonly #replies = new FollowedReplies((after, waitSeconds) => this.#readReplies(after, waitSeconds));
   readonly #owned: AsyncDisposableStack;
-  readonly #environment: Readonly<Record<string, string>>;
+  readonly #shared: SharedByStages;
   #withBrowser: Promise<Stage> | undefined;
 
   private constructor(
-    options: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "web" | "canaries">,
+    shared: SharedByStages,
+    options: Pick<Stage, "playground" | "model" | "host" | "internet" | "web" | "canaries">,
     owned: AsyncDisposableStack,
-    environment: Readonly<Record<string, string>>,
   ) {
-    this.engine = options.engine;
+    this.engine = shared.engine;
+    this.commands = shared.commands;
     this.playground = options.playground;
     this.model = options.model;
     this.host = options.host;
@@ -106,15 +110,12 @@ export class Stage implements AsyncDisposable {
     this.canaries = options.canaries;
     this.#log = new FollowedLog(join(options.playground.home, "audit"));
     this.#owned = owned;
-    this.#environment = environment;
+    this.#shared = shared;
   }
 
-  /** `environment`: what led to the engine. `change`: what the host has besides. */
-  static async open(
-    engine: ContainerEngine,
-    environment: Readonly<Record<string, string>>,
-    change: typeof giveBrowser = (config) => config,
-  ): Promise<Stage> {
+  /** `change`: what the host has besides. */
+  static async open(shared: SharedByStages, change: typeof giveBrowser = (config) => config): Promise<Stage> {
+    const { engine, environment } = shared;
     await using stack = new AsyncDisposableStack();
     const canaries = plantCanaries();
     const { address } = await engine.facts();
@@ -134,7 +135,7 @@ export class Stage implements AsyncDisposable {
     await mkdir(join(playground.userHome, ".ssh"), { mode: 0o700 });
     await writeFile(join(playground.userHome, ".ssh/id_ed25519"), canaries.file, { mode: 0o600 });
     const host = stack.use(await AttackedHost.start(playground));
-    const stage = new Stage({ engine, playground, model, host, internet, web, canaries }, stack.move(), environment);
+    const stage = new Stage(shared, { playground, model, host, internet, web, canaries }, stack.move());
     for (const group of ["echo", "neighbour"] as const) {
       await writeFile(join(stage.groupFolder(group), "port"), String(internet.port), { mode: 0o644 });
     }
@@ -143,7 +144,7 @@ export class Stage implements AsyncDisposable {
 
   /** A stage beside this one whose group `browsing` has a browser. It goes with this one. */
   async withBrowser(): Promise<Stage> {
-    this.#withBrowser ??= Stage.open(this.engine, this.#environment, giveBrowser);
+    this.#withBrowser ??= Stage.open(this.#shared, giveBrowser);
     return this.#withBrowser;
   }
 
@@ -179,31 +180,22 @@ export class Stage implements AsyncDisposable {
     return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(longestWaitMs), ...options, headers });
   }
 
-  async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
+  async #readReplies(after: number, waitSeconds: number): Promise<Reply[]> {
     const path = `/v1/channels/http/replies?after=${after}&wait=${waitSeconds}`;
     const answer = await this.request(path, { headers: this.authorization });
     return ((await answer.json()) as { replies: Reply[] }).replies;
   }
 
   /** All that was said after `after` up to now. */
-  async allReplies(after = 0): Promise<Reply[]> {
-    const all: Reply[] = [];
-    for (let more = await this.replies(after); more.length > 0; more = await this.replies(all.at(-1)?.seq)) {
-      all.push(...more);
-    }
-    return all;
+  async allReplies(after = 0): Promise<readonly Reply[]> {
+    return this.#replies.after(after);
   }
 
   /** Waits for the first reply or notice after `after` that fits. */
   async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
-    const limit = AbortSignal.timeout(longestWaitMs);
-    for (let seq = after; !limit.aborted;) {
-      const replies = await this.replies(seq, 5);
-      const found = replies.find(fits);
-      if (found) return found;
-      seq = replies.at(-1)?.seq ?? seq;
-    }
-    throw new AppError("not_found", "There was no answer.");
+    const found = await this.#replies.first(fits, after, AbortSignal.timeout(longestWaitMs));
+    if (found === undefined) throw new AppError("not_found", "There was no answer.");
+    return found;
   }
 
   /** Says something and waits for what answers it. */
@@ -252,9 +244,9 @@ export class Stage implements AsyncDisposable {
     await this.control("work.add", { group, session, text, silent: true });
   }
 
-  /** A command of crabpot on this home, as a process. */
+  /** Runs a command of crabpot on this home. */
   async command(...args: readonly string[]): Promise<CommandEnd> {
-    return runCommand(this.playground.environment, args);
+    return this.commands.run(this.playground.environment, args);
   }
 
   /** Records of the audit log behind the one with this number. */

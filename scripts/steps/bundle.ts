@@ -17,6 +17,7 @@ export const workers = {
   "plugin-api": "src/plugins/process/plugin-api.ts",
   "rewrite-thread": "src/stores/sqlite/rewrite/rewrite-thread.ts",
   "memory-thread": "src/abilities/memory/thread/memory-thread.ts",
+  "command-thread": "redteam/commands/command-thread.ts",
 } as const;
 
 /**

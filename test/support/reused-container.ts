@@ -13,7 +13,8 @@ def clear(folder):
         shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(entry)
 for line in sys.stdin:
     with os.fdopen(os.memfd_create("output"), "w+b") as output:
-        code = subprocess.run(json.loads(line), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT).returncode
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        code = subprocess.run(json.loads(line), **streams).returncode
         output.seek(0)
         said = output.read().decode(errors="replace")
     try: os.kill(-1, signal.SIGKILL)
