@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { limits } from "../../src/protocol/limits.ts";
 import { decodeMessage, encodeMessage, messageFileId, writeMessageFile } from "../../src/protocol/mailbox-file.ts";
-import { hostMessage, protocolVersion } from "../../src/protocol/messages.ts";
 import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
 import { messageFileName } from "../../src/protocol/paths.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 
 export interface AgentMailboxOptions {
   readonly toAgent: string;
@@ -127,6 +127,8 @@ export class AgentMailbox implements Disposable {
   }
 
   async #take(id: number): Promise<void> {
+    // Not before the first message: the schemas take longer to load than all else that a start needs.
+    const { hostMessage } = await import("../../src/protocol/messages.ts");
     if (this.#closed) return;
     this.#handled = id;
     const bytes = readFileSync(join(this.#options.toAgent, messageFileName(id)));

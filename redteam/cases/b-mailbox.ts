@@ -1,4 +1,4 @@
-import { protocolVersion } from "../../src/protocol/messages.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 import type { Attack } from "../suite/attack.ts";
 import { forgedAttack, violation } from "../suite/forged.ts";
 import { shellAttack } from "../suite/programs.ts";

@@ -1,4 +1,4 @@
-import { protocolVersion } from "../../src/protocol/messages.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 import type { Attack, Evidence } from "./attack.ts";
 import type { Stage } from "./stage.ts";
 

@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import { pack } from "tar-fs";
 import { agentImagePath } from "../../src/sandbox/images/agent-image.ts";
 import { encodeMessage } from "../../src/protocol/mailbox-file.ts";
-import { protocolVersion } from "../../src/protocol/messages.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 import { mailboxFolders, messageFileName } from "../../src/protocol/paths.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { readRecipe, type SetupContext } from "./recipe.ts";

@@ -4,9 +4,7 @@ import { limits } from "./limits.ts";
 import { givenPage } from "./pages.ts";
 import { fileNamePattern } from "./paths.ts";
 import { announcedTool } from "./tools.ts";
-
-/** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 6;
+import { protocolVersion } from "./version.ts";
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);

@@ -1,4 +1,4 @@
-import { protocolVersion } from "../../src/protocol/messages.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
 import type { HotContainerOptions, MailboxEvents } from "../../src/sandbox/pool/hot-container.ts";
 import type { RunningContainer } from "../../src/sandbox/pool/launch.ts";

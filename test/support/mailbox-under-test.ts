@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { protocolVersion } from "../../src/protocol/messages.ts";
+import { protocolVersion } from "../../src/protocol/version.ts";
 import type { AgentMessage } from "../../src/protocol/messages.ts";
 import { messageFileName } from "../../src/protocol/paths.ts";
 import { HostMailbox } from "../../src/sandbox/mailbox/host-mailbox.ts";

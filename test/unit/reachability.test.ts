@@ -72,8 +72,8 @@ const programs: Readonly<Record<string, Program>> = {
   },
   agent: {
     entries: ["container/agent/main.ts"],
-    rooms: ["container/agent", "src/lib", "src/protocol"],
-    packages: ["zod"],
+    rooms: ["container/agent", "src/protocol"],
+    packages: [],
   },
 };
 

@@ -6,7 +6,7 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import { encodeMessage, messageFileId, writeMessageFile } from "../../protocol/mailbox-file.ts";
 import { messageFileName } from "../../protocol/paths.ts";
 import type { HostPayload } from "../../protocol/messages.ts";
-import { protocolVersion } from "../../protocol/messages.ts";
+import { protocolVersion } from "../../protocol/version.ts";
 
 export interface MailboxWriterOptions {
   /** The `to-agent` folder. */

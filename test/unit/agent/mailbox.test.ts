@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { AgentMailbox } from "../../../container/agent/mailbox.ts";
 import { limits } from "../../../src/protocol/limits.ts";
 import { messageFileId, writeMessageFile } from "../../../src/protocol/mailbox-file.ts";
-import { protocolVersion } from "../../../src/protocol/messages.ts";
+import { protocolVersion } from "../../../src/protocol/version.ts";
 import type { HostPayload } from "../../../src/protocol/messages.ts";
 import { messageFileName } from "../../../src/protocol/paths.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

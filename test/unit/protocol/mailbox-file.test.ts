@@ -13,7 +13,8 @@ import {
   temporaryFilePattern,
   writeMessageFile,
 } from "../../../src/protocol/mailbox-file.ts";
-import { agentMessage, protocolVersion } from "../../../src/protocol/messages.ts";
+import { agentMessage } from "../../../src/protocol/messages.ts";
+import { protocolVersion } from "../../../src/protocol/version.ts";
 import type { AgentMessage } from "../../../src/protocol/messages.ts";
 import { messageFileName } from "../../../src/protocol/paths.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { limits } from "../../../../src/protocol/limits.ts";
-import { protocolVersion } from "../../../../src/protocol/messages.ts";
+import { protocolVersion } from "../../../../src/protocol/version.ts";
 import { messageFileName } from "../../../../src/protocol/paths.ts";
 import type { MailboxUnderTest } from "../../../support/mailbox-under-test.ts";
 import { logMessage, openMailbox } from "../../../support/mailbox-under-test.ts";
