@@ -10,8 +10,8 @@ import { toError } from "./to-error.ts";
 import type { AgentWork } from "./work.ts";
 
 /**
- * Tells the host that we are ready and works until it says stop. What turns need is loaded once the host knows, while it
- * prepares the first one. Resolves with the exit code.
+ * Tells the host that we are ready and works until it says stop. What turns need is loaded once the host knows, while
+ * it prepares the first one. Resolves with the exit code.
  */
 async function runAgent(): Promise<number> {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
@@ -34,8 +34,8 @@ async function runAgent(): Promise<number> {
       await startForwarder({ port: egressProxy.port, socketPath: options.egressSocket });
     }
     await mailbox.send({ type: "ready", probe: readProbeReport(await probeOutput) });
-    const { openWork } = await import("./work.ts");
-    work = openWork(options, {
+    const { openAgentWork } = await import("./work.ts");
+    work = openAgentWork(options, {
       send: (payload) => mailbox.send(payload),
       onFailure: fail,
       onShutdown: () => end(0),

@@ -35,7 +35,7 @@ export interface AgentWork extends AsyncDisposable {
 }
 
 /** Makes it ready for turns; nothing runs yet. */
-export function openWork(options: AgentOptions, { send, onFailure, onShutdown, log }: WorkOptions): AgentWork {
+export function openAgentWork(options: AgentOptions, { send, onFailure, onShutdown, log }: WorkOptions): AgentWork {
   const { home, environment, workspace, inContainer } = options;
   const ofShells = { workingDirectory: workspace, environment, temporary: home };
   const jobs = new Jobs({ folder: join(home, "jobs"), shell: ofShells, send, onFailure });

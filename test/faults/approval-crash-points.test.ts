@@ -1,9 +1,8 @@
 import { expect, test, vi } from "vitest";
 
 import type { TestHost } from "../support/host.ts";
-import { groupOf } from "../support/model-host.ts";
+import { groupOf, startMortalHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
 import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** Points of a turn before its question, */

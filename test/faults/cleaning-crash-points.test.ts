@@ -5,9 +5,8 @@ import { expect, test } from "vitest";
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startMortalHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
 import type { NewMemory } from "../../src/processes/memory-schemas.ts";
 
 const dayMs = 86_400_000;

@@ -10,9 +10,8 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
 import { surroundings } from "../support/engine.ts";
 import type { TestHost } from "../support/host.ts";
-import { startModelHost } from "../support/model-host.ts";
+import { startModelHost, startMortalHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
 import { openTestStore } from "../support/open-test-store.ts";
 import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 

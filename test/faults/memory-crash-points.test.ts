@@ -4,7 +4,7 @@ import { test } from "vitest";
 
 import { MemoryFile } from "../../src/abilities/memory/file/memory-file.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import type { Memory } from "../../src/processes/memory-schemas.ts";
 
 /** Points of a message from the log to the memory, and to a fact. */

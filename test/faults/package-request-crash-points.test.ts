@@ -4,7 +4,7 @@ import { afterAll, expect, test, vi } from "vitest";
 
 import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import { packageMirror, removeImagesWith } from "../support/package-mirror.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
 import { getSetting } from "../../src/operations/settings/operations.ts";

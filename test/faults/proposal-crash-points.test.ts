@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 /** Points of a change from the answer to the file and the agent. */

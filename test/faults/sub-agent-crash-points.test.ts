@@ -2,7 +2,7 @@ import { test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 

@@ -83,11 +83,14 @@ test("1,200 messages that wait are answered in order, each once, and nothing is 
 test("a store that another process locks for longer than we wait holds turns and messages up and loses none", async () => {
   const asked = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  await using running = await startWithoutContainers(async () => {
-    asked.resolve();
-    await held.promise;
-    return { text: "done" };
-  });
+  await using running = await startWithoutContainers(
+    async () => {
+      asked.resolve();
+      await held.promise;
+      return { text: "done" };
+    },
+    { process: "own" },
+  );
   const { host } = running;
   const client = new Client(host);
   const fixture = resolve(import.meta.dirname, "../fixtures/stores/store-blocker.ts");
@@ -109,7 +112,7 @@ test("a store that another process locks for longer than we wait holds turns and
 }, 300_000);
 
 test("a client that hangs up when it has sent its message and then sends it again is answered once", async () => {
-  await using host = await TestHost.start();
+  await using host = await TestHost.start({ withoutContainers: "all", shellHere: true });
   const client = new Client(host);
   const messages = Array.from({ length: 20 }, (_, index) => ({
     group: "family",

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { openStore } from "../../src/stores/catalog.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { listTasks } from "../../src/abilities/tasks/operations.ts";
 

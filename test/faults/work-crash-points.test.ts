@@ -9,7 +9,7 @@ import { openStore } from "../../src/stores/catalog.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { startMortalHost } from "../support/mortal-host.ts";
+import { startMortalHost } from "../support/model-host.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
 
 /** Points of a turn without a message, and those with effects outside the host's memory. */

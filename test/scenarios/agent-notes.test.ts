@@ -8,6 +8,7 @@ import { shareModelHost } from "../support/shared-host.ts";
 import { listTurns, showTurn } from "../../src/operations/turns/operations.ts";
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: { noting: { members: { "http:gus": "guest" } }, linked: {} },
   withoutContainers: ["linked"],
 });

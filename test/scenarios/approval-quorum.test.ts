@@ -11,6 +11,8 @@ const admins = { "http:ann": "admin", "http:bob": "admin", "http:bob-2": "admin"
 const as = (id: string) => ({ sender: { id, name: id } });
 
 const hosts = shareModelHost({
+  withoutContainers: "all",
+  shellHere: true,
   groups: {
     voting: { members: admins, policy: { rules: [{ tool: "shell", action: "ask", quorum: 2 }] } },
     late: { members: admins, policy: { tools: { shell: "ask" } } },
@@ -26,7 +28,6 @@ test("of a quorum, votes outlive a kill: who has voted before does not count aga
 
   const first = await group.ask(`/approve ${asked.code} always`, as("bob"));
   await host.end("SIGKILL");
-  await host.removeContainers();
   await host.boot();
   const again = await group.ask(`/approve ${asked.code}`, as("bob-2"));
   await host.react({ id: "r1", group: "voting", ...as("bob"), seq: asked.seq, emoji: "👍" });

@@ -3,7 +3,12 @@ import { expect, test } from "vitest";
 import { admins, approvals, asks, bob, card, running } from "../support/asked-calls.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 
-const hosts = shareModelHost({ groups: { quoting: admins, reacting: admins, other: {} }, config: asks });
+const hosts = shareModelHost({
+  withoutContainers: "all",
+  shellHere: true,
+  groups: { quoting: admins, reacting: admins, other: {} },
+  config: asks,
+});
 
 test("a reply of one word to the question is an answer; to anything else, or with more words, it is not", async () => {
   const group = hosts.group("quoting", running("echo ran >> marks"));

@@ -56,6 +56,7 @@ test("a coding task works under the default profile: clone, mend, build and test
   ];
   const mounts = [{ source: bare, target: "site.git", access: "rw" }];
   await using running = await startModelHost(runsInOrder(...commands), {
+    process: "shared",
     groups: { family: { mounts } },
     mounts: { roots: [{ path: join(folder.path, "projects"), access: "rw" }] },
   });

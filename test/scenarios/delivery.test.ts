@@ -12,7 +12,7 @@ import { shareHost } from "../support/shared-host.ts";
 import { listOutbox } from "../../src/operations/outbox/operations.ts";
 import { listTurns } from "../../src/operations/turns/operations.ts";
 
-const hosts = shareHost({ groups: { waiting: {}, counted: {} }, withoutContainers: ["counted"] });
+const hosts = shareHost({ process: "shared", groups: { waiting: {}, counted: {} }, withoutContainers: ["counted"] });
 
 test("who waits for long can be seen until the answer is there", async () => {
   const group = hosts.group("waiting");

@@ -26,6 +26,7 @@ async function settingsOf(host: TestHost, group: string): Promise<Record<string,
 
 test("a group that came by a chat can be given every setting, durably and on record, and has the rest as everybody has it now", async () => {
   await using running = await startModelHost(script, {
+    process: "shared",
     groups: { home: { main: true } },
     mounts: { roots: [] },
     variables: { CLUB_KEY: "sk-club-0123456789" },

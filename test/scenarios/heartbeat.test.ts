@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -8,7 +7,6 @@ import { homePaths } from "../../src/config/home/home.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { HostClient } from "../../src/surfaces/cli/host-client.ts";
 import { AgentsInProcess } from "../support/agents-in-process.ts";
-import { crashAtVariable } from "../support/crash-points.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { clockAheadVariable } from "../support/host-options.ts";
@@ -101,8 +99,7 @@ test("killed after a beat was stored, the host looks once for it", async () => {
   const { host } = running;
   await mkdir(join(host.home, "groups", "family"), { recursive: true });
   await writeFile(join(host.home, "groups", "family", "HEARTBEAT.md"), "look");
-  const dying = host.launch({ [crashAtVariable]: "after:work.addAside" });
-  await once(dying, "exit", { signal: AbortSignal.timeout(120_000) });
+  expect(await host.liveUntil("after:work.addAside")).toBe(true);
   // Only what is stored is done after this.
   await host.changeConfig({ groups: { family: { channel: "http", chat: "family" } } });
 

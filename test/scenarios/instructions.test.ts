@@ -23,6 +23,7 @@ const obedient: ModelScript = ({ lastText, messages, toolOutputs }) => {
 };
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: { attacked: {}, raced: {}, mine: { main: true }, removed: {}, kept: {}, changed: {} },
 });
 

@@ -11,7 +11,7 @@ import { smallDisk } from "../support/small-disk.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
 
 const megabyte = 1024 * 1024;
-const hosts = shareModelHost({ groups: { held: {}, stopping: {} }, withoutContainers: "all" });
+const hosts = shareModelHost({ process: "own", groups: { held: {}, stopping: {} }, withoutContainers: "all" });
 
 async function readiness(host: TestHost): Promise<{ ready: boolean; reasons: string[] }> {
   return (await (await host.get("/health/ready")).json()) as { ready: boolean; reasons: string[] };

@@ -10,6 +10,7 @@ import { runsInOrder } from "../support/model-host.ts";
 import { setForTest, shareModelHost, type TestGroup } from "../support/shared-host.ts";
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: { greedy: {}, loud: {}, slow: {}, full: {}, crumbs: {}, attacker: {}, other: {} },
   config: { sandbox: { pids: 100, memoryMb: 256, workspaceMb: 100, cpus: 0.5 } },
 });

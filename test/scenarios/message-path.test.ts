@@ -4,6 +4,7 @@ import { groupOf, runsInOrder, startModelHost } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     listened: {},
     quiet: {},

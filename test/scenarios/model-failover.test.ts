@@ -24,6 +24,8 @@ test("a turn that another vendor's model ends goes on with its calls, and the fi
   });
   await using second = await startStrictServer("kimi", () => ({ text: "One file." }));
   await using host = await TestHost.start({
+    withoutContainers: "all",
+    shellHere: true,
     config: {
       models: {
         routes: { main: [{ model: "gpt/some-model", thinking: "low" }, "kimi/kimi-k2.6"] },

@@ -37,6 +37,7 @@ function withProject(name: string, more: object = {}): object {
 }
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     ...(Object.fromEntries(names.map((name) => [name, withProject(name)])) as Record<(typeof names)[number], object>),
     unprotected: withProject("unprotected", { protect: [] }),

@@ -15,6 +15,7 @@ const vision = true;
 
 /** Nobody describes pictures to models that cannot see. */
 const seeing = shareModelHost({
+  process: "own",
   groups: { photograph: {}, bomb: {}, blind: { model: "blind" } },
   models: {
     routes: { main: ["gpt/test-model"], blind: ["gpt/blind-model"] },

@@ -14,6 +14,7 @@ test("groups whose tools sleep keep no place that another group needs; when none
       // A place is left after 2 seconds.
       config: { sessions: { maxHot: 1, holdMinutes: 0.05 } },
       withoutContainers: ["other", "another"],
+      process: "shared",
     },
   );
   const { host } = running;

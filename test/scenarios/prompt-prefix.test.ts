@@ -3,11 +3,11 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
+import { startMortalHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
 
 test("whatever changes around a conversation, each prompt begins with all of the one before it, and tells the change at its end", async () => {
-  await using running = await startModelHost(({ toolOutputs }) =>
+  await using running = await startMortalHost(({ toolOutputs }) =>
     toolOutputs.length % 2 === 1 ? { text: "done" } : { toolCalls: [{ name: "shell", input: { command: "true" } }] },
   );
   const { host, model } = running;

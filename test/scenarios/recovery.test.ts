@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { glob } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -63,7 +64,7 @@ test("a container whose configuration changed while the host was down is replace
   expect(before).toHaveLength(1);
   expect(await host.containers()).not.toEqual(before);
   expect(await host.containers()).toHaveLength(1);
-  expect(await host.mailFolders()).toHaveLength(1);
+  expect(await Array.fromAsync(glob("sessions/*/mail/*", { cwd: host.home }))).toHaveLength(1);
 });
 
 test("a turn that kill -9 of the host interrupts is answered once after the next start, its tool call not run again", async () => {
@@ -97,7 +98,8 @@ test("a container that dies during a turn is replaced once and the turn goes on"
 
   await group.say("@crab go", { id: "one" });
   await expect.poll(() => existsSync(join(host.home, "groups/dying/begun"))).toBe(true);
-  await host.killContainers();
+  await using engine = await host.openEngine();
+  for (const id of await host.containers()) await engine.kill(id);
   const reply = await group.replyTo("one");
 
   expect(reply.kind).toBe("reply");

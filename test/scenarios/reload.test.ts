@@ -62,6 +62,7 @@ async function newEvents(host: TestHost, type: string) {
 const scripted = { model: "scripted" };
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     routed: {},
     spoilt: {},
@@ -100,7 +101,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
         ? { text: done.text }
         : { toolCalls: [{ name: "shell", input: { command: "echo ran" } }] };
     },
-    { groups: { family: {}, other: {}, poor: {} }, withoutContainers: ["other", "poor", "fresh"] },
+    { process: "shared", groups: { family: {}, other: {}, poor: {} }, withoutContainers: ["other", "poor", "fresh"] },
   );
   const { host } = running;
   const before = await host.ask("family", "@crab go");
@@ -316,7 +317,7 @@ test("mounts and size of a container change with the next turn; a mounts.json th
 });
 
 test("SIGHUP makes the host read its files and does not end it; many reloads leave nothing open", async () => {
-  await using running = await startWithoutContainers(() => ({ text: "two" }));
+  await using running = await startWithoutContainers(() => ({ text: "two" }), { process: "own" });
   const { host } = running;
   const open = async () => (await readdir(`/proc/${host.pid}/fd`)).length;
   const { ino } = await stat(host.home);

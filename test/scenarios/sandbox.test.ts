@@ -1,4 +1,4 @@
-import { chown, mkdir, stat } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
@@ -25,6 +25,7 @@ const mounts = [
 ];
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     nobody: {},
     searching: {},
@@ -151,10 +152,21 @@ test("the audit log of all this verifies, and names the record that was changed 
   await host.end("SIGTERM");
 
   const good = await host.cli("audit", "verify", "--json");
-  await host.flipAuditByte();
+  await flipAuditByte(host.home);
   const bad = await host.cli("audit", "verify", "--json");
 
   expect(good.code).toBe(0);
   expect(bad.code).toBe(1);
   expect(bad.stdout).toMatch(/"firstBadSeq":\d+/);
 });
+
+/** Changes one byte in the middle of the newest audit file. */
+async function flipAuditByte(home: string): Promise<void> {
+  const folder = join(home, "audit");
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
+  const file = join(folder, names.toSorted().at(-1) ?? "");
+  const bytes = await readFile(file);
+  const middle = Math.floor(bytes.length / 2);
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  await writeFile(file, bytes);
+}

@@ -13,6 +13,7 @@ import { modelKey, runsInOrder, startModelHost } from "../support/model-host.ts"
 import { shareModelHost } from "../support/shared-host.ts";
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: { grown: {}, begun: {}, printing: {}, late: {}, tailed: {} },
   withoutContainers: ["grown", "begun", "late", "tailed"],
 });
@@ -77,6 +78,7 @@ test("the beginning of an answer is seen while its end is not written yet", asyn
 test("at a terminal the answer is seen while it is written, and stands there once when it is", async () => {
   const seen = Promise.withResolvers<void>();
   await using running = await startModelHost(() => ({ text: "Grown slowly.\nAnd told once.", holds: seen.promise }), {
+    process: "shared",
     groups: { main: { channel: "terminal", trigger: "always" } },
     prepared: true,
   });

@@ -6,6 +6,7 @@ import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-fa
 import { listSubAgents } from "../../src/abilities/sub-agents/operations.ts";
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     guests: {
       members: { default: "member", "http:gus": "guest" },

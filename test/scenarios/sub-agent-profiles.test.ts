@@ -70,7 +70,12 @@ test("a profile gives a sub-agent its words and models, and takes tools and call
       if (result.includes("grandchild")) return { text: `child: ${result}` };
       return { toolCalls: [{ name: "spawn_agent", input: { task: `task of the grandchild; before: ${result}` } }] };
     },
-    { models, config: { limits: { turnsPerHour: 0, loopTurns: 0, subAgents: { depth: 2 } } } },
+    {
+      withoutContainers: "all",
+      shellHere: true,
+      models,
+      config: { limits: { turnsPerHour: 0, loopTurns: 0, subAgents: { depth: 2 } } },
+    },
   );
   const { host } = running;
   await writeProfile(host, "scout", scout);

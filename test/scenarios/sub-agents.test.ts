@@ -10,6 +10,7 @@ test("a turn waits for its sub-agent and goes on with its answer and files; noth
   const work =
     "cat /workspace/group/notes; mkdir -p out/more; echo result > out/answer.txt; echo deep > out/more/deep.txt; ln -s /workspace/group/notes out/link; touch /workspace/group/no 2>&1";
   await using home = await startModelHost(family(spawnsAll({ task: "find it out" }), runsOnce(work)), {
+    process: "shared",
     config: { sessions: { maxHot: 1 } },
   });
   const { host } = home;

@@ -42,6 +42,7 @@ const secret = "hook-secret-5b1f0c";
 const ruled = { tools: { shell: "allow" }, rules: [{ tool: "shell", role: "<member", action: "deny" }] };
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: {
     managing: {},
     tokyo: { timezone: "Asia/Tokyo" },

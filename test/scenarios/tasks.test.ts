@@ -17,6 +17,7 @@ import { listTasks, taskHistory } from "../../src/abilities/tasks/operations.ts"
 const settings = { members: { "http:ann": "admin" } } as const;
 
 const hosts = shareModelHost({
+  process: "shared",
   groups: { scheduling: {}, greedy: {}, remote: {} },
   config: settings,
   withoutContainers: ["greedy", "remote"],

@@ -40,12 +40,13 @@ const troubled = shareModelHost({ groups: { faulty: {}, hanging: {} }, program: 
 keepRunning(() => troubled.running);
 
 const hosts = shareModelHost({
+  withoutContainers: "all",
+  shellHere: true,
   groups: {
     kept: { policy: { tools: { react: "deny" } } },
     steps: { limits: { maxSteps: 3 } },
     stuck: {},
   },
-  withoutContainers: ["stuck"],
 });
 keepRunning(() => hosts.running);
 

@@ -5,7 +5,7 @@ import { runsInOrder, startModelHost } from "../support/model-host.ts";
 import { showTurn } from "../../src/operations/turns/operations.ts";
 
 test("an operator sees where the time of a turn went, in the turn itself and as metrics", async () => {
-  await using running = await startModelHost(runsInOrder("sleep 0.3"));
+  await using running = await startModelHost(runsInOrder("sleep 0.3"), { process: "shared" });
   const { host } = running;
 
   const { turn } = await host.ask("family", "@crab go");

@@ -4,7 +4,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 
 test("a copy of a home leaves the original's container alone, and proves that it has become another home", async () => {
-  await using original = await TestHost.start();
+  await using original = await TestHost.start({ process: "shared" });
   await original.ask("family", "@crab run export MARK=kept");
   const before = await original.containers();
 

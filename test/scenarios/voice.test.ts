@@ -70,19 +70,15 @@ test("what the agent says aloud reaches the chat once, with its words, also when
   await using running = await startWithoutContainers(helloOnce, {
     providers: { mouth: { kind: "openai", apiKey: "sk-mouth-77d0c41ab9e35f2608", baseUrl: server.url } },
     config: { media: { speech: { provider: "mouth", model: "tts-1" } } },
-    prepared: true,
   });
   const { host } = running;
 
-  const crashing = host.launch({ CRABPOT_CRASH_AT: "after:outbox.add" });
-  await host.isReadyWithin(120_000);
-  await host.say("family", "@crab say hello", { id: "ask" });
-  await expect.poll(() => crashing.signalCode).toBe("SIGKILL");
-  await host.boot();
+  const hasDied = await host.dieAt("after:outbox.add", () => host.say("family", "@crab say hello", { id: "ask" }));
   await host.replyTo("ask");
 
   const replies = (await host.replies()) as unknown as { text: string; file?: { href: string } }[];
   const fetched = await host.get(replies[0]?.file?.href ?? "");
+  expect(hasDied).toBe(true);
   expect(replies).toMatchObject([
     { text: "Hello, [redacted]!", file: { name: "voice.ogg", mimeType: "audio/ogg", bytes: voice.length } },
     { text: "done" },

@@ -59,6 +59,7 @@ test("an agent reads a page as people see it: the host fetches it, the container
   });
   const rule = { tool: "send_message", origin: "web", action: "deny" };
   await using running = await startModelHost(obedient, {
+    process: "shared",
     groups: { family: { web: { fetch: "allowlist", allow: [site.place] }, policy: { rules: [rule] } } },
   });
   const { host } = running;
@@ -115,7 +116,7 @@ test("an agent reads a page as people see it: the host fetches it, the container
 
 test("a group has nothing of the web unless config.yaml says so, from one moment to the next while the host runs", async () => {
   await using site = await openWebSite({ "/": page("<p>hello</p>") });
-  await using running = await startModelHost(obedient, { config: { web: { fetch: "off" } } });
+  await using running = await startModelHost(obedient, { process: "shared", config: { web: { fetch: "off" } } });
   const { host } = running;
   const offered = async (): Promise<string[]> => {
     const tools = jsonLines((await host.cli("tools", "list", "--group", "family", "--json")).stdout);
@@ -154,6 +155,7 @@ test("an agent searches by whom the operator names, with a key that stays on the
   });
   const rule = { tool: "send_message", origin: "web", action: "deny" };
   await using running = await startModelHost(obedient, {
+    process: "shared",
     config: { web: { search: { provider: "tavily", baseUrl: site.url, apiKey: key } } },
     groups: { family: { policy: { rules: [rule] } } },
   });

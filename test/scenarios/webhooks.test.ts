@@ -39,6 +39,7 @@ const hosts = shareModelHost<string>({
     },
   },
   withoutContainers: ["deployed", "late"],
+  process: "shared",
 });
 
 const sign = (body: string, key = secret) => `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
@@ -176,7 +177,11 @@ test("a webhook may be for a group that was added at run time; when the group is
 
 test("killed before or after it stored a call, the host has one effect of it when it comes again", async () => {
   const points = ["before:work.add", "after:work.add", "before:record.webhook-in", "after:record.webhook-in"];
-  await using running = await startModelHost(echo, { config: { hooks }, withoutContainers: "all" });
+  await using running = await startModelHost(echo, {
+    process: "own",
+    config: { hooks },
+    withoutContainers: "all",
+  });
   const { host } = running;
 
   for (const [index, at] of points.entries()) {

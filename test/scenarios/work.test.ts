@@ -83,7 +83,7 @@ test("sessions of one group work at the same time in their own containers, on th
       : "echo $$ $(hostname) > made; mv made theirs; echo written";
     return { toolCalls: [{ name: "shell", input: { command } }] };
   };
-  await using running = await startModelHost(model);
+  await using running = await startModelHost(model, { process: "shared" });
   const { host } = running;
 
   await host.cli("work", "add", "--group", "family", "--session", "waits", "wait for it");

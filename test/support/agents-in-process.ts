@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { StandardLoop } from "../../container/agent/loops/standard.ts";
 import { AgentMailbox } from "../../container/agent/mailbox.ts";
 import { Toolbox } from "../../container/agent/tools/toolbox.ts";
-import type { ToolEnvironment, ContainerTool } from "../../container/agent/tools/tool.ts";
 import { TurnDispatcher } from "../../container/agent/turn-dispatcher.ts";
 import type { Session } from "../../src/domain/turns/session.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
 import { mailboxFolders } from "../../src/protocol/paths.ts";
 import type { ContainerExit } from "../../src/sandbox/engine/engine.ts";
 import type { Launcher, RunningContainer } from "../../src/sandbox/pool/launch.ts";
+import { emptyRoom, type OpenRoom } from "./agent-room.ts";
 import { runningContainer } from "./container-parts.ts";
 
 /** Nothing looks at it: what there is no container of is not attested. */
@@ -27,15 +27,9 @@ const probe: ProbeReport = {
   attempts: [],
 };
 
-/** Their tools cannot reach any of it. */
-const nowhere = {} as ToolEnvironment;
-
-/** Returns the tools of the agent of a group's session. */
-type ToolsOf = (group: string, session: Pick<Session, "id" | "kind">) => readonly ContainerTool[];
-
 /**
  * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real
- * mailbox, in the test's own process. It has the tools of the host, and none itself but those that it is given.
+ * mailbox, in the test's own process. It has the tools of the host, and those of its room.
  */
 export class AgentsInProcess implements Launcher {
   /** Number of starts, and maximum at once. */
@@ -43,11 +37,10 @@ export class AgentsInProcess implements Launcher {
   most = 0;
   #running = 0;
   readonly #uid = process.getuid?.() ?? 0;
-  readonly #toolsOf: ToolsOf;
+  readonly #openRoom: OpenRoom;
 
-  /** `toolsOf`: what they have nevertheless. */
-  constructor(toolsOf: ToolsOf = () => []) {
-    this.#toolsOf = toolsOf;
+  constructor(openRoom: OpenRoom = emptyRoom) {
+    this.#openRoom = openRoom;
   }
 
   get running(): number {
@@ -66,12 +59,13 @@ export class AgentsInProcess implements Launcher {
     return {
       uid: this.#uid,
       warnings: [],
-      start: (generation: number, mailFolder: string) =>
-        this.#start(this.#toolsOf(name, session), generation, mailFolder),
+      start: (generation: number, mailFolder: string) => this.#start({ group: name, session, mailFolder }, generation),
     };
   }
 
-  async #start(tools: readonly ContainerTool[], generation: number, mailFolder: string): Promise<RunningContainer> {
+  async #start(about: Parameters<OpenRoom>[0], generation: number): Promise<RunningContainer> {
+    const { mailFolder } = about;
+    const room = await this.#openRoom(about, (payload) => mailbox.send(payload));
     this.started += 1;
     this.#running += 1;
     this.most = Math.max(this.most, this.#running);
@@ -95,7 +89,8 @@ export class AgentsInProcess implements Launcher {
       log: () => undefined,
     });
     const dispatcher = new TurnDispatcher({
-      loop: new StandardLoop(new Toolbox({ tools, place: nowhere, readPage: async () => "", log: () => undefined })),
+      ...room,
+      loop: new StandardLoop(new Toolbox({ ...room, readPage: async () => "", log: () => undefined })),
       send: (payload) => mailbox.send(payload),
       onFailure: end,
       onShutdown: end,
@@ -112,7 +107,25 @@ export class AgentsInProcess implements Launcher {
       uid: this.#uid,
       mailFolder,
       exited: exit.promise,
-      remove: async () => end(),
+      remove: async () => {
+        end();
+        await room[Symbol.asyncDispose]();
+      },
     });
   }
+}
+
+/** A launcher that runs the agents of these groups in this process, and those of the others in containers. */
+export function agentsHereFor(
+  groups: "all" | readonly string[],
+  { containers, openRoom }: { readonly containers: Launcher; readonly openRoom?: OpenRoom },
+): Launcher {
+  const here = new AgentsInProcess(openRoom);
+  const isHere = (group: string): boolean => groups === "all" || groups.includes(group);
+  return {
+    fingerprint: async (group, session) =>
+      isHere(group.name) ? here.fingerprint() : containers.fingerprint(group, session),
+    plan: async (group, session) => (isHere(group.name) ? here.plan(group, session) : containers.plan(group, session)),
+    found: () => containers.found(),
+  };
 }

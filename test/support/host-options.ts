@@ -16,11 +16,19 @@ export interface HostOptions {
   /** Started in place of the command line. */
   readonly program?: string | undefined;
   /**
+   * `own`: a separate process, as in real life; one with a `program` always has it. `shared`: the test's process,
+   * where a host starts in a fifth of the time, has neither a number nor streams, and can be killed only where nothing
+   * is about containers. Left out: `shared` when all is without containers.
+   */
+  readonly process?: "own" | "shared" | undefined;
+  /**
    * Groups in whose tests nothing is about containers, or all: their agents are the real ones, at their real mailboxes,
-   * but run in the host's own process, where they are ready at once and have no their own tools. The host is a
+   * but run in the host's process, where they are ready at once and have no tools. A host with a separate process is a
    * `crashingHost` then.
    */
   readonly withoutContainers?: "all" | readonly string[];
+  /** Agents without containers have their tools, which work on this machine; for a host in the test's process. */
+  readonly shellHere?: boolean;
   /** Environment variables of the process, such as DOCKER_HOST. */
   readonly variables?: Readonly<Record<string, string>>;
 }

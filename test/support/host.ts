@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -14,10 +14,13 @@ import { homePaths } from "../../src/config/home/home.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { HostProcess } from "../../redteam/suite/host-process.ts";
-import { commandOf, crabpot } from "./crabpot.ts";
+import { roomsOnThisMachine } from "./agent-room.ts";
+import { agentsHereFor } from "./agents-in-process.ts";
+import { commandOf, crabpot, environmentOf } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { crashAtFile, crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
+import { HostInTestProcess, type HostInTestProcessOptions } from "./host-in-test-process.ts";
 import { agentsHereVariable, clockAheadVariable, type HostOptions } from "./host-options.ts";
 import { noteEngine } from "./made-by-tests.ts";
 import { programPath } from "./programs.ts";
@@ -60,25 +63,28 @@ export interface SayOptions {
   readonly attachments?: readonly object[];
 }
 
-/** A real host process with its own home, spoken to as an outside program does: HTTP and the command line. */
+/** The folder of a host, and its options. */
+interface Owned extends Pick<HostOptions, "program" | "process" | "withoutContainers" | "shellHere" | "variables"> {
+  readonly folder: AsyncDisposable;
+}
+
+/**
+ * A real host with its own home, spoken to as an outside program does: HTTP and the command line. It runs in the test's
+ * process or in a separate one, as `HostOptions.process` says.
+ */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
   readonly output: string[] = [];
-  #process: HostProcess | undefined;
-  readonly #program: string | undefined;
-  readonly #folder: AsyncDisposable;
+  #run: HostProcess | HostInTestProcess | undefined;
+  readonly #owned: Owned;
   readonly #variables: Readonly<Record<string, string>>;
   /** Whichever test starts it again, its process is of what it was made for: one test, or all of a file. */
   readonly #whereMade = AsyncLocalStorage.snapshot();
 
-  protected constructor(
-    home: string,
-    owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
-  ) {
+  private constructor(home: string, owned: Owned) {
     this.home = home;
-    this.#folder = owned.folder;
-    this.#program = owned.program;
-    this.#variables = owned.variables;
+    this.#owned = owned;
+    this.#variables = owned.variables ?? {};
   }
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
@@ -108,9 +114,7 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    const { program, variables, withoutContainers: here } = options;
-    const agents = here === undefined ? {} : { [agentsHereVariable]: here === "all" ? "*" : here.join(",") };
-    return new TestHost(home, { folder, program, variables: { ...variables, ...agents } });
+    return new TestHost(home, { ...options, folder });
   }
 
   /** Another one in a copy of this one's home as it lies there, as `cp -a` makes it. It is not started. */
@@ -118,42 +122,70 @@ export class TestHost implements AsyncDisposable {
     const folder = await temporaryFolder();
     const home = join(folder.path, "home");
     await promisify(execFile)("cp", ["-a", this.home, home]);
-    return new TestHost(home, { folder, program: this.#program, variables: { ...this.#variables } });
+    return new TestHost(home, { ...this.#owned, folder });
   }
 
   /** Address of the running process; unreachable while none listens. */
   get url(): string {
-    return this.#process?.url ?? "http://127.0.0.1:0";
+    return this.#run?.url ?? "http://127.0.0.1:0";
   }
 
+  /** Number of its process. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    if (!(this.#run instanceof HostProcess)) throw new Error('This host has no process. To fix it: process: "own".');
+    return this.#run.pid;
   }
 
-  /** Starts the process (again) and waits until it is ready. */
+  /** Starts it (again) and waits until it is ready. */
   async boot(variables: Readonly<Record<string, string>> = {}): Promise<void> {
-    const child = this.launch(variables);
-    if ((await this.#process?.becomesReady()) === true) return;
-    const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
+    const {
+      program,
+      withoutContainers,
+      process: wanted = withoutContainers === "all" ? "shared" : "own",
+    } = this.#owned;
+    const told = { ...this.#variables, ...variables };
+    const isSpecial = [crashAtVariable, agentsHereVariable].some((name) => told[name] !== undefined);
+    if (wanted === "own" || program !== undefined || isSpecial) this.launch(variables);
+    else this.#begin(variables);
+    if ((await this.#run?.becomesReady()) === true) return;
+    const what = this.isRunning ? "was not ready in time" : "has ended";
     throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
 
+  /** Starts it in the test's process and waits for nothing. `at`: the crash point at which it dies. */
+  #begin(variables: Readonly<Record<string, string>>, at?: string): HostInTestProcess {
+    noteEngine();
+    const { withoutContainers: here = [], shellHere = false } = this.#owned;
+    const { [clockAheadVariable]: aheadMs = "0", ...told } = { ...this.#variables, ...variables };
+    const openRoom = shellHere ? roomsOnThisMachine(this.home) : undefined;
+    const options: HostInTestProcessOptions = {
+      home: this.home,
+      environment: environmentOf({ home: this.home, variables: told }),
+      onOutput: (text) => void this.output.push(text),
+      launcher: (containers) => agentsHereFor(here, { containers, ...(openRoom && { openRoom }) }),
+      canDie: here === "all",
+      aheadMs: Number(aheadMs),
+      at,
+    };
+    const run = this.#whereMade(() => new HostInTestProcess(options));
+    this.#run = run;
+    return run;
+  }
+
   /**
-   * Starts the process and waits for nothing. It may be told more than the others: where to crash, say, or what time it
-   * is.
+   * Starts its own process and waits for nothing. It may be told more than the others: where to crash, say, or what
+   * time it is.
    */
   launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
-    const told = { ...this.#variables, ...variables };
-    const isSpecial = [crashAtVariable, agentsHereVariable, clockAheadVariable].some(
-      (name) => told[name] !== undefined,
-    );
-    const options = {
-      home: this.home,
-      variables: told,
-      program: this.#program ?? (isSpecial ? crashingHost : undefined),
-    };
+    const { withoutContainers: here, program } = this.#owned;
+    const agents: Record<string, string> =
+      here === undefined ? {} : { [agentsHereVariable]: here === "all" ? "*" : here.join(",") };
+    const told: Record<string, string> = { ...this.#variables, ...agents, ...variables };
+    const special = [crashAtVariable, agentsHereVariable, clockAheadVariable];
+    const isSpecial = special.some((name) => told[name] !== undefined);
+    const options = { home: this.home, variables: told, program: program ?? (isSpecial ? crashingHost : undefined) };
     noteEngine();
-    this.#process = this.#whereMade(
+    const run = this.#whereMade(
       () =>
         new HostProcess({
           ...commandOf(options, "start"),
@@ -162,18 +194,53 @@ export class TestHost implements AsyncDisposable {
           lastSignal: "SIGTERM",
         }),
     );
-    return this.#process.child;
+    this.#run = run;
+    return run.child;
   }
 
   /**
-   * Has the host die at this point while this is done, and starts it again. It must be a `crashingHost`, which goes on
-   * from one point to the next without a start in good order between them. False: it did not get there.
+   * Lives in the test's process from its start until it dies at this point; false: it did not get there. What is done
+   * meanwhile may come to nothing.
+   */
+  async liveUntil(point: string, doing: () => Promise<unknown> = async () => undefined): Promise<boolean> {
+    const life = this.#begin({}, point);
+    const done = (await life.becomesReady()) ? doing().catch(() => undefined) : undefined;
+    const isDead = await life.diesAt(undefined);
+    await life.end("SIGKILL");
+    await done;
+    return isDead;
+  }
+
+  /**
+   * Has the host die at this point while this is done, and starts it again. One with its own process must be a
+   * `crashingHost`. It goes on from one point to the next without a start in good order between them. False: it did not
+   * get there.
    */
   async dieAt(point: string, doing: () => Promise<unknown>): Promise<boolean> {
+    const isDead = await (this.#run instanceof HostInTestProcess
+      ? this.#dieHere(this.#run, point, doing)
+      : this.#dieThere(point, doing));
+    await this.end("SIGKILL");
+    await this.boot();
+    return isDead;
+  }
+
+  async #dieHere(run: HostInTestProcess, point: string, doing: () => Promise<unknown>): Promise<boolean> {
+    const dies = run.diesAt(point);
+    const done = doing().catch(() => undefined);
+    const isDead = await dies;
+    await run.end("SIGKILL");
+    await done;
+    return isDead;
+  }
+
+  async #dieThere(point: string, doing: () => Promise<unknown>): Promise<boolean> {
     const file = join(this.home, crashAtFile);
     await writeFile(`${file}.new`, point);
     await rename(`${file}.new`, file);
-    const died = once(this.#process?.child ?? this.launch(), "exit", { signal: AbortSignal.timeout(120_000) });
+    const died = once(this.#run instanceof HostProcess ? this.#run.child : this.launch(), "exit", {
+      signal: AbortSignal.timeout(120_000),
+    });
     // The answer may die with the host.
     await doing().catch(() => undefined);
     const isDead = await died.then(
@@ -181,8 +248,6 @@ export class TestHost implements AsyncDisposable {
       () => false,
     );
     await rm(file);
-    await this.end("SIGKILL");
-    await this.boot();
     return isDead;
   }
 
@@ -197,12 +262,12 @@ export class TestHost implements AsyncDisposable {
   }
 
   get isRunning(): boolean {
-    return this.#process?.isRunning ?? false;
+    return this.#run?.isRunning ?? false;
   }
 
-  /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
-  async end(signal: NodeJS.Signals): Promise<number | null> {
-    return this.#process?.end(signal) ?? null;
+  /** Ends it with a signal and waits for it. Returns the exit code, null after a fatal signal. */
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    return this.#run?.end(signal) ?? null;
   }
 
   async say(group: string, text: string, options: SayOptions = {}): Promise<Said> {
@@ -290,37 +355,11 @@ export class TestHost implements AsyncDisposable {
     return (await readFile(join(this.home, "instance"), "utf8")).trim();
   }
 
-  /** Changes one byte in the middle of the newest audit file. */
-  async flipAuditByte(): Promise<void> {
-    const folder = join(this.home, "audit");
-    const file = join(
-      folder,
-      (await readdir(folder))
-        .filter((name) => name.endsWith(".jsonl"))
-        .toSorted()
-        .at(-1) ?? "",
-    );
-    const bytes = await readFile(file);
-    const middle = Math.floor(bytes.length / 2);
-    bytes[middle] = (bytes[middle] ?? 0) ^ 1;
-    await writeFile(file, bytes);
-  }
-
   /** Ids of the containers that carry this home's label, running or not. */
   async containers(): Promise<string[]> {
     await using engine = await this.openEngine();
     const found = await engine.list({ "crabpot.instance": await this.instance() });
     return found.map((container) => container.id).toSorted();
-  }
-
-  /** The mailboxes that there are, of whatever session. */
-  async mailFolders(): Promise<string[]> {
-    return Array.fromAsync(glob("sessions/*/mail/*", { cwd: this.home }));
-  }
-
-  async killContainers(): Promise<void> {
-    await using engine = await this.openEngine();
-    for (const id of await this.containers()) await engine.kill(id);
   }
 
   /** Those that a host which ended at once has left. */
@@ -354,7 +393,7 @@ export class TestHost implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM");
     const left = await this.containers();
-    await this.#folder[Symbol.asyncDispose]();
+    await this.#owned.folder[Symbol.asyncDispose]();
     if (left.length > 0) throw new Error(`the host left containers behind: ${left.join(", ")}`);
   }
 }

@@ -24,6 +24,14 @@ export function startWithoutContainers(script: ModelScript, options: ModelHostOp
   return startModelHost(script, { ...options, withoutContainers: "all" });
 }
 
+/**
+ * Starts a host in the test's process, with agents whose shell is there, too. It is for what depends on the order of
+ * writes alone: what the kernel and the container engine do at a death is seen with separate processes only.
+ */
+export function startMortalHost(script: ModelScript, options: ModelHostOptions = {}): Promise<ModelHost> {
+  return startModelHost(script, { ...options, withoutContainers: "all", shellHere: true });
+}
+
 export async function startModelHost(script: ModelScript, options: ModelHostOptions = {}): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
