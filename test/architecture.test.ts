@@ -280,7 +280,7 @@ test("abilities do not import each other, and nothing but the catalog and the su
  * Size of `src/host`, which only builds. Each number may only get smaller: 15 files, 2,500 lines and no faults are the
  * aim.
  */
-const hostLimits = { files: 31, lines: 3_531, throws: 17, publishes: 7 };
+const hostLimits = { files: 31, lines: 3_506, throws: 17, publishes: 7 };
 
 test("src/host only builds: it is as small as it was, throws no more errors, and publishes no more events", () => {
   const texts = globSync("src/host/**/*.ts", { cwd: checkout }).map((file) =>

@@ -12,14 +12,13 @@ import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../rights/
 import { pendingChange } from "../abilities/mcp/pins/pins.ts";
 import { firstGroupWith } from "../config/configured/mcp.ts";
 import { configuredPeople } from "../config/configured/people.ts";
-import type { ProposedChange } from "../domain/rights/approval.ts";
-import { type Group, workFolder } from "../domain/chats/group.ts";
+import type { Group } from "../domain/chats/group.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import type { Signal } from "../lib/signal.ts";
-import { unifiedDiff } from "../lib/text/unified-diff.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
 import type { GroupToolSet } from "./capabilities/group-tools.ts";
 import type { Mcp } from "./capabilities/mcp/mcp.ts";
+import { type InstructionProposalOptions, InstructionProposals } from "../tools/chat/instruction-proposals.ts";
 import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
 import type { CallGate } from "../turns/collaborators.ts";
 import { folderOfSession } from "./as-agent.ts";
@@ -55,7 +54,7 @@ export function createApprovals(
   const { deliver, groups } = options;
   const proposals = new Map([
     ...options.abilities.proposals,
-    [proposeInstructions.name, instructionProposals(context, options)] as const,
+    [proposeInstructions.name, createInstructionProposals(context, options)] as const,
   ]);
   const asked = (): void => service.checkNow();
   const isThere = createPresence({
@@ -185,30 +184,11 @@ function createAnswers(
   return createAnswerByReaction({ store: store.approvals, service, standingOf, publish, deliver, clock });
 }
 
-function textIn(input: unknown): string {
-  return String(proposeInstructions.input.parse(input)["content"]);
-}
-
-/** Changes of instructions: those by which the agent of the session works that proposes them. */
-function instructionProposals(
-  context: AppContext,
+function createInstructionProposals(
+  { live, home, store }: AppContext,
   { instructions, groups }: Pick<ApprovalsOptions, "instructions" | "groups">,
 ): Proposals {
-  const changeOf = async (group: Group, input: unknown): Promise<ProposedChange> => {
-    const { text, sha256 } = await instructions.current(workFolder(group));
-    return { diff: unifiedDiff(text, textIn(input)), base: sha256 };
-  };
-  return {
-    changeOf,
-    faultOf: async (group, input) =>
-      (await changeOf(group, input)).diff === ""
-        ? "AGENTS.md says exactly this already: there is nothing to change."
-        : undefined,
-    write: async ({ group: name, session, ...change }) => {
-      const found = session === undefined ? undefined : await context.store.sessions.get(session);
-      const group = groups.byName(name);
-      const folder = group && found ? folderOfSession(context, group, found) : name;
-      return instructions.replace(folder, { ...change, content: textIn(JSON.parse(change.content)) });
-    },
-  };
+  const folderOf: InstructionProposalOptions["folderOfSession"] = (group, session) =>
+    folderOfSession({ live, home }, group, session);
+  return new InstructionProposals({ instructions, sessions: store.sessions, groups, folderOfSession: folderOf });
 }

@@ -9,6 +9,7 @@ import type { OperationNeeds } from "../surfaces/operations.ts";
 import { totalUsdPerDay } from "../domain/turns/usage.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { DueWork } from "../work/queue/due-work.ts";
+import { requeueTurn } from "../work/queue/requeue-turn.ts";
 import type { SessionQueue } from "../work/queue/session-queue.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
@@ -32,7 +33,7 @@ export interface HostOperationOptions {
   readonly containers: Containers;
   readonly entrances: Entrances;
   readonly queue: SessionQueue;
-  readonly dueWork: Pick<DueWork, "changed">;
+  readonly dueWork: DueWork;
   readonly outbox: Outbox;
   readonly intake: () => IntakeState;
   readonly stop: () => void;
@@ -94,13 +95,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     nextHeartbeat: () => options.abilities.heartbeat.next(),
     outdatedSkills: () => options.abilities.skills.outdated(),
     stop: options.stop,
-    requeue: async (turn) => {
-      const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
-      const group = options.groups.byName(turn.group);
-      if (group) queue.wakeGroup(group);
-      options.dueWork.changed();
-      return count;
-    },
+    requeue: (turn) => requeueTurn(store, { queue, dueWork: options.dueWork }, options.groups, turn),
     publish: context.publish,
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),

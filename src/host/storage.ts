@@ -8,7 +8,7 @@ import { mebibyte } from "../lib/text/bytes.ts";
 import { GroupSpace } from "../sandbox/workspace/group-space.ts";
 import { removeUnreferenced } from "../stores/blobs/remove-unreferenced.ts";
 import { Retention } from "../stores/retention.ts";
-import { messagesPerStep } from "../turns/steps/turn-intake.ts";
+import { messagesPerStep } from "../turns/steps/collect-messages.ts";
 import { createHearingOf } from "./capabilities/media.ts";
 import type { GroupBudgets } from "./capabilities/voice/sound-calls.ts";
 import type { AppContext } from "./context.ts";

@@ -150,7 +150,7 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    intake: { messages, pictures: pictures.forTurns, foreword, roleOf, fingerprint, clock },
+    messages: { messages, pictures: pictures.forTurns, foreword, roleOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };

@@ -24,7 +24,7 @@ import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./ending/closing-step.ts";
 import { failureOf } from "./ending/failure-words.ts";
 import { answerTo } from "./reply-target.ts";
-import { unlessGone, workStep } from "./steps/turn-intake.ts";
+import { unlessGone, workStep } from "./steps/collect-messages.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 import type { TurnCollaborators } from "./collaborators.ts";
 import { draftFor } from "./drafts.ts";
@@ -169,10 +169,10 @@ export class TurnRunner {
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
   async #due({ group, session, settings, hears }: Where): Promise<DueWork | undefined> {
     const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
-    const intake = await this.#parts.conversation.collect({ group, settings, hears }, () => session);
-    const since = intake?.waiting[0]?.receivedAt ?? Infinity;
-    if (intake && (!work || since <= work.dueAt)) {
-      return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };
+    const collected = await this.#parts.conversation.collect({ group, settings, hears }, () => session);
+    const since = collected?.waiting[0]?.receivedAt ?? Infinity;
+    if (collected && (!work || since <= work.dueAt)) {
+      return { cause: "message", replyTo: chatOf(group), since, step: collected.step, messages: collected.waiting };
     }
     if (!work) return undefined;
     const { cause, replyTo, dueAt } = work;

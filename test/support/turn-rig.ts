@@ -17,7 +17,7 @@ import { ToolRegistry } from "../../src/tools/registry.ts";
 import type { TurnCollaborators, TurnContainer } from "../../src/turns/collaborators.ts";
 import { ActiveTurns } from "../../src/turns/active-turns.ts";
 import { SessionLeases } from "../../src/turns/sessions/session-leases.ts";
-import { collectIntake } from "../../src/turns/steps/turn-intake.ts";
+import { collectMessages } from "../../src/turns/steps/collect-messages.ts";
 import { TurnRunner } from "../../src/turns/turn-runner.ts";
 import { say } from "../contracts/store-setup.ts";
 import { openTestStore } from "./open-test-store.ts";
@@ -173,7 +173,7 @@ function collaborators(
     channelCan: () => true,
   });
   const answers = [...script.answers];
-  const intake = { messages: store.messages, pictures: { imagesOf: async () => new Map() }, fingerprint };
+  const sources = { messages: store.messages, pictures: { imagesOf: async () => new Map() }, fingerprint };
   return {
     store,
     active,
@@ -206,7 +206,7 @@ function collaborators(
         }),
       changeSince: async () => undefined,
       collect: (place, openSession) =>
-        collectIntake({ ...intake, roleOf: () => "member", clock: systemClock }, place, openSession),
+        collectMessages({ ...sources, roleOf: () => "member", clock: systemClock }, place, openSession),
       takeJobNews: () => [],
     },
     calls: {

@@ -2,7 +2,7 @@ import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { NewStep } from "../../stores/contract/store.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { Conversation, TurnInput, OpenSession } from "../collaborators.ts";
-import { collectIntake, type IntakeSources } from "../steps/turn-intake.ts";
+import { collectMessages, type MessageSources } from "../steps/collect-messages.ts";
 import type { OfferedTools } from "../tool-calls/offered-tools.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { type AskModelOptions, askModel } from "./ask-model.ts";
@@ -12,7 +12,7 @@ import type { ConversationPrompts } from "./conversation-prompts.ts";
 export interface StoredConversationOptions extends AskModelOptions {
   readonly prompts: Pick<ConversationPrompts, "changeSince">;
   readonly offered: Pick<OfferedTools, "of">;
-  readonly intake: IntakeSources;
+  readonly messages: MessageSources;
   readonly jobs: { takeNews(session: string, turn: string): readonly string[] };
 }
 
@@ -40,7 +40,7 @@ export class StoredConversation implements Conversation {
     place: Pick<TurnScope, "group" | "settings" | "hears">,
     openSession: OpenSession,
   ): Promise<TurnInput | undefined> {
-    return collectIntake(this.#options.intake, place, openSession);
+    return collectMessages(this.#options.messages, place, openSession);
   }
 
   takeJobNews(session: string, turn: string): readonly string[] {

@@ -1,7 +1,7 @@
 import type { Session } from "../../domain/turns/session.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
-import { unlessGone, workStep } from "./turn-intake.ts";
+import { unlessGone, workStep } from "./collect-messages.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
 type SteeringParts = Pick<TurnCollaborators, "conversation" | "clock"> & {
@@ -21,9 +21,9 @@ export async function steer(scope: TurnScope, parts: SteeringParts, steps: TurnS
   if (!hears || turn.replyTo.kind !== "chat") return;
   const { sessions } = parts.store;
   const openSession = (): Promise<Session> => sessions.open(session.key, group.name);
-  const intake = await parts.conversation.collect({ group, settings, hears }, openSession);
+  const collected = await parts.conversation.collect({ group, settings, hears }, openSession);
   // What of it still waits comes at the next step.
-  if (intake) await unlessGone(steps.add(intake.step));
+  if (collected) await unlessGone(steps.add(collected.step));
 }
 
 /** Tells a turn about its own ended jobs; other jobs get a separate turn. */

@@ -11,7 +11,7 @@ import { routerLimits } from "../../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../../src/intake/router.ts";
 import type { StoredAttachment } from "../../../../src/domain/chats/message.ts";
 import type { BlobPart } from "../../../../src/domain/chats/part.ts";
-import { collectIntake } from "../../../../src/turns/steps/turn-intake.ts";
+import { collectMessages } from "../../../../src/turns/steps/collect-messages.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
 import { heapUsedMb } from "../../../support/heap-used.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
@@ -37,7 +37,7 @@ async function answer(store: Store, group: string): Promise<boolean> {
     clock: systemClock,
   };
   const place = { group: someGroup(group, chatOf(group)), settings: resolvedGroup(), hears: { except: [] } };
-  const intake = await collectIntake(sources, place, () => session);
+  const intake = await collectMessages(sources, place, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

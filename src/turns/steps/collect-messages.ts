@@ -22,7 +22,7 @@ import type { RoleOf } from "../../rights/people/roles.ts";
 export const messagesPerStep = 200;
 
 /** Sources of what is new for an agent. */
-export interface IntakeSources {
+export interface MessageSources {
   readonly messages: Pick<MessageStore, "waiting" | "after" | "countAfter">;
   readonly pictures: Pick<TurnPictures, "imagesOf">;
   readonly foreword?: LookUpForeword | undefined;
@@ -35,8 +35,8 @@ export interface IntakeSources {
  * Collects what waits for the agent in a group, together with what was said since it last looked. Undefined when
  * nothing waits: chatter alone does not make a turn. The session is opened only when something does.
  */
-export async function collectIntake(
-  sources: IntakeSources,
+export async function collectMessages(
+  sources: MessageSources,
   { group, settings, hears }: Pick<TurnScope, "group" | "settings" | "hears">,
   openSession: OpenSession,
 ): Promise<TurnInput | undefined> {
