@@ -242,7 +242,8 @@ function nameSend(method: string, [payload]: readonly unknown[]): string | undef
 
 function methodsOf(object: object): string[] {
   const prototype = Object.getPrototypeOf(object) as object;
-  return Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+  const named = prototype === Object.prototype ? object : prototype;
+  return Object.getOwnPropertyNames(named).filter((name) => name !== "constructor");
 }
 
 /** Not an exit: nothing gets to run after it, as in a loss of power or an out-of-memory kill. */

@@ -1,7 +1,6 @@
 import type { Clock } from "../../lib/time/clock.ts";
 import type { BlobStore } from "../contract/blob-store.ts";
-import type { BlobFolder } from "./blob-folder.ts";
-import { freshMs } from "./blob-folder.ts";
+import { type BlobFolder, freshMs } from "./blob-folder.ts";
 
 /** Rows of one transaction. */
 const rowsAtOnce = 200;

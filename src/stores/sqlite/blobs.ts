@@ -1,8 +1,8 @@
 import { type ExpressionBuilder, sql, type Transaction } from "kysely";
 
 import type { BlobPart } from "../../domain/chats/part.ts";
-import type { BlobStore, KnownBlob } from "../contract/blob-store.ts";
-import type { Database } from "./database/database.ts";
+import type { BlobStore } from "../contract/blob-store.ts";
+import { onDatabase } from "./database/on-database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 
 type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;
@@ -10,15 +10,9 @@ type CaptionRow = ExpressionBuilder<Tables, "picture_captions">;
 /** Retention of captions of unreferenced pictures: groups whose models cannot see keep only the words. */
 const captionMs = 30 * 86_400_000;
 
-export class SqliteBlobs implements BlobStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async known(sha256s: readonly string[]): Promise<KnownBlob[]> {
-    const rows = await this.#database.read((kysely) =>
+export const sqliteBlobs = onDatabase<BlobStore>({
+  async known(database, sha256s) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("blobs")
         .selectAll()
@@ -27,10 +21,10 @@ export class SqliteBlobs implements BlobStore {
         .execute(),
     );
     return rows.map(({ mime_type, created_at, ...row }) => ({ ...row, mimeType: mime_type, createdAt: created_at }));
-  }
+  },
 
-  async bytesOf(group: string): Promise<number> {
-    const { rows } = await this.#database.read((kysely) =>
+  async bytesOf(database, group) {
+    const { rows } = await database.read((kysely) =>
       sql<{ bytes: number }>`
         select coalesce(sum(bytes), 0) as bytes from blobs where sha256 in (
           select blob_references.sha256 from blob_references
@@ -39,10 +33,10 @@ export class SqliteBlobs implements BlobStore {
           where sessions.group_name = ${group})`.execute(kysely),
     );
     return rows[0]?.bytes ?? 0;
-  }
+  },
 
-  async captionsOf(sha256s: readonly string[], upTo = Number.MAX_SAFE_INTEGER): Promise<ReadonlyMap<string, string>> {
-    const rows = await this.#database.read((kysely) =>
+  async captionsOf(database, sha256s, upTo = Number.MAX_SAFE_INTEGER) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("picture_captions")
         .select(["sha256", "caption"])
@@ -51,10 +45,10 @@ export class SqliteBlobs implements BlobStore {
         .execute(),
     );
     return new Map(rows.map(({ sha256, caption }) => [sha256, caption]));
-  }
+  },
 
-  keepCaption({ sha256, caption, at }: Parameters<BlobStore["keepCaption"]>[0]): Promise<string> {
-    return this.#database.write(async (transaction) => {
+  keepCaption: (database, { sha256, caption, at }) =>
+    database.write(async (transaction) => {
       const same = { caption: (row: CaptionRow) => row.ref("picture_captions.caption") };
       const kept = await transaction
         .insertInto("picture_captions")
@@ -63,21 +57,20 @@ export class SqliteBlobs implements BlobStore {
         .returning("caption")
         .executeTakeFirstOrThrow();
       return kept.caption;
-    });
-  }
+    }),
 
-  async lastCaption(): Promise<number> {
-    const row = await this.#database.read((kysely) =>
+  async lastCaption(database) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("picture_captions")
         .select(({ fn }) => fn.max("seq").as("last"))
         .executeTakeFirst(),
     );
     return row?.last ?? 0;
-  }
+  },
 
-  forget(before: number, limit: number): Promise<number> {
-    return this.#database.writeSoon(async (transaction) => {
+  forget: (database, before, limit) =>
+    database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`
         delete from blobs where sha256 in (
           select sha256 from blobs
@@ -88,9 +81,8 @@ export class SqliteBlobs implements BlobStore {
         delete from picture_captions
         where at < ${before - captionMs} and sha256 not in (select sha256 from blob_references)`.execute(transaction);
       return Number(numAffectedRows);
-    });
-  }
-}
+    }),
+});
 
 /** Notes inside the caller's transaction that a step refers to these; nothing is to do for a step of text. */
 export async function referToBlobs(

@@ -1,24 +1,14 @@
 import { sql } from "kysely";
 
-import type { Lease } from "../../domain/turns/lease.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { LeaseStore } from "../contract/lease-store.ts";
-import type { Database } from "./database/database.ts";
+import { onDatabase } from "./database/on-database.ts";
 
 /** Leases in the sessions' rows, so that a write checks the lease without another query. */
-export class SqliteLeases implements LeaseStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  claim(
-    session: string,
-    { owner, now, ttlMs }: { owner: string; now: number; ttlMs: number },
-  ): Promise<Lease | undefined> {
+export const sqliteLeases = onDatabase<LeaseStore>({
+  claim(database, session, { owner, now, ttlMs }) {
     const expiresAt = now + ttlMs;
-    return this.#database.writeSoon(async (transaction) => {
+    return database.writeSoon(async (transaction) => {
       const held = await transaction
         .selectFrom("sessions")
         .select(["lease_owner", "lease_generation", "lease_expires_at"])
@@ -35,10 +25,10 @@ export class SqliteLeases implements LeaseStore {
         .execute();
       return { session, owner, generation, expiresAt };
     });
-  }
+  },
 
-  async release({ session, owner, generation }: Lease): Promise<void> {
-    await this.#database.writeSoon((transaction) =>
+  async release(database, { session, owner, generation }) {
+    await database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
         .set({ lease_owner: null })
@@ -47,15 +37,15 @@ export class SqliteLeases implements LeaseStore {
         .where("lease_generation", "=", generation)
         .execute(),
     );
-  }
+  },
 
-  async endAll(): Promise<void> {
-    await this.#database.writeSoon((transaction) =>
+  async endAll(database) {
+    await database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
         .set({ lease_owner: null })
         .where(sql<boolean>`lease_owner is not null`)
         .execute(),
     );
-  }
-}
+  },
+});

@@ -1,22 +1,16 @@
 import { sql, type Transaction } from "kysely";
 
-import type { PrunedWindow, PruneWindow, RetentionStore } from "../contract/retention-store.ts";
-import type { Database } from "./database/database.ts";
+import type { PruneWindow, RetentionStore } from "../contract/retention-store.ts";
+import { onDatabase } from "./database/on-database.ts";
 import type { Row, Tables } from "./schema/tables.ts";
 
 /*
  * Rows are looked at in the order of their numbers, which is nearly that of their times: no index is kept for it. A
  * window without an old row is the last one; a single row whose time is off does not stop the others.
  */
-export class SqliteRetention implements RetentionStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  messages(window: PruneWindow, keepNewest: number): Promise<PrunedWindow> {
-    return this.#database.writeSoon(async (transaction) => {
+export const sqliteRetention = onDatabase<RetentionStore>({
+  messages: (database, window, keepNewest) =>
+    database.writeSoon(async (transaction) => {
       const rows = await transaction
         .selectFrom("messages")
         .select(["seq", "group_name", "state", "pruned", "received_at as at"])
@@ -33,11 +27,10 @@ export class SqliteRetention implements RetentionStore {
         .where("seq", "not in", (from) => from.selectFrom("commands").select("commands.message"))
         .executeTakeFirstOrThrow();
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
-    });
-  }
+    }),
 
-  steps(window: PruneWindow): Promise<PrunedWindow> {
-    return this.#database.writeSoon(async (transaction) => {
+  steps: (database, window) =>
+    database.writeSoon(async (transaction) => {
       const rows = await transaction
         .selectFrom("steps")
         .innerJoin("sessions", "sessions.id", "steps.session")
@@ -55,11 +48,10 @@ export class SqliteRetention implements RetentionStore {
         .where(isAmong(over.map(({ seq }) => seq)))
         .executeTakeFirstOrThrow();
       return { pruned: Number(numDeletedRows), next: nextAfter(rows, window) };
-    });
-  }
+    }),
 
-  work(window: PruneWindow): Promise<PrunedWindow> {
-    return this.#database.writeSoon(async (transaction) => {
+  work: (database, window) =>
+    database.writeSoon(async (transaction) => {
       const rows = await transaction
         .selectFrom("work")
         .select(["seq", "state", "created_at as at", sql<number>`text <> '' or payload is not null`.as("hasText")])
@@ -87,11 +79,10 @@ export class SqliteRetention implements RetentionStore {
           .execute();
       }
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
-    });
-  }
+    }),
 
-  replies(window: PruneWindow): Promise<PrunedWindow> {
-    return this.#database.writeSoon(async (transaction) => {
+  replies: (database, window) =>
+    database.writeSoon(async (transaction) => {
       const rows = await transaction
         .selectFrom("outbox")
         .select(["seq", "state", "pruned", "created_at as at"])
@@ -109,11 +100,10 @@ export class SqliteRetention implements RetentionStore {
         .where(isAmong(over.map(({ seq }) => seq)))
         .executeTakeFirstOrThrow();
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
-    });
-  }
+    }),
 
-  approvals(before: number, limit: number): Promise<number> {
-    return this.#database.writeSoon(async (transaction) => {
+  approvals: (database, before, limit) =>
+    database.writeSoon(async (transaction) => {
       const removals = [
         sql`delete from approvals where code in (
           select approvals.code from approvals left join turns on turns.id = approvals.turn
@@ -128,11 +118,10 @@ export class SqliteRetention implements RetentionStore {
       let removed = 0n;
       for (const removal of removals) removed += (await removal.execute(transaction)).numAffectedRows ?? 0n;
       return Number(removed);
-    });
-  }
+    }),
 
-  strangers(before: number, limit: number): Promise<number> {
-    return this.#database.writeSoon(async (transaction) => {
+  strangers: (database, before, limit) =>
+    database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`
         delete from chats where rowid in (
           select chats.rowid from chats
@@ -140,11 +129,10 @@ export class SqliteRetention implements RetentionStore {
           where chats.last_seen_at < ${before} and chats.group_name is null and chat_requests.code is null
           order by chats.last_seen_at limit ${limit})`.execute(transaction);
       return Number(numAffectedRows);
-    });
-  }
+    }),
 
-  days(before: { readonly usage: string; readonly intake: string }, limit: number): Promise<number> {
-    return this.#database.writeSoon(async (transaction) => {
+  days: (database, before, limit) =>
+    database.writeSoon(async (transaction) => {
       const removals = [
         sql`delete from intake_days where (day, kind, name) in
           (select day, kind, name from intake_days where day < ${before.intake} limit ${limit})`,
@@ -161,9 +149,8 @@ export class SqliteRetention implements RetentionStore {
       let removed = 0n;
       for (const removal of removals) removed += (await removal.execute(transaction)).numAffectedRows ?? 0n;
       return Number(removed);
-    });
-  }
-}
+    }),
+});
 
 /** Bound as one value: statements with their own number values would each be prepared anew. */
 function isAmong(seqs: readonly number[]) {

@@ -2,21 +2,15 @@ import { sql } from "kysely";
 
 import type { Actor } from "../../domain/people/actor.ts";
 import type { SettingRecord } from "../../domain/settings/setting.ts";
-import type { AppliedSettings, SettingsStore } from "../contract/settings-store.ts";
-import type { Database } from "./database/database.ts";
+import type { SettingsStore } from "../contract/settings-store.ts";
+import { onDatabase } from "./database/on-database.ts";
 import { changeGroup } from "./groups/groups.ts";
 import type { Row } from "./schema/tables.ts";
 
 const mostKept = 10_000;
 
-export class SqliteSettings implements SettingsStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  record({ actor, via, at, changes, settings, group }: AppliedSettings): Promise<void> {
+export const sqliteSettings = onDatabase<SettingsStore>({
+  record(database, { actor, via, at, changes, settings, group }) {
     const rows = changes.map(({ path, from, to }) => ({
       at,
       actor,
@@ -25,7 +19,7 @@ export class SqliteSettings implements SettingsStore {
       before: toText(from),
       after: toText(to),
     }));
-    return this.#database.write(async (transaction) => {
+    return database.write(async (transaction) => {
       if (group) await changeGroup(transaction, group.name, group.settings);
       for (const row of rows) await transaction.insertInto("settings_history").values(row).execute();
       const newest = sql<number>`(select coalesce(max(id), 0) from settings_history)`;
@@ -40,25 +34,24 @@ export class SqliteSettings implements SettingsStore {
         .onConflict((conflict) => conflict.column("id").doUpdateSet({ settings: row.settings }))
         .execute();
     });
-  }
+  },
 
-  history({ path, limit }: Parameters<SettingsStore["history"]>[0]): Promise<SettingRecord[]> {
-    return this.#database.list(toRecord, (kysely) => {
+  history: (database, { path, limit }) =>
+    database.list(toRecord, (kysely) => {
       const all = kysely.selectFrom("settings_history").selectAll().orderBy("id", "desc").limit(limit);
       if (path === undefined) return all;
       // What stands below a path goes on with a dot or a bracket.
       const below = (mark: string) => sql<boolean>`substr(path, 1, ${path.length + 1}) = ${path + mark}`;
       return all.where((where) => where.or([where("path", "=", path), below("."), below("[")]));
-    });
-  }
+    }),
 
-  async applied(): Promise<unknown> {
-    const row = await this.#database.read((kysely) =>
+  async applied(database) {
+    const row = await database.read((kysely) =>
       kysely.selectFrom("settings_applied").select("settings").executeTakeFirst(),
     );
     return row && JSON.parse(row.settings);
-  }
-}
+  },
+});
 
 function toText(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);

@@ -1,18 +1,9 @@
 import { sql } from "kysely";
 
-import type {
-  Answered,
-  Approval,
-  ApprovalAnswer,
-  CardReaction,
-  ChangeOutcome,
-  Grant,
-} from "../../../domain/rights/approval.ts";
-import type { Lease } from "../../../domain/turns/lease.ts";
-import type { OutgoingDraft } from "../../../domain/chats/message.ts";
+import type { Grant } from "../../../domain/rights/approval.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
-import type { ApprovalStore, GrantedCall, StandingAsk } from "../../contract/approval-store.ts";
-import type { Database } from "../database/database.ts";
+import type { ApprovalStore } from "../../contract/approval-store.ts";
+import { onDatabase } from "../database/on-database.ts";
 import type { Row } from "../schema/tables.ts";
 import {
   answerApproval,
@@ -29,49 +20,33 @@ import { runningTurn } from "./turns.ts";
 
 const isUnrecorded = sql<boolean>`approvals.recorded = 0`;
 
-export class SqliteApprovals implements ApprovalStore {
-  readonly #database: Database;
+export const sqliteApprovals = onDatabase<ApprovalStore>({
+  get: (database, code) => database.first(toApproval, (kysely) => selectApprovals(kysely).where("code", "=", code)),
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  get(code: string): Promise<Approval | undefined> {
-    return this.#database.first(toApproval, (kysely) => selectApprovals(kysely).where("code", "=", code));
-  }
-
-  ofTurn(turn: string): Promise<Approval[]> {
-    return this.#database.list(toApproval, (kysely) =>
+  ofTurn: (database, turn) =>
+    database.list(toApproval, (kysely) =>
       selectApprovals(kysely).where("turn", "=", turn).orderBy("step").orderBy("position"),
-    );
-  }
+    ),
 
-  ofStep(step: number): Promise<Approval[]> {
-    return this.#database.list(toApproval, (kysely) =>
-      selectApprovals(kysely).where("step", "=", step).orderBy("position"),
-    );
-  }
+  ofStep: (database, step) =>
+    database.list(toApproval, (kysely) => selectApprovals(kysely).where("step", "=", step).orderBy("position")),
 
-  ofCard(outboxSeq: number): Promise<Approval | undefined> {
-    return this.#database.first(toApproval, (kysely) => selectApprovals(kysely).where("card", "=", outboxSeq));
-  }
+  ofCard: (database, outboxSeq) =>
+    database.first(toApproval, (kysely) => selectApprovals(kysely).where("card", "=", outboxSeq)),
 
-  list({ group, state, about, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
-    return this.#database.list(toApproval, (kysely) => {
+  list: (database, { group, state, about, limit }) =>
+    database.list(toApproval, (kysely) => {
       let newest = selectApprovals(kysely).orderBy("card", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (about !== undefined) newest = newest.where("about", "=", about);
       if (state !== undefined) newest = newest.where("state", "=", state);
       return newest;
-    });
-  }
+    }),
 
-  open(): Promise<Approval[]> {
-    return this.#database.list(toApproval, (kysely) => selectApprovals(kysely).where(isOpen).orderBy("card"));
-  }
+  open: (database) => database.list(toApproval, (kysely) => selectApprovals(kysely).where(isOpen).orderBy("card")),
 
-  openCards(channel: string, limit: number): Promise<number[]> {
-    return this.#database.list(
+  openCards: (database, channel, limit) =>
+    database.list(
       ({ card }: Pick<Row<"approvals">, "card">) => card,
       (kysely) =>
         kysely
@@ -82,11 +57,10 @@ export class SqliteApprovals implements ApprovalStore {
           .orderBy("asked_at", "desc")
           .orderBy("card", "desc")
           .limit(limit),
-    );
-  }
+    ),
 
-  async openCount(): Promise<number> {
-    const { count } = await this.#database.read((kysely) =>
+  async openCount(database) {
+    const { count } = await database.read((kysely) =>
       kysely
         .selectFrom("approvals")
         .select((select) => select.fn.countAll<number>().as("count"))
@@ -94,30 +68,26 @@ export class SqliteApprovals implements ApprovalStore {
         .executeTakeFirstOrThrow(),
     );
     return count;
-  }
+  },
 
-  ask(asked: StandingAsk): ReturnType<ApprovalStore["ask"]> {
-    return this.#database.write((transaction) => insertStanding(transaction, asked));
-  }
+  ask: (database, asked) => database.write((transaction) => insertStanding(transaction, asked)),
 
-  cancel(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  cancel: (database, code, at, outgoing) =>
+    database.write(async (transaction) => {
       if (!(await cancelApproval(transaction, code, at))) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered> {
-    return this.#database.write(async (transaction) => {
+  decide: (database, answer, tell) =>
+    database.write(async (transaction) => {
       const answered = await answerApproval(transaction, answer);
       for (const draft of tell(answered)) await insertOutgoing(transaction, draft, answer.at);
       return answered;
-    });
-  }
+    }),
 
-  async reactionOf(code: string, person: string): Promise<CardReaction | undefined> {
-    const row = await this.#database.read((kysely) =>
+  async reactionOf(database, code, person) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("card_reactions")
         .select(["id", "refused"])
@@ -126,31 +96,26 @@ export class SqliteApprovals implements ApprovalStore {
         .executeTakeFirst(),
     );
     return row && { code, person, id: row.id, refused: row.refused === 1 };
-  }
+  },
 
-  refuseReaction(
-    reaction: Omit<CardReaction, "refused">,
-    { at, most, outgoing }: Parameters<ApprovalStore["refuseReaction"]>[1],
-  ): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  refuseReaction: (database, reaction, { at, most, outgoing }) =>
+    database.write(async (transaction) => {
       if (!(await insertRefusedReaction(transaction, reaction, { at, most }))) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  expire: (database, code, at, outgoing) =>
+    database.write(async (transaction) => {
       const row = await selectApprovals(transaction).where("code", "=", code).where(isOpen).executeTakeFirst();
       if (!row) return false;
       await expireApproval(transaction, toApproval(row), at);
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined> {
-    return this.#database.write(async (transaction) => {
+  release: (database, step, at, lease) =>
+    database.write(async (transaction) => {
       const rows = await selectApprovals(transaction).where("step", "=", step).orderBy("position").execute();
       const [first] = rows;
       if (!first || first.turn === null) return undefined;
@@ -158,11 +123,10 @@ export class SqliteApprovals implements ApprovalStore {
       if (rows.some(({ state, released_at }) => state === "open" || released_at !== null)) return undefined;
       await transaction.updateTable("approvals").set({ released_at: at }).where("step", "=", step).execute();
       return rows.map((row) => toApproval({ ...row, released_at: at }));
-    });
-  }
+    }),
 
-  tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  tellWaiting: (database, turn, outgoing, at) =>
+    database.write(async (transaction) => {
       const told = await transaction
         .updateTable("approvals")
         .set({ told: 1 })
@@ -174,30 +138,28 @@ export class SqliteApprovals implements ApprovalStore {
       if (told.length === 0) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  async noteOutcome(code: string, outcome: ChangeOutcome, said: readonly OutgoingDraft[], at: number): Promise<void> {
-    await this.#database.write(async (transaction) => {
+  async noteOutcome(database, code, outcome, said, at) {
+    await database.write(async (transaction) => {
       await transaction.updateTable("approvals").set({ outcome }).where("code", "=", code).execute();
       for (const draft of said) await insertOutgoing(transaction, draft, at);
     });
-  }
+  },
 
-  unrecorded(): Promise<Approval[]> {
-    return this.#database.list(toApproval, (kysely) =>
+  unrecorded: (database) =>
+    database.list(toApproval, (kysely) =>
       selectApprovals(kysely).where(isUnrecorded).where("state", "<>", "open").orderBy("card"),
-    );
-  }
+    ),
 
-  async recorded(code: string): Promise<void> {
-    await this.#database.write((transaction) =>
+  async recorded(database, code) {
+    await database.write((transaction) =>
       transaction.updateTable("approvals").set({ recorded: 1 }).where("code", "=", code).execute(),
     );
-  }
+  },
 
-  async grantFor({ group, session, conversation, tool, sha256, now }: GrantedCall): Promise<Grant | undefined> {
-    const rows = await this.#database.read((kysely) =>
+  async grantFor(database, { group, session, conversation, tool, sha256, now }) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("grants")
         .selectAll()
@@ -214,10 +176,10 @@ export class SqliteApprovals implements ApprovalStore {
         (grant.scope !== "session" || (grant.session === session && grant.conversation === conversation)),
     );
     return row && toGrant(row);
-  }
+  },
 
-  async grants({ group, now }: Parameters<ApprovalStore["grants"]>[0]): Promise<Grant[]> {
-    const rows = await this.#database.read((kysely) => {
+  async grants(database, { group, now }) {
+    const rows = await database.read((kysely) => {
       const newest = kysely
         .selectFrom("grants")
         .selectAll()
@@ -238,10 +200,10 @@ export class SqliteApprovals implements ApprovalStore {
       return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
     });
     return rows.filter((row) => counts(row, now)).map(toGrant);
-  }
+  },
 
-  async revoke(id: string, at: number): Promise<Grant | undefined> {
-    const row = await this.#database.write((transaction) =>
+  async revoke(database, id, at) {
+    const row = await database.write((transaction) =>
       transaction
         .updateTable("grants")
         .set({ revoked_at: at })
@@ -251,8 +213,8 @@ export class SqliteApprovals implements ApprovalStore {
         .executeTakeFirst(),
     );
     return row && toGrant(row);
-  }
-}
+  },
+});
 
 function counts({ at, expires_at }: Row<"grants">, now: number): boolean {
   return expires_at === null || (now < expires_at && at <= now + clockSlackMs);

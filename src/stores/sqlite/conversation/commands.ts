@@ -2,8 +2,9 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
-import type { CommandStore, PendingCommand, SetAside, SetAsideWords } from "../../contract/store.ts";
+import type { CommandStore, SetAside, SetAsideWords } from "../../contract/store.ts";
 import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
@@ -20,15 +21,9 @@ type OldChange = Parameters<CommandStore["giveUpOld"]>[1];
 type LateChange = Parameters<CommandStore["giveUpLate"]>[1];
 type Fits = RawBuilder<boolean>;
 
-export class SqliteCommands implements CommandStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async pending(group?: GroupChat): Promise<PendingCommand[]> {
-    const rows = await this.#database.read((kysely) => {
+export const sqliteCommands = onDatabase<CommandStore>({
+  async pending(database, group) {
+    const rows = await database.read((kysely) => {
       const pending = kysely
         .selectFrom("commands")
         .innerJoin("messages", "messages.seq", "commands.message")
@@ -44,10 +39,10 @@ export class SqliteCommands implements CommandStore {
       argument: argument ?? undefined,
       message: toMessage(message),
     }));
-  }
+  },
 
-  carryOut(seq: number, change: CommandChange): Promise<SetAside | undefined> {
-    return this.#database.write(async (transaction) => {
+  carryOut: (database, seq, change) =>
+    database.write(async (transaction) => {
       const command = await transaction
         .deleteFrom("commands")
         .where("message", "=", seq)
@@ -69,26 +64,24 @@ export class SqliteCommands implements CommandStore {
       const done = { ...ended, answered };
       await conclude(transaction, done, { at: change.at, words: change.tell(done, found) });
       return done;
-    });
-  }
+    }),
 
-  giveUpOld(group: GroupChat, change: OldChange): Promise<SetAside> {
-    return this.#database.write(async (transaction) =>
+  giveUpOld: (database, group, change) =>
+    database.write(async (transaction) =>
       setAside(transaction, await workOlderThan(transaction, group, change.before), change),
-    );
-  }
+    ),
 
-  async giveUpLate(group: GroupChat, change: LateChange): Promise<SetAside> {
+  async giveUpLate(database, group, change) {
     const late = sql<boolean>`late = 1`;
-    const found = { turns: [], waiting: await waitingWhere(this.#database, group, late), work: [] };
+    const found = { turns: [], waiting: await waitingWhere(database, group, late), work: [] };
     // Most turns have nothing of the kind: that is found out without a write.
     if (found.waiting.length === 0) return found;
-    return this.#database.write(async (transaction) => {
+    return database.write(async (transaction) => {
       const still = await selectWaiting(transaction, group, late);
       return setAside(transaction, { turns: [], waiting: still, work: [] }, change);
     });
-  }
-}
+  },
+});
 
 /** Turns the found messages into context, with the texts about it. */
 async function setAside(

@@ -1,24 +1,17 @@
 import { sql } from "kysely";
 
-import type { Job, JobEnd, NewJob } from "../../../domain/work/job.ts";
-import type { NewWork } from "../../../domain/work/work.ts";
+import type { Job } from "../../../domain/work/job.ts";
 import type { JobStore } from "../../contract/job-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import type { Row } from "../schema/tables.ts";
 import { insertWork } from "./work.ts";
 
 // A literal, so that SQLite sees that the partial index applies.
 const isRunning = sql<boolean>`jobs.state = 'running'`;
 
-export class SqliteJobs implements JobStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  begin(job: NewJob): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+export const sqliteJobs = onDatabase<JobStore>({
+  begin: (database, job) =>
+    database.write(async (transaction) => {
       const { conversation } = await transaction
         .selectFrom("sessions")
         .select("conversation")
@@ -41,15 +34,10 @@ export class SqliteJobs implements JobStore {
         .returning("id")
         .executeTakeFirst();
       return row !== undefined;
-    });
-  }
+    }),
 
-  end(
-    { session, id }: Pick<Job, "session" | "id">,
-    { state, at, exitCode, reason }: JobEnd,
-    work: NewWork | undefined,
-  ): ReturnType<JobStore["end"]> {
-    return this.#database.write(async (transaction) => {
+  end: (database, { session, id }, { state, at, exitCode, reason }, work) =>
+    database.write(async (transaction) => {
       const row = await transaction
         .updateTable("jobs")
         .set({ state, ended_at: at, exit_code: exitCode ?? null, reason: reason ?? null })
@@ -69,34 +57,30 @@ export class SqliteJobs implements JobStore {
       if (now.conversation !== row.conversation || now.archived_at !== null) return { job, addedWork: false };
       const { duplicate } = await insertWork(transaction, work, at);
       return { job, addedWork: !duplicate };
-    });
-  }
+    }),
 
-  running(session?: string): Promise<Job[]> {
-    return this.#database.list(toJob, (kysely) => {
+  running: (database, session) =>
+    database.list(toJob, (kysely) => {
       const all = kysely.selectFrom("jobs").selectAll().where(isRunning).orderBy("started_at");
       return session === undefined ? all : all.where("session", "=", session);
-    });
-  }
+    }),
 
-  list({ group, all, limit }: Parameters<JobStore["list"]>[0]): Promise<Job[]> {
-    return this.#database.list(toJob, (kysely) => {
+  list: (database, { group, all, limit }) =>
+    database.list(toJob, (kysely) => {
       let newest = kysely.selectFrom("jobs").selectAll().orderBy("started_at", "desc").orderBy("id").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (!all) newest = newest.where(isRunning);
       return newest;
-    });
-  }
+    }),
 
-  prune(before: number, limit: number): Promise<number> {
-    return this.#database.writeSoon(async (transaction) => {
+  prune: (database, before, limit) =>
+    database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`
         delete from jobs where (session, id) in
           (select session, id from jobs where ended_at < ${before} limit ${limit})`.execute(transaction);
       return Number(numAffectedRows);
-    });
-  }
-}
+    }),
+});
 
 function toJob(row: Row<"jobs">): Job {
   return {

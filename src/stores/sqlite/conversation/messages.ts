@@ -3,8 +3,9 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { GroupChat } from "../../../domain/chats/group.ts";
 import type { IncomingMessage, StoredMessage } from "../../../domain/chats/message.ts";
 import type { Addressee } from "../../../domain/turns/session.ts";
-import type { MessageStore, WaitingInGroup } from "../../contract/store.ts";
+import type { MessageStore } from "../../contract/store.ts";
 import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { chargeIntake } from "../groups/intake.ts";
 import { leaveInFolder } from "./origins.ts";
 import { parseAttachments, parseQuote } from "../schema/json-columns.ts";
@@ -151,18 +152,19 @@ async function leaveFiles(
   await leaveInFolder(transaction, { group, origins: ["file"], at, turn: null });
 }
 
-export class SqliteMessages implements MessageStore {
-  readonly #database: Database;
+async function messagesAfter(
+  database: Database,
+  group: GroupChat,
+  after: number,
+  limit: number,
+): Promise<StoredMessage[]> {
+  const newestFirst = await database.read((kysely) => selectAfter(kysely, { ...chatOf(group), after, limit }));
+  return newestFirst.map(toMessage).toReversed();
+}
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  insert(
-    message: IncomingMessage,
-    placed: Parameters<MessageStore["insert"]>[1],
-  ): Promise<{ seq: number; duplicate: boolean }> {
-    return this.#database.write(async (transaction) => {
+export const sqliteMessages = onDatabase<MessageStore>({
+  insert: (database, message, placed) =>
+    database.write(async (transaction) => {
       const [agent, ...others] = placed.agents ?? [];
       const row = { ...toRow(message, placed), agent: agent ?? null, copy_of: null };
       const [inserted] = await insertMessage(transaction, row);
@@ -182,55 +184,48 @@ export class SqliteMessages implements MessageStore {
         await transaction.insertInto("commands").values(given).execute();
       }
       return { seq: inserted.seq, duplicate: false };
-    });
-  }
+    }),
 
-  async isKnown(message: MessageKey): Promise<boolean> {
-    return (await this.#database.read((kysely) => seqOf(kysely, message).executeTakeFirst())) !== undefined;
-  }
+  isKnown: async (database, message) =>
+    (await database.read((kysely) => seqOf(kysely, message).executeTakeFirst())) !== undefined,
 
-  async after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
-    const newestFirst = await this.#database.read((kysely) => selectAfter(kysely, { ...chatOf(group), after, limit }));
-    return newestFirst.map(toMessage).toReversed();
-  }
+  after: messagesAfter,
 
-  async following(...[group, after, limit, how]: Parameters<MessageStore["following"]>): Promise<StoredMessage[]> {
+  async following(database, group, after, limit, how) {
     const page = { ...chatOf(group), after, limit, copies: how?.copies === true ? 1 : 0 } as const;
-    const rows = await this.#database.read((kysely) => selectFollowing(kysely, page));
+    const rows = await database.read((kysely) => selectFollowing(kysely, page));
     return rows.map(toMessage);
-  }
+  },
 
-  async countAfter(group: GroupChat, after: number): Promise<number> {
-    const [row] = await this.#database.read((kysely) => countSince(kysely, { ...chatOf(group), after }));
+  async countAfter(database, group, after) {
+    const [row] = await database.read((kysely) => countSince(kysely, { ...chatOf(group), after }));
     return row?.count ?? 0;
-  }
+  },
 
-  async waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) =>
+  async waiting(database, group, limit, addressee) {
+    const rows = await database.read((kysely) =>
       selectWaiting(kysely, { ...chatOf(group), ...forAgent(addressee), limit }),
     );
     return rows.map(toMessage);
-  }
+  },
 
-  async waitingCount(group: GroupChat, addressee?: Addressee): Promise<number> {
-    const [row] = await this.#database.read((kysely) =>
-      countWaiting(kysely, { ...chatOf(group), ...forAgent(addressee) }),
-    );
+  async waitingCount(database, group, addressee) {
+    const [row] = await database.read((kysely) => countWaiting(kysely, { ...chatOf(group), ...forAgent(addressee) }));
     return row?.count ?? 0;
-  }
+  },
 
-  async waitingTotal(limit: number): Promise<number> {
-    const { count } = await this.#database.read((kysely) =>
+  async waitingTotal(database, limit) {
+    const { count } = await database.read((kysely) =>
       kysely
         .selectFrom((from) => from.selectFrom("messages").select("seq").where(isWaiting).limit(limit).as("counted"))
         .select((select) => select.fn.countAll<number>().as("count"))
         .executeTakeFirstOrThrow(),
     );
     return count;
-  }
+  },
 
-  async waitingByGroup(): Promise<WaitingInGroup[]> {
-    const rows = await this.#database.read((kysely) =>
+  async waitingByGroup(database) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom((from) =>
           from
@@ -253,10 +248,10 @@ export class SqliteMessages implements MessageStore {
       messages,
       oldestAt,
     }));
-  }
+  },
 
-  waitingGroups(): Promise<string[]> {
-    return this.#database.list(
+  waitingGroups: (database) =>
+    database.list(
       (row: Pick<Row<"messages">, "group_name">) => row.group_name,
       (kysely) =>
         kysely
@@ -265,25 +260,19 @@ export class SqliteMessages implements MessageStore {
           .where(isWaiting)
           .groupBy("group_name")
           .orderBy((order) => order.fn.min("seq")),
-    );
-  }
+    ),
 
-  withSeqs(seqs: readonly number[]): Promise<StoredMessage[]> {
-    return this.#database.list(toMessage, (kysely) =>
+  withSeqs: (database, seqs) =>
+    database.list(toMessage, (kysely) =>
       kysely
         .selectFrom("messages")
         .selectAll()
         .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
         .orderBy("seq"),
-    );
-  }
+    ),
 
-  async overtaken(
-    group: GroupChat,
-    id: string,
-    { setAside = false }: { readonly setAside?: boolean } = {},
-  ): Promise<StoredMessage | undefined> {
-    const [row, another] = await this.#database.read((kysely) =>
+  async overtaken(database, group, id, { setAside = false } = {}) {
+    const [row, another] = await database.read((kysely) =>
       kysely
         .selectFrom("messages")
         .selectAll()
@@ -295,18 +284,18 @@ export class SqliteMessages implements MessageStore {
     );
     if (!row || another || row.group_name !== group.name || row.pruned === 1) return undefined;
     if (row.state === "context" && !setAside) return undefined;
-    const later = await this.after(group, row.seq, 1);
+    const later = await messagesAfter(database, group, row.seq, 1);
     return later.length > 0 ? toMessage(row) : undefined;
-  }
+  },
 
-  async ofTurn(turn: string): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) => selectOfTurn(kysely, { turn }));
+  async ofTurn(database, turn) {
+    const rows = await database.read((kysely) => selectOfTurn(kysely, { turn }));
     return rows.map(toMessage);
-  }
+  },
 
   /** Nothing happens for a turn that is not `failed`: the messages of a good turn are never answered twice. */
-  async requeue(turn: string): Promise<number> {
-    const { numUpdatedRows } = await this.#database.write((transaction) =>
+  async requeue(database, turn) {
+    const { numUpdatedRows } = await database.write((transaction) =>
       transaction
         .updateTable("messages")
         .set({ state: "waiting", turn: null })
@@ -325,8 +314,8 @@ export class SqliteMessages implements MessageStore {
         .executeTakeFirstOrThrow(),
     );
     return Number(numUpdatedRows);
-  }
-}
+  },
+});
 
 function toRow(
   message: IncomingMessage,

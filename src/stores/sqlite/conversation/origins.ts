@@ -1,10 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import { sortOrigins } from "../../../domain/people/origin.ts";
-import type { Exposure, FolderOrigin, Origin } from "../../../domain/people/origin.ts";
+import { sortOrigins, type Exposure, type Origin } from "../../../domain/people/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OriginStore, TurnProvenance } from "../../contract/origin-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement } from "../database/statement.ts";
@@ -12,15 +11,9 @@ import { statement } from "../database/statement.ts";
 /** Assumed origins of conversations from before origins were kept. */
 const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];
 
-export class SqliteOrigins implements OriginStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async provenance(turn: string): Promise<TurnProvenance> {
-    const row = await this.#database.read((kysely) =>
+export const sqliteOrigins = onDatabase<OriginStore>({
+  async provenance(database, turn) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("turns")
         .select("origins")
@@ -41,10 +34,10 @@ export class SqliteOrigins implements OriginStore {
       work: work && { requester: work.requester ?? undefined, origin: work.origin, role: work.role ?? undefined },
       origins: knownOrigins(row.origins),
     };
-  }
+  },
 
-  async ofSession(session: string): Promise<readonly Origin[]> {
-    const row = await this.#database.read((kysely) =>
+  async ofSession(database, session) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("turns")
         .select("origins")
@@ -54,10 +47,10 @@ export class SqliteOrigins implements OriginStore {
         .executeTakeFirst(),
     );
     return row ? knownOrigins(row.origins) : [];
-  }
+  },
 
-  note(turn: string, origins: readonly Origin[]): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  note: (database, turn, origins) =>
+    database.write(async (transaction) => {
       const row = await transaction
         .selectFrom("turns")
         .select(["id", "origins"])
@@ -65,40 +58,38 @@ export class SqliteOrigins implements OriginStore {
         .executeTakeFirst();
       if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
       await addToTurn(transaction, row, origins);
-    });
-  }
+    }),
 
-  async ofFolder(group: string): Promise<readonly FolderOrigin[]> {
-    const rows = await this.#database.read((kysely) => folderRows(kysely, group));
+  async ofFolder(database, group) {
+    const rows = await database.read((kysely) => folderRows(kysely, group));
     return sortOrigins(rows.map(({ origin }) => origin)).flatMap((sorted) =>
       rows
         .filter(({ origin }) => origin === sorted)
         .map(({ origin, since, turn }) => ({ origin, since, turn: turn ?? undefined })),
     );
-  }
+  },
 
-  async reach(group: string, origin: Origin, at: number): Promise<void> {
+  async reach(database, group, origin, at) {
     // Nearly always all of it is known already, which is found out without a write.
-    const isNew = await this.#database.read(async (kysely) => {
+    const isNew = await database.read(async (kysely) => {
       const carried = await folderRows(kysely, group);
       if (carried.every((row) => row.origin !== origin)) return true;
       return (await newestTurns(kysely, group)).some(({ origins }) => !knownOrigins(origins).includes(origin));
     });
     if (!isNew) return;
-    await this.#database.write(async (transaction) => {
+    await database.write(async (transaction) => {
       await leaveInFolder(transaction, { group, origins: [origin], at, turn: null });
       for (const turn of await newestTurns(transaction, group)) await addToTurn(transaction, turn, [origin]);
     });
-  }
+  },
 
-  clearFolder(group: string, origin: Origin | undefined): Promise<readonly Origin[]> {
-    return this.#database.write(async (transaction) => {
+  clearFolder: (database, group, origin) =>
+    database.write(async (transaction) => {
       const all = transaction.deleteFrom("folder_origins").where("group_name", "=", group).returning("origin");
       const rows = await (origin === undefined ? all : all.where("origin", "=", origin)).execute();
       return sortOrigins(rows.map((row) => row.origin));
-    });
-  }
-}
+    }),
+});
 
 const selectLastOrigins = statement(
   (kysely, { session, conversation }: { readonly session: string; readonly conversation: number }) =>

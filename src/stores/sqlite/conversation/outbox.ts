@@ -1,10 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import type { GroupChat } from "../../../domain/chats/group.ts";
-import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/chats/message.ts";
+import type { OutgoingDraft, OutgoingMessage } from "../../../domain/chats/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OutboxStore } from "../../contract/outbox-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement, written } from "../database/statement.ts";
@@ -102,49 +101,41 @@ const insertRow = statement((kysely, row: NewOutgoing) =>
     .returningAll(),
 );
 
-export class SqliteOutbox implements OutboxStore {
-  readonly #database: Database;
+export const sqliteOutbox = onDatabase<OutboxStore>({
+  add: (database, draft, at) => database.write((transaction) => insertOutgoing(transaction, draft, at)),
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage> {
-    return this.#database.write((transaction) => insertOutgoing(transaction, draft, at));
-  }
-
-  async unsent(limit: number, after = 0): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) => selectUnsent(kysely, { after, limit }));
+  async unsent(database, limit, after = 0) {
+    const rows = await database.read((kysely) => selectUnsent(kysely, { after, limit }));
     return rows.map(toOutgoing);
-  }
+  },
 
-  async setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void> {
+  async setState(database, seq, state, attempts, error) {
     const update = state === "accepted" ? accept : updateState;
-    const [row] = await this.#database.write((transaction) =>
+    const [row] = await database.write((transaction) =>
       update(transaction, { seq, state, attempts, error: error ?? null }),
     );
     if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`);
-  }
+  },
 
-  async ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) => selectOfChannel(kysely, { channel, after, limit }));
+  async ofChannel(database, channel, after, limit) {
+    const rows = await database.read((kysely) => selectOfChannel(kysely, { channel, after, limit }));
     return rows.map(toOutgoing);
-  }
+  },
 
-  async saidIn({ name, channel, chat }: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) => selectSaid(kysely, { name, channel, chat, after, limit }));
+  async saidIn(database, { name, channel, chat }, after, limit) {
+    const rows = await database.read((kysely) => selectSaid(kysely, { name, channel, chat, after, limit }));
     return rows.map(toOutgoing);
-  }
+  },
 
-  async isOwn(channel: string, chat: string, reference: string): Promise<boolean> {
-    const row = await this.#database.read((kysely) =>
+  async isOwn(database, channel, chat, reference) {
+    const row = await database.read((kysely) =>
       rowsCalled(kysely, { channel, chat, reference }).limit(1).executeTakeFirst(),
     );
     return row !== undefined;
-  }
+  },
 
-  async sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined> {
-    const row = await this.#database.read((kysely) =>
+  async sessionOf(database, channel, chat, reference) {
+    const row = await database.read((kysely) =>
       rowsCalled(kysely, { channel, chat, reference })
         .innerJoin("turns", "turns.id", "outbox.turn")
         .innerJoin("sessions", "sessions.id", "turns.session")
@@ -153,10 +144,10 @@ export class SqliteOutbox implements OutboxStore {
         .executeTakeFirst(),
     );
     return row?.key;
-  }
+  },
 
-  async counts(): Promise<Record<OutboxState, number>> {
-    const rows = await this.#database.read((kysely) =>
+  async counts(database) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("outbox")
         .select(["state", (select) => select.fn.countAll<number>().as("count")])
@@ -166,29 +157,26 @@ export class SqliteOutbox implements OutboxStore {
     const counts = { queued: 0, sending: 0, accepted: 0, delivered: 0, uncertain: 0, dead: 0 };
     for (const { state, count } of rows) counts[state] = count;
     return counts;
-  }
+  },
 
-  ofTurn(turn: string): Promise<OutgoingMessage[]> {
-    return this.#database.list(toOutgoing, (kysely) =>
+  ofTurn: (database, turn) =>
+    database.list(toOutgoing, (kysely) =>
       kysely.selectFrom("outbox").selectAll().where("turn", "=", turn).orderBy("seq"),
-    );
-  }
+    ),
 
-  get(seq: number): Promise<OutgoingMessage | undefined> {
-    return this.#database.first(toOutgoing, (kysely) => kysely.selectFrom("outbox").selectAll().where("seq", "=", seq));
-  }
+  get: (database, seq) =>
+    database.first(toOutgoing, (kysely) => kysely.selectFrom("outbox").selectAll().where("seq", "=", seq)),
 
-  list({ state, group, limit }: Parameters<OutboxStore["list"]>[0]): Promise<OutgoingMessage[]> {
-    return this.#database.list(toOutgoing, (kysely) => {
+  list: (database, { state, group, limit }) =>
+    database.list(toOutgoing, (kysely) => {
       let newest = kysely.selectFrom("outbox").selectAll().orderBy("seq", "desc").limit(limit);
       if (state !== undefined) newest = newest.where("state", "=", state);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       return newest;
-    });
-  }
+    }),
 
-  async withFiles(since: number): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read(async (kysely) => {
+  async withFiles(database, since) {
+    const rows = await database.read(async (kysely) => {
       const withFile = kysely.selectFrom("outbox").selectAll().where(hasFile);
       return [
         ...(await withFile.where(isUnsent).where("created_at", "<", since).execute()),
@@ -196,10 +184,10 @@ export class SqliteOutbox implements OutboxStore {
       ];
     });
     return rows.map(toOutgoing);
-  }
+  },
 
-  async requeue(seqs: readonly number[], at: number): Promise<number[]> {
-    const rows = await this.#database.write((transaction) =>
+  async requeue(database, seqs, at) {
+    const rows = await database.write((transaction) =>
       transaction
         .updateTable("outbox")
         .set({ state: "queued", attempts: 0, error: null, retried_at: at })
@@ -210,8 +198,8 @@ export class SqliteOutbox implements OutboxStore {
         .execute(),
     );
     return rows.map(({ seq }) => seq).toSorted((a, b) => a - b);
-  }
-}
+  },
+});
 
 /** The host's messages in a chat with this number or turn. */
 function rowsCalled(

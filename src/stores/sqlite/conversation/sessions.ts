@@ -1,11 +1,10 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ConversationPrompt } from "../../../domain/turns/conversation.ts";
-import type { ToolDefinition } from "../../../domain/turns/model.ts";
 import type { Session } from "../../../domain/turns/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import { type NewSideSession, sessionId, type SessionStore } from "../../contract/session-store.ts";
 import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseSectionTokens, parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
@@ -16,38 +15,41 @@ const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
   kysely.selectFrom("sessions").selectAll().where("key", "=", key),
 );
 
-export class SqliteSessions implements SessionStore {
-  readonly #database: Database;
+function offeredTools(database: Database, id: string, conversation: number): ReturnType<SessionStore["offered"]> {
+  return database.first(
+    ({ tools }: Pick<Row<"offered_tools">, "tools">) => parseToolDefinitions(tools),
+    (kysely) =>
+      kysely
+        .selectFrom("offered_tools")
+        .select("tools")
+        .where("session", "=", id)
+        .where("conversation", "=", conversation),
+  );
+}
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export const sqliteSessions = onDatabase<SessionStore>({
   /** The key names the chat: when the chat's group gets another name, its session goes with the chat. */
-  async open(key: string, group: string, side?: NewSideSession): Promise<Session> {
-    const known = await this.#row(key);
+  async open(database, key, group, side) {
+    const known = await rowOf(database, key);
     const isReady = known?.group_name === group && known.archived_at === null;
     const row = isReady
       ? known
-      : await this.#database.write((transaction) => openSession(transaction, key, { group, ...side }));
+      : await database.write((transaction) => openSession(transaction, key, { group, ...side }));
     return toSession(opened(row, side?.kind ?? "main"));
-  }
+  },
 
-  async find(key: string): Promise<Session | undefined> {
-    const row = await this.#row(key);
+  async find(database, key) {
+    const row = await rowOf(database, key);
     return row && toSession(row);
-  }
+  },
 
-  get(id: string): Promise<Session | undefined> {
-    return this.#database.first(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().where("id", "=", id));
-  }
+  get: (database, id) =>
+    database.first(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().where("id", "=", id)),
 
-  list(): Promise<Session[]> {
-    return this.#database.list(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().orderBy("key"));
-  }
+  list: (database) => database.list(toSession, (kysely) => kysely.selectFrom("sessions").selectAll().orderBy("key")),
 
-  archive(id: string, at: number): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  archive: (database, id, at) =>
+    database.write(async (transaction) => {
       await refuseRunning(transaction, id, "be archived");
       const row = await transaction
         .updateTable("sessions")
@@ -62,16 +64,10 @@ export class SqliteSessions implements SessionStore {
         .where("session", "=", id)
         .where(isDue)
         .execute();
-    });
-  }
+    }),
 
-  async #row(key: string): Promise<Row<"sessions"> | undefined> {
-    const [row] = await this.#database.read((kysely) => selectByKey(kysely, { key }));
-    return row;
-  }
-
-  archiveSettled(at: number, id?: string): Promise<Session[]> {
-    return this.#database.write(async (transaction) => {
+  archiveSettled: (database, at, id) =>
+    database.write(async (transaction) => {
       const { rows } = await sql<Row<"sessions">>`
         update sessions set archived_at = ${at}, generation = generation + 1
         where ephemeral = 1 and archived_at is null ${id === undefined ? sql`` : sql`and id = ${id}`}
@@ -81,18 +77,16 @@ export class SqliteSessions implements SessionStore {
             where children.parent = sessions.id and children.ephemeral = 1 and children.archived_at is null)
         returning *`.execute(transaction);
       return rows.map(toSession);
-    });
-  }
+    }),
 
-  renew(id: string): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  renew: (database, id) =>
+    database.write(async (transaction) => {
       await refuseRunning(transaction, id, "begin a new conversation");
       await renewSession(transaction, id, 0);
-    });
-  }
+    }),
 
-  async nextGeneration(id: string): Promise<number> {
-    const row = await this.#database.write((transaction) =>
+  async nextGeneration(database, id) {
+    const row = await database.write((transaction) =>
       transaction
         .updateTable("sessions")
         .set((set) => ({ generation: set("generation", "+", 1) }))
@@ -101,10 +95,10 @@ export class SqliteSessions implements SessionStore {
         .executeTakeFirst(),
     );
     return found(row, id).generation;
-  }
+  },
 
-  async setClearedBefore(id: string, stepSeq: number): Promise<void> {
-    const row = await this.#database.writeSoon((transaction) =>
+  async setClearedBefore(database, id, stepSeq) {
+    const row = await database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
         .set({ cleared_before: sql<number>`max(cleared_before, ${stepSeq})` })
@@ -113,10 +107,10 @@ export class SqliteSessions implements SessionStore {
         .executeTakeFirst(),
     );
     found(row, id);
-  }
+  },
 
-  async retirePictures(id: string, { from, captions }: Parameters<SessionStore["retirePictures"]>[1]): Promise<void> {
-    const row = await this.#database.writeSoon((transaction) =>
+  async retirePictures(database, id, { from, captions }) {
+    const row = await database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
         .set({
@@ -128,10 +122,10 @@ export class SqliteSessions implements SessionStore {
         .executeTakeFirst(),
     );
     found(row, id);
-  }
+  },
 
-  async prompt(id: string): Promise<ConversationPrompt | undefined> {
-    const row = await this.#database.read((kysely) =>
+  async prompt(database, id) {
+    const row = await database.read((kysely) =>
       kysely.selectFrom("conversation_prompts").selectAll().where("session", "=", id).executeTakeFirst(),
     );
     if (!row) return undefined;
@@ -142,20 +136,16 @@ export class SqliteSessions implements SessionStore {
       told: parseToldFacts(told),
       ...(sections !== null && { sections: parseSectionTokens(sections) }),
     };
-  }
+  },
 
-  async setPrompt(
-    id: string,
-    { conversation, system, told, sections }: ConversationPrompt,
-    readsFolder?: { readonly turn: string; readonly at: number },
-  ): Promise<void> {
+  async setPrompt(database, id, { conversation, system, told, sections }, readsFolder) {
     const values = {
       conversation,
       system: JSON.stringify(system),
       told: JSON.stringify(told),
       sections: sections === undefined ? null : JSON.stringify(sections),
     };
-    await this.#database.writeSoon(async (transaction) => {
+    await database.writeSoon(async (transaction) => {
       await transaction
         .insertInto("conversation_prompts")
         .values({ session: id, ...values })
@@ -163,29 +153,15 @@ export class SqliteSessions implements SessionStore {
         .execute();
       if (readsFolder) await exposeToFolder(transaction, readsFolder);
     });
-  }
+  },
 
-  async offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined> {
-    const known = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("offered_tools")
-        .select("tools")
-        .where("session", "=", id)
-        .where("conversation", "=", conversation)
-        .executeTakeFirst(),
-    );
-    return known && parseToolDefinitions(known.tools);
-  }
+  offered: offeredTools,
 
-  async offerTools(
-    id: string,
-    conversation: number,
-    tools: readonly ToolDefinition[],
-  ): Promise<readonly ToolDefinition[]> {
-    const known = await this.offered(id, conversation);
+  async offerTools(database, id, conversation, tools) {
+    const known = await offeredTools(database, id, conversation);
     if (known) return known;
     const row = { session: id, conversation, tools: JSON.stringify(tools) };
-    await this.#database.writeSoon((transaction) =>
+    await database.writeSoon((transaction) =>
       transaction
         .insertInto("offered_tools")
         .values(row)
@@ -198,15 +174,11 @@ export class SqliteSessions implements SessionStore {
         .execute(),
     );
     return parseToolDefinitions(row.tools);
-  }
+  },
 
-  async extendOffer(
-    id: string,
-    conversation: number,
-    tools: readonly ToolDefinition[],
-  ): Promise<readonly ToolDefinition[]> {
+  async extendOffer(database, id, conversation, tools) {
     const json = JSON.stringify(tools);
-    await this.#database.writeSoon((transaction) =>
+    await database.writeSoon((transaction) =>
       transaction
         .updateTable("offered_tools")
         .set({ tools: json })
@@ -215,10 +187,10 @@ export class SqliteSessions implements SessionStore {
         .execute(),
     );
     return parseToolDefinitions(json);
-  }
+  },
 
-  async nextMailboxBlock(id: string): Promise<number> {
-    const row = await this.#database.write((transaction) =>
+  async nextMailboxBlock(database, id) {
+    const row = await database.write((transaction) =>
       transaction
         .updateTable("sessions")
         .set((set) => ({ mailbox_block: set("mailbox_block", "+", 1) }))
@@ -227,7 +199,12 @@ export class SqliteSessions implements SessionStore {
         .executeTakeFirst(),
     );
     return found(row, id).mailbox_block;
-  }
+  },
+});
+
+async function rowOf(database: Database, key: string): Promise<Row<"sessions"> | undefined> {
+  const [row] = await database.read((kysely) => selectByKey(kysely, { key }));
+  return row;
 }
 
 /** Inside the caller's transaction: makes it if it is new, and revives an ephemeral one that was archived. */

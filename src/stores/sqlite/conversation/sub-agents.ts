@@ -1,11 +1,8 @@
 import { sql, type Transaction } from "kysely";
 
-import type { Lease } from "../../../domain/turns/lease.ts";
-import type { OutgoingDraft } from "../../../domain/chats/message.ts";
-import { type NewSubAgent, type SubAgent, subAgentId, subAgentNumber } from "../../../domain/work/sub-agent.ts";
-import type { Turn } from "../../../domain/turns/turn.ts";
-import type { LiveSubAgent, SubAgentStore } from "../../contract/sub-agent-store.ts";
-import type { Database } from "../database/database.ts";
+import { subAgentId, subAgentNumber } from "../../../domain/work/sub-agent.ts";
+import type { SubAgentStore } from "../../contract/sub-agent-store.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { leaveInFolder } from "./origins.ts";
@@ -19,58 +16,48 @@ import { dropWorkOf, insertWork } from "./work.ts";
 type End = Parameters<SubAgentStore["end"]>[1];
 type Delivery = Parameters<SubAgentStore["deliver"]>[1];
 
-export class SqliteSubAgents implements SubAgentStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  nextNumber(): Promise<number> {
-    return this.#database.write(async (transaction) => {
+export const sqliteSubAgents = onDatabase<SubAgentStore>({
+  nextNumber: (database) =>
+    database.write(async (transaction) => {
       const { last } = await transaction
         .updateTable("sub_agent_numbers")
         .set({ last: sql<number>`last + 1` })
         .returning("last")
         .executeTakeFirstOrThrow();
       return last;
-    });
-  }
+    }),
 
-  begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  begin: (database, step, spawns, lease) =>
+    database.write(async (transaction) => {
       const { turn } = await transaction
         .selectFrom("steps")
         .select("turn")
         .where("seq", "=", step)
         .executeTakeFirstOrThrow();
       await insertSubAgents(transaction, { turn: await runningTurn(transaction, turn, lease), step, spawns });
-    });
-  }
+    }),
 
-  async get(id: string): Promise<SubAgent | undefined> {
+  async get(database, id) {
     const number = subAgentNumber(id);
     if (number === undefined) return undefined;
-    const row = await this.#database.read((kysely) =>
+    const row = await database.read((kysely) =>
       kysely.selectFrom("sub_agents").selectAll().where("number", "=", number).executeTakeFirst(),
     );
     return row && toSubAgent(row);
-  }
+  },
 
-  ofSession(session: string): Promise<SubAgent | undefined> {
-    return this.#database.first(toSubAgent, (kysely) =>
+  ofSession: (database, session) =>
+    database.first(toSubAgent, (kysely) =>
       kysely.selectFrom("sub_agents").selectAll().select(wantedSkills.as("skills")).where("session", "=", session),
-    );
-  }
+    ),
 
-  ofStep(step: number): Promise<SubAgent[]> {
-    return this.#database.list(toSubAgent, (kysely) =>
+  ofStep: (database, step) =>
+    database.list(toSubAgent, (kysely) =>
       kysely.selectFrom("sub_agents").selectAll().where("step", "=", step).orderBy("position"),
-    );
-  }
+    ),
 
-  awaitedBy(turn: string): Promise<SubAgent[]> {
-    return this.#database.list(toSubAgent, (kysely) =>
+  awaitedBy: (database, turn) =>
+    database.list(toSubAgent, (kysely) =>
       kysely
         .selectFrom("sub_agents")
         .selectAll()
@@ -78,21 +65,19 @@ export class SqliteSubAgents implements SubAgentStore {
         .where("background", "=", 0)
         .where("delivered_at", "is", null)
         .orderBy("number"),
-    );
-  }
+    ),
 
-  list({ group, parent, running: isRunningOnly, limit }: Parameters<SubAgentStore["list"]>[0]): Promise<SubAgent[]> {
-    return this.#database.list(toSubAgent, (kysely) => {
+  list: (database, { group, parent, running: isRunningOnly, limit }) =>
+    database.list(toSubAgent, (kysely) => {
       let newest = kysely.selectFrom("sub_agents").selectAll().orderBy("number", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (parent !== undefined) newest = newest.where("parent", "=", parent);
       if (isRunningOnly === true) newest = newest.where(hasNotEnded);
       return newest;
-    });
-  }
+    }),
 
-  async live(): Promise<LiveSubAgent[]> {
-    const rows = await this.#database.read((kysely) =>
+  async live(database) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("sub_agents")
         .innerJoin("sessions", "sessions.id", "sub_agents.parent")
@@ -120,10 +105,10 @@ export class SqliteSubAgents implements SubAgentStore {
       isForgotten: row.is_forgotten === 1,
       hasWork: row.has_work === 1,
     }));
-  }
+  },
 
-  end(id: string, end: End): Promise<Turn[] | undefined> {
-    return this.#database.write(async (transaction) => {
+  end: (database, id, end) =>
+    database.write(async (transaction) => {
       const row = await running(transaction, id);
       if (!row || row.session === null) return undefined;
       const turn = await transaction
@@ -140,11 +125,10 @@ export class SqliteSubAgents implements SubAgentStore {
       const step = { body: { kind: "user", text } as const, tokens: end.estimateTokens(text), at };
       await finishTurn(transaction, turn.id, { state: "cancelled", reason, at, steps: [step], outgoing: [] });
       return [toTurn({ ...turn, state: "cancelled", ended_at: at, reason })];
-    });
-  }
+    }),
 
-  deliver(id: string, result: Delivery): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  deliver: (database, id, result) =>
+    database.write(async (transaction) => {
       const { files, at } = result;
       const number = subAgentNumber(id) ?? 0;
       const row = await transaction
@@ -163,11 +147,10 @@ export class SqliteSubAgents implements SubAgentStore {
       if (row.background === 1) await tellParent(transaction, row, result);
       else await letGoOn(transaction, row.turn);
       return true;
-    });
-  }
+    }),
 
-  release(step: number, at: number, lease?: Lease): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  release: (database, step, at, lease) =>
+    database.write(async (transaction) => {
       const rows = await transaction.selectFrom("sub_agents").selectAll().where("step", "=", step).execute();
       const [first] = rows;
       if (!first) return false;
@@ -175,11 +158,10 @@ export class SqliteSubAgents implements SubAgentStore {
       if (rows.some(({ released_at }) => released_at !== null)) return false;
       await transaction.updateTable("sub_agents").set({ released_at: at }).where("step", "=", step).execute();
       return true;
-    });
-  }
+    }),
 
-  tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  tellWaiting: (database, turn, outgoing, at) =>
+    database.write(async (transaction) => {
       const told = await transaction
         .updateTable("sub_agents")
         .set({ told: 1 })
@@ -191,16 +173,13 @@ export class SqliteSubAgents implements SubAgentStore {
       if (told.length === 0) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  prune(before: number, limit: number): Promise<number> {
-    return this.#database.writeSoon((transaction) => pruneSubAgents(transaction, before, limit));
-  }
+  prune: (database, before, limit) => database.writeSoon((transaction) => pruneSubAgents(transaction, before, limit)),
 
   /** Its conversation is over, too: so its steps get old like those of any other. */
-  removed(id: string, at: number): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  removed: (database, id, at) =>
+    database.write(async (transaction) => {
       const row = await transaction
         .updateTable("sub_agents")
         .set({ removed_at: at })
@@ -212,9 +191,8 @@ export class SqliteSubAgents implements SubAgentStore {
       await dropWorkOf(transaction, row.session, "its session was archived");
       await renewSession(transaction, row.session, 0);
       await transaction.updateTable("sessions").set({ archived_at: at }).where("id", "=", row.session).execute();
-    });
-  }
-}
+    }),
+});
 
 function running(transaction: Transaction<Tables>, id: string): Promise<Row<"sub_agents"> | undefined> {
   return transaction

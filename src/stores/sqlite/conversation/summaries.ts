@@ -1,12 +1,10 @@
 import { sql, type Transaction } from "kysely";
 
-import type { Lease } from "../../../domain/turns/lease.ts";
-import type { OutgoingDraft } from "../../../domain/chats/message.ts";
-import type { CompactionRequest, LogEntry, NewSummary, Summary } from "../../../domain/turns/summary.ts";
-import type { Step } from "../../../domain/turns/turn.ts";
+import type { Summary } from "../../../domain/turns/summary.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { SummaryStore } from "../../contract/summary-store.ts";
 import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseStepBody } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { insertOutgoing } from "./outbox.ts";
@@ -20,17 +18,11 @@ interface Place {
   readonly conversation: number;
 }
 
-export class SqliteSummaries implements SummaryStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async cover(session: string, conversation: number, before: number): Promise<readonly Summary[]> {
+export const sqliteSummaries = onDatabase<SummaryStore>({
+  async cover(database, session, conversation, before) {
     const cover: Row<"summaries">[] = [];
     for (let end = before; cover.length < mostInCover;) {
-      const [row] = await this.#database.read((kysely) =>
+      const [row] = await database.read((kysely) =>
         kysely
           .selectFrom("summaries")
           .selectAll()
@@ -47,14 +39,10 @@ export class SqliteSummaries implements SummaryStore {
       end = row.from_step;
     }
     return cover.map(toSummary);
-  }
+  },
 
-  add(
-    summary: NewSummary,
-    { windowStart }: { readonly windowStart: number },
-    lease?: Lease,
-  ): Promise<Summary | undefined> {
-    return this.#database.write(async (transaction) => {
+  add: (database, summary, { windowStart }, lease) =>
+    database.write(async (transaction) => {
       const { session, conversation } = summary;
       const place = await transaction
         .selectFrom("sessions")
@@ -89,19 +77,13 @@ export class SqliteSummaries implements SummaryStore {
       // Notes of what has changed may be among what is covered: the prompt says it all anew.
       await transaction.deleteFrom("conversation_prompts").where("session", "=", session).execute();
       return toSummary(row);
-    });
-  }
+    }),
 
-  entryCount(session: string, conversation: number): Promise<number> {
-    return this.#database.read((kysely) => countSteps(kysely, { session, conversation }, Number.MAX_SAFE_INTEGER));
-  }
+  entryCount: (database, session, conversation) =>
+    database.read((kysely) => countSteps(kysely, { session, conversation }, Number.MAX_SAFE_INTEGER)),
 
-  async entries(
-    session: string,
-    conversation: number,
-    { before, limit }: { readonly before: number; readonly limit: number },
-  ): Promise<(LogEntry & { readonly body: Step["body"] })[]> {
-    const { rows } = await this.#database.read((kysely) =>
+  async entries(database, session, conversation, { before, limit }) {
+    const { rows } = await database.read((kysely) =>
       sql<Row<"steps"> & { entry: number }>`select * from (
           select steps.*, row_number() over (order by seq) as entry from steps
           where session = ${session} and conversation = ${conversation}
@@ -111,21 +93,17 @@ export class SqliteSummaries implements SummaryStore {
       const body = parseStepBody(json);
       return { entry, turn, at, tokens, kind: body.kind, body };
     });
-  }
+  },
 
-  async requests(): Promise<readonly CompactionRequest[]> {
-    const rows = await this.#database.read((kysely) =>
+  async requests(database) {
+    const rows = await database.read((kysely) =>
       kysely.selectFrom("compaction_requests").selectAll().orderBy("message").execute(),
     );
     return rows.map(({ group_name: group, ...request }) => ({ ...request, group }));
-  }
+  },
 
-  settleRequest(
-    { session, message }: Pick<CompactionRequest, "session" | "message">,
-    outgoing: readonly OutgoingDraft[],
-    at: number,
-  ): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+  settleRequest: (database, { session, message }, outgoing, at) =>
+    database.write(async (transaction) => {
       const { numDeletedRows } = await transaction
         .deleteFrom("compaction_requests")
         .where("session", "=", session)
@@ -134,9 +112,8 @@ export class SqliteSummaries implements SummaryStore {
       if (numDeletedRows === 0n) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
-}
+    }),
+});
 
 /**
  * Inside the caller's transaction: these sessions are to be compacted, because this message asks for it. Who has asked

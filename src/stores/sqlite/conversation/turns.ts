@@ -3,12 +3,12 @@ import { sql, type Transaction } from "kysely";
 import type { ToldFacts } from "../../../domain/turns/conversation.ts";
 import type { Lease } from "../../../domain/turns/lease.ts";
 import type { OutgoingMessage } from "../../../domain/chats/message.ts";
-import { blobsOf } from "../../../domain/turns/turn.ts";
-import type { PacedTurn, Step, Turn } from "../../../domain/turns/turn.ts";
+import { blobsOf, type Step, type Turn } from "../../../domain/turns/turn.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { NewStep, TurnOutline, TurnStore } from "../../contract/store.ts";
+import type { NewStep, TurnStore } from "../../contract/store.ts";
 import { referToBlobs } from "../blobs.ts";
-import { type Database } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { endSubAgentTurn, insertSubAgents } from "./sub-agent-rows.ts";
 import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
@@ -110,26 +110,19 @@ const moveCursor = statement((kysely, { session, cursor }: { readonly session: s
  * and ends, after which the reply is visible. Anything else that a power loss takes back is repeated: messages wait
  * again, the model is asked again, and a lost result counts as unknown.
  */
-export class SqliteTurns implements TurnStore {
-  readonly #database: Database;
+export const sqliteTurns = onDatabase<TurnStore>({
+  begin: (database, turn, first, lease) =>
+    database.writeSoon((transaction) => begin(transaction, { turn, first, lease })),
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  begin(turn: BeginningTurn, first: NewStep, lease?: Lease): Promise<{ turn: Turn; step: Step }> {
-    return this.#database.writeSoon((transaction) => begin(transaction, { turn, first, lease }));
-  }
-
-  addStep(turn: string, step: NewStep, lease?: Lease): Promise<Step> {
+  addStep(database, turn, step, lease) {
     const change = async (transaction: Transaction<Tables>): Promise<Step> =>
       appendStep(transaction, await runningTurn(transaction, turn, lease), step);
     const hasCalls = step.body.kind === "model" && step.body.answer.toolCalls.length > 0;
-    return hasCalls ? this.#database.write(change) : this.#database.writeSoon(change);
-  }
+    return hasCalls ? database.write(change) : database.writeSoon(change);
+  },
 
-  addAttempt(turn: string, lease?: Lease): Promise<number> {
-    return this.#database.write(async (transaction) => {
+  addAttempt: (database, turn, lease) =>
+    database.write(async (transaction) => {
       const { attempts } = await runningTurn(transaction, turn, lease);
       await transaction
         .updateTable("turns")
@@ -137,45 +130,34 @@ export class SqliteTurns implements TurnStore {
         .where("id", "=", turn)
         .execute();
       return attempts + 1;
-    });
-  }
+    }),
 
-  finish(turn: string, end: TurnEnd, lease?: Lease): Promise<OutgoingMessage[] | undefined> {
-    return this.#database.write((transaction) => finishTurn(transaction, turn, { ...end, lease }));
-  }
+  finish: (database, turn, end, lease) =>
+    database.write((transaction) => finishTurn(transaction, turn, { ...end, lease })),
 
-  get(id: string): Promise<Turn | undefined> {
-    return this.#database.first(toTurn, (kysely) => kysely.selectFrom("turns").selectAll().where("id", "=", id));
-  }
+  get: (database, id) =>
+    database.first(toTurn, (kysely) => kysely.selectFrom("turns").selectAll().where("id", "=", id)),
 
-  async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
-    return this.#database.idsBeginningWith("turns", prefix, limit);
-  }
+  idsBeginningWith: (database, prefix, limit) => database.idsBeginningWith("turns", prefix, limit),
 
-  running(): Promise<Turn[]> {
-    return this.#database.list(toTurn, (kysely) =>
-      kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq"),
-    );
-  }
+  running: (database) =>
+    database.list(toTurn, (kysely) => kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq")),
 
-  async runningIn(session: string): Promise<Turn | undefined> {
-    const [row] = await this.#database.read((kysely) => selectRunning(kysely, { session }));
+  async runningIn(database, session) {
+    const [row] = await database.read((kysely) => selectRunning(kysely, { session }));
     return row && toTurn(row);
-  }
+  },
 
-  list({ group, limit }: { group?: string | undefined; limit: number }): Promise<Turn[]> {
-    return this.#database.list(toTurn, (kysely) => {
+  list: (database, { group, limit }) =>
+    database.list(toTurn, (kysely) => {
       const newest = kysely.selectFrom("turns").selectAll().orderBy("seq", "desc").limit(limit);
       return group === undefined ? newest : newest.where("group_name", "=", group);
-    });
-  }
+    }),
 
-  outlines(turns: readonly string[]): Promise<Map<string, TurnOutline>> {
-    return outlineTurns(this.#database, turns);
-  }
+  outlines: (database, turns) => outlineTurns(database, turns),
 
-  async pace(group: string, { since, limit, detailed }: Parameters<TurnStore["pace"]>[1]): Promise<PacedTurn[]> {
-    const newestFirst = await this.#database.read((kysely) =>
+  async pace(database, group, { since, limit, detailed }) {
+    const newestFirst = await database.read((kysely) =>
       kysely
         .selectFrom("turns")
         .select(["id", "started_at", "ended_at"])
@@ -185,7 +167,10 @@ export class SqliteTurns implements TurnStore {
         .execute(),
     );
     const turns = newestFirst.filter(({ started_at }) => started_at >= since);
-    const beginnings = await this.#beginnings(turns.slice(0, detailed).map(({ id }) => id));
+    const beginnings = await readBeginnings(
+      database,
+      turns.slice(0, detailed).map(({ id }) => id),
+    );
     return turns.toReversed().map(({ id, started_at, ended_at }) => ({
       id,
       startedAt: started_at,
@@ -193,38 +178,37 @@ export class SqliteTurns implements TurnStore {
       firstAt: beginnings.get(id)?.firstAt,
       senders: beginnings.get(id)?.senders ?? [],
     }));
-  }
+  },
 
-  async #beginnings(turns: readonly string[]): Promise<Map<string, { firstAt: number; senders: string[] }>> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("messages")
-        .select(["turn", sql<string>`json_group_array(distinct sender_id)`.as("senders")])
-        .select((select) => select.fn.min("received_at").as("firstAt"))
-        .where("turn", "is not", null)
-        .where(sql<boolean>`turn in (select value from json_each(${JSON.stringify(turns)}))`)
-        .groupBy("turn")
-        .execute(),
-    );
-    return new Map(rows.map(({ turn, senders, firstAt }) => [turn ?? "", { firstAt, senders: parseTexts(senders) }]));
-  }
+  steps: (database, turn) =>
+    database.list(toStep, (kysely) => kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq")),
 
-  steps(turn: string): Promise<Step[]> {
-    return this.#database.list(toStep, (kysely) =>
-      kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq"),
-    );
-  }
-
-  lastStep(turn: string): Promise<Step | undefined> {
-    return this.#database.first(toStep, (kysely) =>
+  lastStep: (database, turn) =>
+    database.first(toStep, (kysely) =>
       kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq", "desc").limit(1),
-    );
-  }
+    ),
 
-  async history(session: string, conversation: number, from: number): Promise<Step[]> {
-    const rows = await this.#database.read((kysely) => selectHistory(kysely, { session, conversation, from }));
+  async history(database, session, conversation, from) {
+    const rows = await database.read((kysely) => selectHistory(kysely, { session, conversation, from }));
     return rows.map(toStep);
-  }
+  },
+});
+
+async function readBeginnings(
+  database: Database,
+  turns: readonly string[],
+): Promise<Map<string, { firstAt: number; senders: string[] }>> {
+  const rows = await database.read((kysely) =>
+    kysely
+      .selectFrom("messages")
+      .select(["turn", sql<string>`json_group_array(distinct sender_id)`.as("senders")])
+      .select((select) => select.fn.min("received_at").as("firstAt"))
+      .where("turn", "is not", null)
+      .where(sql<boolean>`turn in (select value from json_each(${JSON.stringify(turns)}))`)
+      .groupBy("turn")
+      .execute(),
+  );
+  return new Map(rows.map(({ turn, senders, firstAt }) => [turn ?? "", { firstAt, senders: parseTexts(senders) }]));
 }
 
 async function begin(

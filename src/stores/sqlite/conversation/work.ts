@@ -3,10 +3,10 @@ import type { Transaction } from "kysely";
 import { sideSessionKey, type SideSession } from "../../../domain/turns/session.ts";
 import type { NewWork, Work } from "../../../domain/work/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { AddedWork, DueSession, WorkStore } from "../../contract/work-store.ts";
-import { type Database } from "../database/database.ts";
+import type { AddedWork, WorkStore } from "../../contract/work-store.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { statement } from "../database/statement.ts";
 import { isDue } from "./is-due.ts";
 import { opened, openSession, reviveSession } from "./sessions.ts";
@@ -23,31 +23,25 @@ const selectDue = statement((kysely, { session, now }: { readonly session: strin
     .limit(1),
 );
 
-export class SqliteWork implements WorkStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  add(work: NewWork, at: number, options: Parameters<WorkStore["add"]>[2] = {}): Promise<AddedWork> {
+export const sqliteWork = onDatabase<WorkStore>({
+  add(database, work, at, options = {}) {
     const { dedupe } = work;
     const { uniqueForMs } = options;
-    return this.#database.write(async (transaction) => {
+    return database.write(async (transaction) => {
       if (uniqueForMs !== undefined && dedupe !== undefined) await freeName(transaction, dedupe, at - uniqueForMs);
       return insertWork(transaction, work, at);
     });
-  }
+  },
 
-  async isKnown(dedupe: string): Promise<boolean> {
-    const row = await this.#database.read((kysely) =>
+  async isKnown(database, dedupe) {
+    const row = await database.read((kysely) =>
       kysely.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst(),
     );
     return row !== undefined;
-  }
+  },
 
-  async dueCount(group: string, cause: NewWork["cause"]): Promise<number> {
-    const row = await this.#database.read((kysely) =>
+  async dueCount(database, group, cause) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("work")
         .select((select) => select.fn.countAll<number>().as("count"))
@@ -57,31 +51,21 @@ export class SqliteWork implements WorkStore {
         .executeTakeFirstOrThrow(),
     );
     return row.count;
-  }
+  },
 
-  addAside(
-    work: Omit<NewWork, "group" | "session">,
-    side: SideSession,
-    at: number,
-  ): Promise<AddedWork & { session: string }> {
-    return this.#database.write((transaction) => insertWorkAside(transaction, work, side, at));
-  }
+  addAside: (database, work, side, at) => database.write((transaction) => insertWorkAside(transaction, work, side, at)),
 
-  get(id: string): Promise<Work | undefined> {
-    return this.#database.first(toWork, (kysely) => kysely.selectFrom("work").selectAll().where("id", "=", id));
-  }
+  get: (database, id) => database.first(toWork, (kysely) => kysely.selectFrom("work").selectAll().where("id", "=", id)),
 
-  async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
-    return this.#database.idsBeginningWith("work", prefix, limit);
-  }
+  idsBeginningWith: (database, prefix, limit) => database.idsBeginningWith("work", prefix, limit),
 
-  async due(session: string, now: number): Promise<Work | undefined> {
-    const [row] = await this.#database.read((kysely) => selectDue(kysely, { session, now }));
+  async due(database, session, now) {
+    const [row] = await database.read((kysely) => selectDue(kysely, { session, now }));
     return row && toWork(row);
-  }
+  },
 
-  async dueSessions(now: number): Promise<DueSession[]> {
-    const rows = await this.#database.read((kysely) =>
+  async dueSessions(database, now) {
+    const rows = await database.read((kysely) =>
       kysely
         .selectFrom("work")
         .innerJoin("sessions", "sessions.id", "work.session")
@@ -93,10 +77,10 @@ export class SqliteWork implements WorkStore {
         .execute(),
     );
     return rows.map(({ key, group_name: group }) => ({ key, group }));
-  }
+  },
 
-  async nextDueAt(now: number): Promise<number | undefined> {
-    const row = await this.#database.read((kysely) =>
+  async nextDueAt(database, now) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("work")
         .select("due_at")
@@ -107,26 +91,24 @@ export class SqliteWork implements WorkStore {
         .executeTakeFirst(),
     );
     return row?.due_at;
-  }
+  },
 
-  list({ group, state, limit }: Parameters<WorkStore["list"]>[0]): Promise<Work[]> {
-    return this.#database.list(toWork, (kysely) => {
+  list: (database, { group, state, limit }) =>
+    database.list(toWork, (kysely) => {
       let newest = kysely.selectFrom("work").selectAll().orderBy("seq", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (state !== undefined) newest = newest.where("state", "=", state);
       return newest;
-    });
-  }
+    }),
 
-  ofTurn(turn: string): Promise<Work | undefined> {
-    return this.#database.first(toWork, (kysely) =>
+  ofTurn: (database, turn) =>
+    database.first(toWork, (kysely) =>
       kysely.selectFrom("work").selectAll().where("turn", "=", turn).orderBy("seq").limit(1),
-    );
-  }
+    ),
 
   /** Nothing happens for a turn that is not `failed`: what was done is never done twice. */
-  async requeue(turn: string): Promise<number> {
-    const { numUpdatedRows } = await this.#database.write((transaction) =>
+  async requeue(database, turn) {
+    const { numUpdatedRows } = await database.write((transaction) =>
       transaction
         .updateTable("work")
         .set({ state: "due", turn: null })
@@ -144,12 +126,10 @@ export class SqliteWork implements WorkStore {
         .executeTakeFirstOrThrow(),
     );
     return Number(numUpdatedRows);
-  }
+  },
 
-  drop(id: string, reason: string): Promise<boolean> {
-    return this.#database.write((transaction) => dropWork(transaction, id, reason));
-  }
-}
+  drop: (database, id, reason) => database.write((transaction) => dropWork(transaction, id, reason)),
+});
 
 /** Work of this name that was made by then has it no longer. */
 async function freeName(transaction: Transaction<Tables>, dedupe: string, until: number): Promise<void> {

@@ -19,8 +19,7 @@ import {
 import { AppError } from "../../../lib/app-error.ts";
 import type { Tables } from "../schema/tables.ts";
 import { rewriteInThread } from "../rewrite/rewrite-in-thread.ts";
-import { WriteBatches } from "./write-batches.ts";
-import type { Change } from "./write-batches.ts";
+import { WriteBatches, type Change } from "./write-batches.ts";
 
 /**
  * The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this

@@ -1,20 +1,14 @@
 import type { ChannelStateStore } from "../../contract/store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 
 /** SQLite takes 32,766 values in one statement. */
 const rowsAtOnce = 1_000;
 
-export class SqliteChannelState implements ChannelStateStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async read(space: string, keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+export const sqliteChannelState = onDatabase<ChannelStateStore>({
+  async read(database, space, keys) {
     const found = new Map<string, Uint8Array>();
     for (const some of inParts([...new Set(keys)])) {
-      const rows = await this.#database.read((kysely) =>
+      const rows = await database.read((kysely) =>
         kysely
           .selectFrom("channel_state")
           .select(["key", "value"])
@@ -25,21 +19,21 @@ export class SqliteChannelState implements ChannelStateStore {
       for (const { key, value } of rows) found.set(key, value);
     }
     return found;
-  }
+  },
 
-  async list(space: string): Promise<ReadonlyMap<string, Uint8Array>> {
-    const rows = await this.#database.read((kysely) =>
+  async list(database, space) {
+    const rows = await database.read((kysely) =>
       kysely.selectFrom("channel_state").select(["key", "value"]).where("space", "=", space).orderBy("key").execute(),
     );
     return new Map(rows.map(({ key, value }) => [key, value]));
-  }
+  },
 
-  async apply(space: string, changes: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
+  async apply(database, space, changes) {
     const entries = [...changes];
     const removed = entries.filter(([, value]) => value === null).map(([key]) => key);
     const set = entries.flatMap(([key, value]) => (value === null ? [] : [{ space, key, value: Buffer.from(value) }]));
     if (entries.length === 0) return;
-    await this.#database.write(async (transaction) => {
+    await database.write(async (transaction) => {
       for (const keys of inParts(removed)) {
         await transaction.deleteFrom("channel_state").where("space", "=", space).where("key", "in", keys).execute();
       }
@@ -53,16 +47,16 @@ export class SqliteChannelState implements ChannelStateStore {
           .execute();
       }
     });
-  }
+  },
 
-  async rename(space: string, to: string): Promise<void> {
+  async rename(database, space, to) {
     if (space === to) return;
-    await this.#database.write(async (transaction) => {
+    await database.write(async (transaction) => {
       await transaction.deleteFrom("channel_state").where("space", "=", to).execute();
       await transaction.updateTable("channel_state").set({ space: to }).where("space", "=", space).execute();
     });
-  }
-}
+  },
+});
 
 function inParts<Item>(items: readonly Item[]): Item[][] {
   const parts: Item[][] = [];

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Chat } from "../../../domain/chats/group.ts";
 import type { Sender } from "../../../domain/chats/message.ts";
 import type { ChatStore } from "../../contract/chat-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseMembers } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
 import { statement } from "../database/statement.ts";
@@ -59,61 +59,50 @@ const selectChat = statement((kysely, { channel, chat }: { readonly channel: str
 /** `list` gives the chats seen last: anybody can open new chats with us, so the answer has to have an end. */
 const listedChats = 1_000;
 
-export class SqliteChats implements ChatStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async seen({ channel, chat, group, at, title }: Parameters<ChatStore["seen"]>[0]): Promise<void> {
+export const sqliteChats = onDatabase<ChatStore>({
+  async seen(database, { channel, chat, group, at, title }) {
     const known = { group: group ?? null, title: title ?? null };
-    await this.#database.writeSoon((transaction) => noteChat(transaction, { channel, chat, ...known, at }));
-  }
+    await database.writeSoon((transaction) => noteChat(transaction, { channel, chat, ...known, at }));
+  },
 
-  async changed({ channel, chat, at, title, members, left }: Parameters<ChatStore["changed"]>[0]): Promise<void> {
+  async changed(database, { channel, chat, at, title, members, left }) {
     const told = {
       ...(title !== undefined && { title }),
       ...(members !== undefined && { members: JSON.stringify(members) }),
       ...(left !== undefined && { gone: left ? 1 : 0 }),
     };
     const row = { group_name: null, first_seen_at: at, last_seen_at: at, messages: 0, title: null, members: null };
-    await this.#database.write((transaction) =>
+    await database.write((transaction) =>
       transaction
         .insertInto("chats")
         .values({ channel, chat, ...row, ...told })
         .onConflict((conflict) => conflict.columns(["channel", "chat"]).doUpdateSet({ channel, ...told }))
         .execute(),
     );
-  }
+  },
 
-  async get(channel: string, chat: string): Promise<Chat | undefined> {
-    const [row] = await this.#database.read((kysely) => selectChat(kysely, { channel, chat }));
+  async get(database, channel, chat) {
+    const [row] = await database.read((kysely) => selectChat(kysely, { channel, chat }));
     return row && toChat(row);
-  }
+  },
 
-  list(): Promise<Chat[]> {
-    return this.#database.list(toChat, (kysely) =>
-      selectChats(kysely).orderBy("chats.last_seen_at", "desc").limit(listedChats),
-    );
-  }
+  list: (database) =>
+    database.list(toChat, (kysely) => selectChats(kysely).orderBy("chats.last_seen_at", "desc").limit(listedChats)),
 
-  members(group: string): Promise<Sender[]> {
-    return this.#database.read((kysely) => membersOf(kysely, group));
-  }
+  members: (database, group) => database.read((kysely) => membersOf(kysely, group)),
 
-  async memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void> {
+  async memberSeen(database, group, sender, at) {
     const { id, name } = sender;
-    await this.#database.writeSoon((transaction) => noteMember(transaction, { group, id, name, at }));
-  }
+    await database.writeSoon((transaction) => noteMember(transaction, { group, id, name, at }));
+  },
 
-  async allMembers(): Promise<{ group: string; id: string; name: string }[]> {
-    const rows = await this.#database.read((kysely) =>
+  async allMembers(database) {
+    const rows = await database.read((kysely) =>
       kysely.selectFrom("members").select(["group_name", "sender_id", "name"]).execute(),
     );
     return rows.map(({ group_name: group, sender_id: id, name }) => ({ group, id, name }));
-  }
-}
+  },
+});
 
 const listedMembers = 1_000;
 

@@ -1,29 +1,21 @@
 import { sql, type Transaction } from "kysely";
 
-import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../../../domain/chats/group.ts";
-import type { ProtectedFileName } from "../../../domain/rights/protected-file.ts";
+import type { GroupChat, GroupFolder, StoredGroup } from "../../../domain/chats/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../contract/store.ts";
 import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { parseGroupSettings } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
 type FolderRow = Row<"group_folders"> & Nullable<Omit<Row<"group_instructions">, "group_name">>;
 type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | null };
 
-export class SqliteGroups implements GroupStore {
-  readonly #database: Database;
+export const sqliteGroups = onDatabase<GroupStore>({
+  list: (database) => database.list(toGroup, (kysely) => kysely.selectFrom("groups").selectAll().orderBy("name")),
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  list(): Promise<StoredGroup[]> {
-    return this.#database.list(toGroup, (kysely) => kysely.selectFrom("groups").selectAll().orderBy("name"));
-  }
-
-  add(group: StoredGroup): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  add: (database, group) =>
+    database.write(async (transaction) => {
       const taken = await transaction
         .selectFrom("groups")
         .select(["name", "channel", "chat"])
@@ -44,22 +36,21 @@ export class SqliteGroups implements GroupStore {
           settings: JSON.stringify(group.settings),
         })
         .execute();
-    });
-  }
+    }),
 
-  async change(name: string, settings: StoredGroup["settings"]): Promise<void> {
-    await this.#database.write((transaction) => changeGroup(transaction, name, settings));
-  }
+  async change(database, name, settings) {
+    await database.write((transaction) => changeGroup(transaction, name, settings));
+  },
 
-  async remove(name: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#database.write((transaction) =>
+  async remove(database, name) {
+    const { numDeletedRows } = await database.write((transaction) =>
       transaction.deleteFrom("groups").where("name", "=", name).executeTakeFirstOrThrow(),
     );
     return numDeletedRows > 0n;
-  }
+  },
 
-  async wasUsed(name: string): Promise<boolean> {
-    const used = await this.#database.read(async (kysely) => [
+  async wasUsed(database, name) {
+    const used = await database.read(async (kysely) => [
       await kysely.selectFrom("ordinals").select("ordinal").where("group_name", "=", name).executeTakeFirst(),
       await kysely
         .selectFrom("messages")
@@ -70,45 +61,28 @@ export class SqliteGroups implements GroupStore {
         .executeTakeFirst(),
     ]);
     return used.some((row) => row !== undefined);
-  }
+  },
 
-  async folder(name: string): Promise<GroupFolder | undefined> {
-    const [folder] = await this.#foldersWhere(name);
+  async folder(database, name) {
+    const [folder] = await foldersWhere(database, name);
     return folder;
-  }
+  },
 
-  folders(): Promise<GroupFolder[]> {
-    return this.#foldersWhere(undefined);
-  }
+  folders: (database) => foldersWhere(database, undefined),
 
-  /** Those of all groups, by name, or of this one. */
-  async #foldersWhere(name: string | undefined): Promise<GroupFolder[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("group_folders")
-        .leftJoin("group_instructions", "group_name", "name")
-        .select(["name", "channel", "chat", "file", "sha256", "bytes", "changed_at"])
-        .$if(name !== undefined, (query) => query.where("name", "=", name ?? ""))
-        .orderBy("name")
-        .execute(),
-    );
-    const byName = Map.groupBy(rows, (row) => row.name);
-    return [...byName.values()].flatMap(toFolder);
-  }
-
-  async claimFolder({ name, channel, chat }: GroupChat): Promise<void> {
+  async claimFolder(database, { name, channel, chat }) {
     const row = { name, channel, chat };
-    await this.#database.write((transaction) =>
+    await database.write((transaction) =>
       transaction
         .insertInto("group_folders")
         .values(row)
         .onConflict((conflict) => conflict.column("name").doUpdateSet({ channel, chat }))
         .execute(),
     );
-  }
+  },
 
-  earlierChat({ name, channel, chat }: GroupChat): Promise<{ channel: string; chat: string } | undefined> {
-    return this.#database.read((kysely) =>
+  earlierChat: (database, { name, channel, chat }) =>
+    database.read((kysely) =>
       kysely
         .selectFrom("messages")
         .select(["channel", "chat"])
@@ -117,13 +91,12 @@ export class SqliteGroups implements GroupStore {
         .where((where) => where.or([where("channel", "<>", channel), where("chat", "<>", chat)]))
         .limit(1)
         .executeTakeFirst(),
-    );
-  }
+    ),
 
-  async noteInstructions(name: string, file: ProtectedFileName, state: InstructionsState): Promise<void> {
+  async noteInstructions(database, name, file, state) {
     const { sha256, bytes, changedAt } = state;
     const facts = { sha256, bytes, changed_at: changedAt ?? null };
-    await this.#database.writeSoon(async (transaction) => {
+    await database.writeSoon(async (transaction) => {
       const claimed = await transaction.selectFrom("group_folders").select("name").where("name", "=", name).execute();
       if (claimed.length === 0) return;
       await transaction
@@ -132,10 +105,10 @@ export class SqliteGroups implements GroupStore {
         .onConflict((conflict) => conflict.columns(["group_name", "file"]).doUpdateSet(facts))
         .execute();
     });
-  }
+  },
 
-  ordinal(name: string): Promise<number> {
-    return this.#database.write(async (transaction) => {
+  ordinal: (database, name) =>
+    database.write(async (transaction) => {
       const known = await transaction
         .selectFrom("ordinals")
         .select("ordinal")
@@ -148,8 +121,22 @@ export class SqliteGroups implements GroupStore {
         .returning("ordinal")
         .executeTakeFirstOrThrow();
       return ordinal;
-    });
-  }
+    }),
+});
+
+/** Those of all groups, by name, or of this one. */
+async function foldersWhere(database: Database, name: string | undefined): Promise<GroupFolder[]> {
+  const rows = await database.read((kysely) =>
+    kysely
+      .selectFrom("group_folders")
+      .leftJoin("group_instructions", "group_name", "name")
+      .select(["name", "channel", "chat", "file", "sha256", "bytes", "changed_at"])
+      .$if(name !== undefined, (query) => query.where("name", "=", name ?? ""))
+      .orderBy("name")
+      .execute(),
+  );
+  const byName = Map.groupBy(rows, (row) => row.name);
+  return [...byName.values()].flatMap(toFolder);
 }
 
 /** Replaces what a stored group says itself, together with other writes. */

@@ -1,22 +1,16 @@
 import { sql, type Transaction } from "kysely";
 
-import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../../contract/intake-store.ts";
-import type { Database } from "../database/database.ts";
+import type { IntakeCharge, IntakeStore } from "../../contract/intake-store.ts";
+import { onDatabase } from "../database/on-database.ts";
 import type { Tables } from "../schema/tables.ts";
 
 /** Notices already sent, as bits. */
 const toldBit = { messages: 1, files: 2 } as const;
 const nothing = { messages: 0, bytes: 0, attachment_bytes: 0 } as const;
 
-export class SqliteIntake implements IntakeStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async ofDay(day: string, { kind, name }: IntakeAccount): Promise<IntakeAmount> {
-    const row = await this.#database.read((kysely) =>
+export const sqliteIntake = onDatabase<IntakeStore>({
+  async ofDay(database, day, { kind, name }) {
+    const row = await database.read((kysely) =>
       kysely
         .selectFrom("intake_days")
         .select(["messages", "bytes", "attachment_bytes"])
@@ -27,15 +21,13 @@ export class SqliteIntake implements IntakeStore {
     );
     const { messages, bytes, attachment_bytes: attachmentBytes } = row ?? nothing;
     return { messages, bytes, attachmentBytes };
-  }
+  },
 
-  charge(charge: IntakeCharge): Promise<void> {
-    return this.#database.writeSoon((transaction) => chargeIntake(transaction, charge));
-  }
+  charge: (database, charge) => database.writeSoon((transaction) => chargeIntake(transaction, charge)),
 
-  async tell(day: string, { kind, name }: IntakeAccount, about: "messages" | "files"): Promise<boolean> {
+  async tell(database, day, { kind, name }, about) {
     const told = toldBit[about];
-    const row = await this.#database.writeSoon((transaction) =>
+    const row = await database.writeSoon((transaction) =>
       transaction
         .insertInto("intake_days")
         .values({ day, kind, name, ...nothing, told })
@@ -49,8 +41,8 @@ export class SqliteIntake implements IntakeStore {
         .executeTakeFirst(),
     );
     return row !== undefined;
-  }
-}
+  },
+});
 
 /** Charges all accounts in one statement inside the caller's transaction. */
 export async function chargeIntake(transaction: Transaction<Tables>, charge: IntakeCharge): Promise<void> {

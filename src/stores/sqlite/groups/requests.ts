@@ -7,21 +7,15 @@ import {
   type RequestSettlement,
 } from "../../../domain/chats/group.ts";
 import type { RequestStore } from "../../contract/chat-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import { insertOutgoing } from "../conversation/outbox.ts";
 import type { Tables } from "../schema/tables.ts";
 
 const hourMs = 3_600_000;
 
-export class SqliteRequests implements RequestStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  open(request: Omit<ChatRequest, "state">, words: Parameters<RequestStore["open"]>[1]): Promise<boolean> {
-    return this.#database.write(async (transaction) => {
+export const sqliteRequests = onDatabase<RequestStore>({
+  open: (database, request, words) =>
+    database.write(async (transaction) => {
       const { kind, code, channel, chat, title = null, sender, at } = request;
       await transaction
         .deleteFrom("chat_requests")
@@ -52,30 +46,24 @@ export class SqliteRequests implements RequestStore {
       if (!row) return false;
       for (const draft of words.outgoing) await insertOutgoing(transaction, draft, at);
       return true;
-    });
-  }
+    }),
 
-  get(code: string): Promise<ChatRequest | undefined> {
-    return this.#database.first(toRequest, (kysely) =>
-      kysely.selectFrom("chat_requests").selectAll().where("code", "=", code),
-    );
-  }
+  get: (database, code) =>
+    database.first(toRequest, (kysely) => kysely.selectFrom("chat_requests").selectAll().where("code", "=", code)),
 
-  pairings(): Promise<ChatRequest[]> {
-    return this.#database.list(toRequest, (kysely) =>
+  pairings: (database) =>
+    database.list(toRequest, (kysely) =>
       kysely.selectFrom("chat_requests").selectAll().where("kind", "=", "pairing").orderBy("at").orderBy("code"),
-    );
-  }
+    ),
 
-  settle(answer: RequestSettlement, outgoing: Parameters<RequestStore["settle"]>[1], at: number): Promise<void> {
-    return this.#database.write(async (transaction) => {
+  settle: (database, answer, outgoing, at) =>
+    database.write(async (transaction) => {
       await settleRequest(transaction, answer);
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
-    });
-  }
+    }),
 
-  async waiting(now: number): Promise<number> {
-    const { count } = await this.#database.read((kysely) =>
+  async waiting(database, now) {
+    const { count } = await database.read((kysely) =>
       kysely
         .selectFrom("chat_requests")
         .select((select) => select.fn.countAll<number>().as("count"))
@@ -86,16 +74,15 @@ export class SqliteRequests implements RequestStore {
         .executeTakeFirstOrThrow(),
     );
     return count;
-  }
+  },
 
-  async tries(place: string): Promise<{ wrong: number; at: number } | undefined> {
-    return this.#database.read((kysely) =>
+  tries: (database, place) =>
+    database.read((kysely) =>
       kysely.selectFrom("code_tries").select(["wrong", "at"]).where("place", "=", place).executeTakeFirst(),
-    );
-  }
+    ),
 
-  async noteTry({ place, message, at }: Parameters<RequestStore["noteTry"]>[0]): Promise<number> {
-    return this.#database.write(async (transaction) => {
+  noteTry: (database, { place, message, at }) =>
+    database.write(async (transaction) => {
       const known = await transaction
         .selectFrom("code_tries")
         .select(["wrong", "message"])
@@ -109,21 +96,18 @@ export class SqliteRequests implements RequestStore {
         .onConflict((conflict) => conflict.column("place").doUpdateSet({ wrong, message, at }))
         .execute();
       return wrong;
-    });
-  }
+    }),
 
-  async forgetTries(place: string): Promise<void> {
-    await this.#database.write((transaction) =>
-      transaction.deleteFrom("code_tries").where("place", "=", place).execute(),
-    );
-  }
+  async forgetTries(database, place) {
+    await database.write((transaction) => transaction.deleteFrom("code_tries").where("place", "=", place).execute());
+  },
 
-  async forget(channel: string, chat: string): Promise<void> {
-    await this.#database.write((transaction) =>
+  async forget(database, channel, chat) {
+    await database.write((transaction) =>
       transaction.deleteFrom("chat_requests").where("channel", "=", channel).where("chat", "=", chat).execute(),
     );
-  }
-}
+  },
+});
 
 function toRequest(row: Selectable<Tables["chat_requests"]>): ChatRequest {
   const { kind, code, channel, chat, title, sender_id: id, sender_name: name, state, at } = row;

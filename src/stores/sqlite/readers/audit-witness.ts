@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 
 import type { AuditIndex } from "../../contract/store.ts";
-import { SqliteAuditIndex } from "../records/audit-index.ts";
+import { sqliteAuditIndex } from "../records/audit-index.ts";
 import { Database } from "../database/database.ts";
 import { openReadOnly } from "./open-read-only.ts";
 
@@ -11,7 +11,7 @@ import { openReadOnly } from "./open-read-only.ts";
  */
 export function openSqliteAuditWitness(path: string): Pick<AuditIndex, "head" | "signed"> & AsyncDisposable {
   const database = new Database(openReadOnly(path), { path, busyTimeoutMs: 0 });
-  const index = new SqliteAuditIndex(database);
+  const index = sqliteAuditIndex(database);
   return {
     head: () => index.head(),
     signed: async () => ((await knowsSigned(database)) ? index.signed() : undefined),

@@ -2,42 +2,32 @@ import { type Kysely, sql } from "kysely";
 
 import { AppError } from "../../../lib/app-error.ts";
 import type { AuditIndex } from "../../contract/store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import type { Tables } from "../schema/tables.ts";
 
-export class SqliteAuditIndex implements AuditIndex {
-  readonly #database: Database;
+export const sqliteAuditIndex = onDatabase<AuditIndex>({
+  head: (database) => database.read((kysely) => selectHead(kysely)),
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  head(): Promise<{ seq: number; hash: string } | undefined> {
-    return this.#database.read((kysely) => selectHead(kysely));
-  }
-
-  async signed(): Promise<number | undefined> {
-    const row = await this.#database.read((kysely) =>
+  async signed(database) {
+    const row = await database.read((kysely) =>
       kysely.selectFrom("audit_signed").select("seq").where("id", "=", 1).executeTakeFirst(),
     );
     return row?.seq;
-  }
+  },
 
-  async willSign(seq: number): Promise<void> {
-    await this.#database.write((transaction) =>
+  async willSign(database, seq) {
+    await database.write((transaction) =>
       transaction
         .insertInto("audit_signed")
         .values({ id: 1, seq })
         .onConflict((conflict) => conflict.column("id").doUpdateSet({ seq }))
         .execute(),
     );
-  }
+  },
 
   /** Throws AppError `conflict` and stores nothing when a record does not come after the head. */
-  append(
-    records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],
-  ): Promise<void> {
-    return this.#database.writeSoon(async (transaction) => {
+  append: (database, records) =>
+    database.writeSoon(async (transaction) => {
       let previous = (await selectHead(transaction))?.seq ?? 0;
       for (const { seq } of records) {
         if (seq <= previous) {
@@ -50,9 +40,8 @@ export class SqliteAuditIndex implements AuditIndex {
         insert into audit_records (seq, hash, type, group_name, file)
         select value ->> 'seq', value ->> 'hash', value ->> 'type', value ->> 'group', value ->> 'file'
         from json_each(${JSON.stringify(records)})`.execute(transaction);
-    });
-  }
-}
+    }),
+});
 
 function selectHead(kysely: Kysely<Tables>): Promise<{ seq: number; hash: string } | undefined> {
   return kysely.selectFrom("audit_records").select(["seq", "hash"]).orderBy("seq", "desc").limit(1).executeTakeFirst();

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { BudgetLimits } from "../../../domain/chats/group.ts";
-import type { CallUsage, DayUse, LearnedWindow, UsageBy, UsageSum } from "../../../domain/turns/usage.ts";
+import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../../domain/turns/usage.ts";
 import type { UsageStore } from "../../contract/usage-store.ts";
-import type { Database } from "../database/database.ts";
+import { onDatabase } from "../database/on-database.ts";
 import type { Tables } from "../schema/tables.ts";
 import { statement, written } from "../database/statement.ts";
 
@@ -62,15 +62,9 @@ const sumDay = statement((kysely, { day, group }: { readonly day: string; readon
     .where("day", "=", day),
 );
 
-export class SqliteUsage implements UsageStore {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  reserve(request: Parameters<UsageStore["reserve"]>[0]): ReturnType<UsageStore["reserve"]> {
-    return this.#database.writeSoon(async (transaction) => {
+export const sqliteUsage = onDatabase<UsageStore>({
+  reserve: (database, request) =>
+    database.writeSoon(async (transaction) => {
       const { ofGroup, ofAll } = await usedOn(transaction, request.day, request.group);
       const wanted = { tokens: request.tokens, nanoUsd: Math.round(request.usd * nano) };
       const refusal =
@@ -78,12 +72,11 @@ export class SqliteUsage implements UsageStore {
         refuse(wanted, { of: "total", used: ofAll, limits: request.totalLimits });
       if (refusal) return refusal;
       return { granted: true, reservation: await reserve(transaction, request, wanted) };
-    });
-  }
+    }),
 
   /** The reservation goes away with its settlement, so settling twice changes nothing. */
-  settle(reservation: number, used: CallUsage): Promise<DayUse | undefined> {
-    return this.#database.writeSoon(async (transaction) => {
+  settle: (database, reservation, used) =>
+    database.writeSoon(async (transaction) => {
       const [reserved] = await takeReservation(transaction, { id: reservation });
       if (!reserved) return undefined;
       const tokens = used.inputTokens + used.outputTokens - reserved.tokens;
@@ -93,44 +86,43 @@ export class SqliteUsage implements UsageStore {
       if (used.tokenFactor !== undefined) await keepFactor(transaction, used.model, used.tokenFactor);
       const { ofGroup, ofAll } = await usedOn(transaction, reserved.day, reserved.group_name);
       return { day: reserved.day, group: toUse(ofGroup), total: toUse(ofAll) };
-    });
-  }
+    }),
 
-  async tokenFactors(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#database.read((kysely) => kysely.selectFrom("token_factors").selectAll().execute());
+  async tokenFactors(database) {
+    const rows = await database.read((kysely) => kysely.selectFrom("token_factors").selectAll().execute());
     return new Map(rows.map(({ model, factor }) => [model, factor]));
-  }
+  },
 
-  async learnedWindows(): Promise<LearnedWindow[]> {
-    const rows = await this.#database.read((kysely) => kysely.selectFrom("learned_windows").selectAll().execute());
+  async learnedWindows(database) {
+    const rows = await database.read((kysely) => kysely.selectFrom("learned_windows").selectAll().execute());
     return rows.map(({ model, window_tokens: windowTokens, described, learned_at: learnedAt }) => ({
       model,
       windowTokens,
       described,
       learnedAt,
     }));
-  }
+  },
 
-  async keepWindow({ model, windowTokens, described, learnedAt }: LearnedWindow): Promise<void> {
+  async keepWindow(database, { model, windowTokens, described, learnedAt }) {
     const learned = { window_tokens: windowTokens, described, learned_at: learnedAt };
-    await this.#database.writeSoon((transaction) =>
+    await database.writeSoon((transaction) =>
       transaction
         .insertInto("learned_windows")
         .values({ model, ...learned })
         .onConflict((conflict) => conflict.column("model").doUpdateSet(learned))
         .execute(),
     );
-  }
+  },
 
-  async forgetLearned(models: readonly string[], { factors }: { readonly factors: boolean }): Promise<void> {
-    await this.#database.writeSoon(async (transaction) => {
+  async forgetLearned(database, models, { factors }) {
+    await database.writeSoon(async (transaction) => {
       await transaction.deleteFrom("learned_windows").where("model", "in", models).execute();
       if (factors) await transaction.deleteFrom("token_factors").where("model", "in", models).execute();
     });
-  }
+  },
 
-  async warnsFirst(day: string, budget: string): Promise<boolean> {
-    const known = await this.#database.read((kysely) =>
+  async warnsFirst(database, day, budget) {
+    const known = await database.read((kysely) =>
       kysely
         .selectFrom("budget_warnings")
         .select("day")
@@ -139,7 +131,7 @@ export class SqliteUsage implements UsageStore {
         .executeTakeFirst(),
     );
     if (known) return false;
-    return this.#database.writeSoon(async (transaction) => {
+    return database.writeSoon(async (transaction) => {
       const added = await transaction
         .insertInto("budget_warnings")
         .values({ day, budget })
@@ -148,16 +140,12 @@ export class SqliteUsage implements UsageStore {
         .executeTakeFirst();
       return added !== undefined;
     });
-  }
+  },
 
-  async sums(
-    by: UsageBy,
-    since: string,
-    { until, group }: NonNullable<Parameters<UsageStore["sums"]>[2]> = {},
-  ): Promise<UsageSum[]> {
+  async sums(database, by, since, { until, group } = {}) {
     const key = keys[by];
     const isWithin = sql`day >= ${since} and day <= ${until ?? "9999-12-31"} and (${group ?? null} is null or usage_calls.group_name = ${group ?? null})`;
-    const { rows } = await this.#database.read((kysely) =>
+    const { rows } = await database.read((kysely) =>
       sql<Omit<UsageSum, "name" | "usd"> & { readonly nanoUsd: number; readonly name: string | null }>`
         select ${key} as key, max(${by === "member" ? sql`members.name` : sql`null`}) as name, sum(calls) as calls,
           sum(input_tokens) as inputTokens, sum(cached_tokens) as cachedInputTokens,
@@ -172,10 +160,10 @@ export class SqliteUsage implements UsageStore {
       ),
     );
     return rows.map(({ nanoUsd, name, ...sum }) => ({ ...sum, name: name ?? undefined, usd: nanoUsd / nano }));
-  }
+  },
 
-  async ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]> {
-    const rows = await this.#database.read((kysely) =>
+  async ofDay(database, day) {
+    const rows = await database.read((kysely) =>
       kysely.selectFrom("usage_days").selectAll().where("day", "=", day).orderBy("group_name").execute(),
     );
     return rows.map(({ group_name: group, tokens, nano_usd, calls }) => ({
@@ -184,8 +172,8 @@ export class SqliteUsage implements UsageStore {
       usd: nano_usd / nano,
       calls,
     }));
-  }
-}
+  },
+});
 
 const keys: Readonly<Record<UsageBy, RawBuilder<string>>> = {
   group: sql`usage_calls.group_name`,
