@@ -4,8 +4,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
-import { attest } from "../attestation/attestation.ts";
-import type { ContainerEvidence } from "../attestation/attestation.ts";
+import { attest, type ContainerEvidence } from "../attestation/attestation.ts";
 import { readHostView } from "../attestation/host.ts";
 import { ContainerCgroups, readLimitCounters } from "../cgroups/container-cgroups.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "../engine/engine.ts";
@@ -46,7 +45,9 @@ export class LaunchedContainer {
   readonly id: string;
   readonly name: string;
   readonly generation: number;
+  /** The uid that the agent's files carry. */
   readonly uid: number;
+  /** The folder of its mailbox on the host. */
   readonly mailFolder: string;
   /** The container's end. Never rejects: a container unknown to the engine has ended, too. */
   readonly exited: Promise<ContainerExit>;
@@ -69,8 +70,9 @@ export class LaunchedContainer {
   }
 
   /**
-   * Returns each difference between the running and the requested container as a sentence; see `attest`. Throws
-   * `container_lost` when it no longer runs, which says nothing about it.
+   * Returns each difference between the running and the requested container as a sentence; see `attest`. A re-adopted
+   * container is judged without a report, as it can no longer be asked. Throws `container_lost` when it no longer runs,
+   * which says nothing about it.
    */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
     const { body } = this.#options;
@@ -119,7 +121,7 @@ export class LaunchedContainer {
     return this.#options.inspector !== undefined;
   }
 
-  /** Inspects the present contents of its mounts. */
+  /** Inspects the present contents of its mounts, and removes setuid and setgid bits from the agent's files. */
   async lookIntoMounts(signal: AbortSignal): Promise<MountSighting> {
     if (this.#options.inspector === undefined) return nothingSeen;
     const { inspection } = await this.lookFromOutside();
@@ -128,10 +130,12 @@ export class LaunchedContainer {
     return this.#options.inspector.look(startedAt / 1000, signal);
   }
 
+  /** True when it was frozen during attestation. */
   isFrozen(): boolean {
     return this.#isPaused;
   }
 
+  /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */
   async freeze(): Promise<void> {
     await this.#options.engine.pause(this.id);
   }

@@ -11,17 +11,21 @@ import type { EventData, Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";
-import { judgeGroupMounts } from "../mounts/group-mounts.ts";
-import type { GroupMounts } from "../mounts/group-mounts.ts";
+import { judgeGroupMounts, type GroupMounts } from "../mounts/group-mounts.ts";
 import { LaunchedContainer } from "./launched-container.ts";
 import { MountInspector } from "../mounts/inspector.ts";
 import { recheckMount } from "../mounts/identity.ts";
-import { readRefusals } from "../mounts/rules.ts";
-import type { MountContext, MountGrant, MountVerdict } from "../mounts/rules.ts";
+import { readRefusals, type MountContext, type MountGrant, type MountVerdict } from "../mounts/rules.ts";
 import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
-import { containerLabels as labels, containerSpec, describeProtected } from "./spec.ts";
-import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
+import {
+  containerLabels as labels,
+  containerSpec,
+  describeProtected,
+  type ContainerSpec,
+  type EgressMount,
+  type ImageFacts,
+} from "./spec.ts";
 
 export interface LauncherOptions {
   readonly engine: ContainerEngine;

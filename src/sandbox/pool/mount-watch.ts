@@ -4,6 +4,7 @@ import type { ExecutionPointChange, MountSighting } from "../../domain/sandbox/m
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
+import type { RunningContainer } from "./launch.ts";
 
 /** Owner of the mounts in which something was found. */
 export interface MountOwner {
@@ -12,12 +13,7 @@ export interface MountOwner {
 }
 
 /** A container as far as its mounts are concerned. */
-export interface MountedContainer {
-  readonly hasMounts: boolean;
-  /** Resolves when it has ended. */
-  readonly exited: Promise<unknown>;
-  lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
-}
+export type MountedContainer = Pick<RunningContainer, "hasMounts" | "exited" | "lookIntoMounts">;
 
 export interface MountWatchOptions {
   readonly publish: Publish<

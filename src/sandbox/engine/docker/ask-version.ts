@@ -1,5 +1,4 @@
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { type EngineAddress, socketPath } from "./address.ts";
 import { kindOf, type VersionAnswer } from "./answers.ts";
