@@ -48,7 +48,11 @@ const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** Registers what is counted. No label holds a group, a chat or a person: their number has no bound. */
 export function createMetrics(registry: Registry): Metrics {
   const registers = [registry];
-  addHeap(registers);
+  addGauge(registers, {
+    name: "crabpot_heap_used_bytes",
+    help: "Memory of the host's objects, including garbage not collected yet",
+    read: () => process.memoryUsage().heapUsed,
+  });
   const messages = new Counter({
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by outcome",
@@ -171,46 +175,15 @@ function countEgress(registers: Registry[]): Metrics["egress"] {
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry];
   addChannelGauge(registers, sources);
-  void new Gauge({
-    name: "crabpot_approvals_open",
-    help: "Tool calls that wait for people's answers",
-    registers,
-    async collect() {
-      this.set(await sources.approvals());
-    },
-  });
-  void new Gauge({
-    name: "crabpot_jobs_running",
-    help: "Background jobs of agents that run",
-    registers,
-    collect() {
-      this.set(sources.jobs());
-    },
-  });
-  void new Gauge({
-    name: "crabpot_intake_open",
-    help: "1 while messages are accepted, 0 while they are not",
-    registers,
-    collect() {
-      this.set(sources.intakeOpen() ? 1 : 0);
-    },
-  });
-  void new Gauge({
-    name: "crabpot_containers_hot",
-    help: "Containers that are kept ready",
-    registers,
-    collect() {
-      this.set(sources.containersHot());
-    },
-  });
-  void new Gauge({
-    name: "crabpot_queue_groups_waiting",
-    help: "Groups waiting for their turn",
-    registers,
-    collect() {
-      this.set(sources.groupsWaiting());
-    },
-  });
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
+    addGauge(registers, { name, help, read });
+  gauge("crabpot_approvals_open", "Tool calls that wait for people's answers", sources.approvals);
+  gauge("crabpot_jobs_running", "Background jobs of agents that run", sources.jobs);
+  gauge("crabpot_intake_open", "1 while messages are accepted, 0 while they are not", () =>
+    sources.intakeOpen() ? 1 : 0,
+  );
+  gauge("crabpot_containers_hot", "Containers that are kept ready", sources.containersHot);
+  gauge("crabpot_queue_groups_waiting", "Groups waiting for their turn", sources.groupsWaiting);
   void new Gauge({
     name: "crabpot_outbox_messages",
     help: "Messages in the outbox, by state",
@@ -237,13 +210,16 @@ function addChannelGauge(registers: Registry[], { channels }: GaugeSources): voi
   });
 }
 
-function addHeap(registers: Registry[]): void {
+function addGauge(
+  registers: Registry[],
+  { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number | Promise<number> },
+): void {
   void new Gauge({
-    name: "crabpot_heap_used_bytes",
-    help: "Memory of the host's objects, including garbage not collected yet",
+    name,
+    help,
     registers,
-    collect() {
-      this.set(process.memoryUsage().heapUsed);
+    async collect() {
+      this.set(await read());
     },
   });
 }
