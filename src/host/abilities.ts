@@ -1,7 +1,7 @@
 import { firstAbilities, otherAbilities, type ServicesOf } from "../abilities/catalog.ts";
 import { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf, groupWithAgent } from "../config/configured/agents.ts";
-import { embedderSource } from "../config/configured/memory.ts";
+import { providerServer } from "../config/configured/media.ts";
 import { namesFor } from "../config/profiles/parse-profile.ts";
 import { checkProfiles } from "../config/profiles/profile-files.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
@@ -80,9 +80,8 @@ export function startOtherAbilities(
     setImage: (group: string, value: object, actor: Actor) =>
       settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" }),
     timeZone: () => config.timezone,
-    memoryFolder: home.paths.memory,
-    embedderSource: (modelFolder: (root: string) => string) =>
-      embedderSource(config, adapters, modelFolder(home.paths.root)),
+    paths: home.paths,
+    serverOfProvider: (name: string) => providerServer(config, adapters, name),
     groupWithAgent: (group: Group, agent: string) => groupWithAgent(live.current, group, agent),
     agentNameOf: ({ agent }: Pick<Group, "agent">) => agentNameOf(live.current, agent),
     messageIdOf: createMessageIds(fingerprint),

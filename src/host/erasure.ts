@@ -1,6 +1,6 @@
 import pino from "pino";
 
-import { erasableMemories } from "../abilities/memory/offline/erasable-memories.ts";
+import { erasableMemories } from "../abilities/memory/offline.ts";
 import type { Adapters } from "../config/adapters.ts";
 import { idsOfPerson } from "../config/configured/people.ts";
 import type { Environment } from "../config/environment.ts";

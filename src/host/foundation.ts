@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { installedServers } from "../abilities/mcp/packages/lock-file.ts";
-import { installedSkills } from "../abilities/skills/lock-file.ts";
+import { installedSkills } from "../abilities/skills/install/lock-file.ts";
 import { installedPlugins } from "../plugins/install/lock-file.ts";
 import { InstalledRecord } from "../records/installed-record.ts";
 

@@ -22,8 +22,7 @@ export async function openGroups(
   const history = new SettingsHistory(store.settings, clock, adapters);
   const opened = await ServedGroups.open(runningConfig(context), {
     store: store.groups,
-    hasMemories: async (name) =>
-      (await import("../abilities/memory/offline/has-memories.ts")).hasMemories(home.paths.memory, name),
+    hasMemories: async (name) => (await import("../abilities/memory/offline.ts")).hasMemories(home.paths.memory, name),
     publish,
     logger,
   });

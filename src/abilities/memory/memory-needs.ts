@@ -3,17 +3,17 @@ import type { Logger } from "pino";
 import type { Group } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Fingerprint } from "../../domain/fingerprint.ts";
-import type { EmbedderSource } from "../../domain/settings/embedder-source.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { ConfiguredModels } from "../../models/configured-models.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import type { ServerOfProvider } from "./embedding/embedder-source.ts";
 
 /** The parts of the host that memories need. */
 export interface MemoryServiceNeeds {
-  readonly memoryFolder: string;
-  /** Finds out by what memories are found besides their words; the local model is in a folder of the home. */
-  readonly embedderSource: (modelFolder: (home: string) => string) => EmbedderSource;
+  /** The home, and its folder of memories. */
+  readonly paths: { readonly root: string; readonly memory: string };
+  readonly serverOfProvider: ServerOfProvider;
   readonly groups: { list(): readonly Group[] };
   /** The group as one of its agents has it. */
   readonly groupWithAgent: (group: Group, agent: string) => Group;

@@ -102,7 +102,7 @@ export class MemoryService implements AbilityService {
 
   /** The memory of this folder, even if memories are disabled now; undefined: none. */
   async #existing(folder: string): Promise<MemoryAt | undefined> {
-    if (!existsSync(memoryPath(this.#needs.memoryFolder, folder))) return undefined;
+    if (!existsSync(memoryPath(this.#needs.paths.memory, folder))) return undefined;
     return (await (this.#loading ??= this.#load()))?.at(folder);
   }
 

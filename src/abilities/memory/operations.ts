@@ -7,7 +7,7 @@ import { defineOperation } from "../../operations/definition/define-operation.ts
 import { requireGroup } from "../../operations/lookup/require-group.ts";
 import { list, name } from "../../operations/definition/schemas.ts";
 import type { MemoryService } from "./memory-service.ts";
-import { toExported, toListed } from "./shown-memory.ts";
+import type { Memory } from "../../processes/memory-schemas.ts";
 
 /** The parts that know memories. */
 interface MemoryNeeds {
@@ -15,7 +15,7 @@ interface MemoryNeeds {
   readonly memory: Pick<MemoryService, "search" | "list" | "get" | "forget">;
 }
 
-const memory: z.ZodType<object> = z.looseObject({});
+const shownMemory: z.ZodType<object> = z.looseObject({});
 const whose = z.strictObject({ group: name, agent: z.string().min(1).max(64).optional() });
 const usual = { found: 10, listed: 100 };
 
@@ -32,7 +32,7 @@ export const listMemories = defineOperation<MemoryNeeds>()({
       message: "It goes with a list only; leave it out, or leave query out",
       path: ["category"],
     }),
-  output: list(memory),
+  output: list(shownMemory),
   may: { scope: "read" },
   effect: "none",
   rest: "GET /memory/{group}",
@@ -50,7 +50,7 @@ export const showMemory = defineOperation<MemoryNeeds>()({
   name: "memory.show",
   summary: "show a memory with its sources",
   input: whose.extend({ id: name }),
-  output: memory,
+  output: shownMemory,
   may: { scope: "read" },
   effect: "none",
   rest: "GET /memory/{group}/{id}",
@@ -90,3 +90,15 @@ function unknownMemory(group: string, id: string): AppError {
 
 /** Operations on memories of groups. */
 export const memoryOperations = [listMemories, showMemory, forgetMemory] as const;
+
+/** A memory as programs get it in a list. */
+export function toListed({ id, category, text, time: at, sender, origin, supersededBy }: Memory): object {
+  const shown = { id, category, text, time: new Date(at).toISOString(), sender, origin };
+  return supersededBy === undefined ? shown : { ...shown, supersededBy };
+}
+
+/** All of it, as programs get a single one, and as it is exported and imported. */
+export function toExported(memory: Memory): object {
+  const { sources, photo } = memory;
+  return { ...toListed(memory), sources, ...(photo !== undefined && { photo }) };
+}

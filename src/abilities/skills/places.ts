@@ -17,7 +17,7 @@ import { hostUid } from "../../lib/process/host-uid.ts";
 import { visible } from "../../lib/text/visible.ts";
 import { readAllowedSkill } from "./allowed-skills.ts";
 import { parseSkill } from "./format/parse-skill.ts";
-import { readSkillLock, type SkillLockEntry } from "./lock-file.ts";
+import { readSkillLock, type SkillLockEntry } from "./install/lock-file.ts";
 import { readSkillTools } from "./format/parse-skill-tools.ts";
 import { hashOfTree, type SkillTree, type TreeReading } from "./tree/skill-tree.ts";
 import { readTree } from "./tree/read-tree.ts";

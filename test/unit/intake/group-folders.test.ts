@@ -12,7 +12,7 @@ import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats
 import type { Store } from "../../../src/stores/contract/store.ts";
 import { MemoryFile } from "../../../src/abilities/memory/file/memory-file.ts";
 import { memoryPath } from "../../../src/abilities/memory/memory-path.ts";
-import { hasMemories } from "../../../src/abilities/memory/offline/has-memories.ts";
+import { hasMemories } from "../../../src/abilities/memory/offline.ts";
 import { say } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";

@@ -26,13 +26,12 @@ async function openRig() {
   const pathOf = (group: string): string => join(folder.path, `${group}.sqlite`);
   // All that these operations need while groups remember nothing new.
   const needs = {
-    memoryFolder: folder.path,
-    embedderSource: () => "none",
+    paths: { root: folder.path, memory: folder.path },
     groups: { list: () => [] },
     publish: async (event: NewEvent): Promise<void> => void published.push(event),
     logger: pino({ level: "silent" }),
   } as unknown as MemoryServiceNeeds;
-  const { memory: settings } = configSchema(builtInAdapters).parse({});
+  const { memory: settings } = configSchema(builtInAdapters).parse({ memory: { embeddings: "none" } });
   const memory = stack.use(new MemoryService(needs, () => settings));
   const server = stack.use(
     createGatewayServer({

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { homePaths } from "../../../src/config/home/home.ts";
 import type { NewEvent } from "../../../src/domain/events/event.ts";
 import { installedServers } from "../../../src/abilities/mcp/packages/lock-file.ts";
-import { installedSkills } from "../../../src/abilities/skills/lock-file.ts";
+import { installedSkills } from "../../../src/abilities/skills/install/lock-file.ts";
 import { installedPlugins } from "../../../src/plugins/install/lock-file.ts";
 import { InstalledRecord } from "../../../src/records/installed-record.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 
 import type { Group } from "../../../domain/chats/group.ts";
 import type { MemorySettings } from "../config.ts";
+import { embedderSource } from "../embedding/embedder-source.ts";
 import { modelFolder } from "../embedding/model-files.ts";
 import { globalNotes } from "../item.ts";
 import { memoryPath } from "../memory-path.ts";
@@ -11,12 +12,12 @@ import { type MemoryAt, MemoryClient } from "./memory-client.ts";
 /** The memories of a home by the folder of a group or an agent, and the global notes. */
 export class HomeMemories implements AsyncDisposable {
   readonly settings: () => MemorySettings;
-  readonly #needs: Pick<MemoryServiceNeeds, "memoryFolder" | "embedderSource" | "logger">;
+  readonly #needs: Pick<MemoryServiceNeeds, "paths" | "serverOfProvider" | "logger">;
   readonly #clients = new AsyncDisposableStack();
   #current: { readonly settings: string; readonly client: MemoryClient } | undefined;
 
   constructor(
-    needs: Pick<MemoryServiceNeeds, "memoryFolder" | "embedderSource" | "logger">,
+    needs: Pick<MemoryServiceNeeds, "paths" | "serverOfProvider" | "logger">,
     settings: () => MemorySettings,
   ) {
     this.#needs = needs;
@@ -24,11 +25,11 @@ export class HomeMemories implements AsyncDisposable {
   }
 
   /** The memory of this folder, whether groups remember things or not. */
-  readonly at = (folder: string): MemoryAt => this.#client().at(memoryPath(this.#needs.memoryFolder, folder));
+  readonly at = (folder: string): MemoryAt => this.#client().at(memoryPath(this.#needs.paths.memory, folder));
 
   /** True when there is a file of this memory. */
   has(folder: string): boolean {
-    return existsSync(memoryPath(this.#needs.memoryFolder, folder));
+    return existsSync(memoryPath(this.#needs.paths.memory, folder));
   }
 
   /** Global notes, for a group that may read them, where there are some. */
@@ -44,9 +45,9 @@ export class HomeMemories implements AsyncDisposable {
 
   /** The client that works with the settings of now; one with others is closed when another one is needed. */
   #client(): MemoryClient {
-    const { embedderSource, logger } = this.#needs;
+    const { paths, serverOfProvider, logger } = this.#needs;
     const { weights } = this.settings();
-    const place = embedderSource(modelFolder);
+    const place = embedderSource(this.settings(), serverOfProvider, modelFolder(paths.root));
     const settings = JSON.stringify([place, weights]);
     if (this.#current?.settings === settings) return this.#current.client;
     const last = this.#current?.client;

@@ -7,7 +7,7 @@ import type { SkillTool } from "../../../domain/rights/skill-tool.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { removeLeftBehind } from "../../../lib/files/guarded-change.ts";
-import { readSkillLock, type SkillLock, withSkillLock, writeSkillLock } from "../lock-file.ts";
+import { readSkillLock, type SkillLock, withSkillLock, writeSkillLock } from "./lock-file.ts";
 import { findBundled, findInstalled, incomingFolder, type SkillFolders } from "../places.ts";
 import { readTree } from "../tree/read-tree.ts";
 import { writeTree } from "../tree/skill-copies.ts";

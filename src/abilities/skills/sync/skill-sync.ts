@@ -8,7 +8,7 @@ import { DueTimer } from "../../../lib/time/due-timer.ts";
 import { shorten, visible } from "../../../lib/text/visible.ts";
 import type { ComparedSkill, InstalledFrom } from "../install/installer.ts";
 import { isPublished } from "../install/source.ts";
-import { readSkillLock, type SkillLock } from "../lock-file.ts";
+import { readSkillLock, type SkillLock } from "../install/lock-file.ts";
 import { readSyncState, type SyncState, writeSyncState } from "./sync-state.ts";
 
 export interface SkillSyncOptions {

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 
 import { SkillInstaller } from "../../../../src/abilities/skills/install/installer.ts";
-import { readSkillLock, withSkillLock, writeSkillLock } from "../../../../src/abilities/skills/lock-file.ts";
+import { readSkillLock, withSkillLock, writeSkillLock } from "../../../../src/abilities/skills/install/lock-file.ts";
 import {
   findInstalled,
   findOfGroup,

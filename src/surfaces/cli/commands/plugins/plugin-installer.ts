@@ -3,11 +3,7 @@ import type { HomePaths } from "../../../../config/home/home.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { PluginInstaller, type PluginInstallerOptions } from "../../../../plugins/install/installer.ts";
 import { pluginFolders } from "../../../../plugins/places.ts";
-import { fetchSource, runToFetch } from "../../../../abilities/skills/install/fetch-source.ts";
-import { sourceOf } from "../../../../abilities/skills/install/source.ts";
-import { scanSkill, wantsOf } from "../../../../abilities/skills/install/scan-skill.ts";
-import { readTree } from "../../../../abilities/skills/tree/read-tree.ts";
-import { writeTree } from "../../../../abilities/skills/tree/skill-copies.ts";
+import { installSteps } from "../../../../abilities/skills/offline.ts";
 import { pluginNameFault } from "../../../../config/loading/installed-plugins.ts";
 
 /** Installs plugins into a home, by the same steps as skills: fetching, reading, looking through and writing. */
@@ -16,6 +12,7 @@ export function createPluginInstaller(
   variables: EnvironmentVariables,
   logger: PluginInstallerOptions["logger"],
 ): PluginInstaller {
+  const steps = installSteps(variables);
   return new PluginInstaller({
     places: pluginFolders(paths),
     now: Date.now,
@@ -27,16 +24,12 @@ export function createPluginInstaller(
       return pluginNameFault(provided, "\u{FFFF}", { version, plugins: others });
     },
     steps: {
-      fetch: async (wanted, scratch) => fetchSource(sourceOf(wanted), { scratch, variables }),
+      ...steps,
       readTree: async (folder, leaveOut) => {
-        const reading = await readTree(folder, { leaveOut });
+        const reading = await steps.readTree(folder, { leaveOut });
         if (reading.ok) return reading.tree;
         throw new AppError("plugin_refused", `${folder} is refused: ${reading.path} ${reading.detail}.`);
       },
-      writeTree,
-      scan: scanSkill,
-      hostsIn: (tree) => wantsOf([], tree).hosts,
-      npm: async (args, cwd) => void (await runToFetch("npm", args, { cwd, variables })),
     },
   });
 }

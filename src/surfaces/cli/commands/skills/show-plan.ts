@@ -1,7 +1,7 @@
 import { formatBytes } from "../../../../lib/text/bytes.ts";
 import type { SkillTool } from "../../../../domain/rights/skill-tool.ts";
 import { visible } from "../../../../lib/text/visible.ts";
-import type { InstallPlan, PlannedSkill } from "../../../../abilities/skills/install/installer.ts";
+import type { SkillInPlan, SkillPlan } from "../../../../abilities/skills/offline.ts";
 import type { Output } from "../../output.ts";
 
 const replaced = {
@@ -11,11 +11,7 @@ const replaced = {
 } as const;
 
 /** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
-export function showPlan(
-  output: Output,
-  { from, skills, unusable }: InstallPlan,
-  state: "planned" | "installed",
-): void {
+export function showPlan(output: Output, { from, skills, unusable }: SkillPlan, state: "planned" | "installed"): void {
   for (const skill of skills) {
     if (output.json) output.object({ ...view(skill), state, from });
     else for (const line of describe(skill)) output.line(line);
@@ -26,7 +22,7 @@ export function showPlan(
   }
 }
 
-function view({ name, facts, tools, sha256, wants, findings, replaces, hidesBundled, tree }: PlannedSkill) {
+function view({ name, facts, tools, sha256, wants, findings, replaces, hidesBundled, tree }: SkillInPlan) {
   const { description, license, compatibility, unknownKeys } = facts;
   const files = tree.files.map(({ path }) => path);
   return {
@@ -46,7 +42,7 @@ function view({ name, facts, tools, sha256, wants, findings, replaces, hidesBund
   };
 }
 
-function describe(skill: PlannedSkill): string[] {
+function describe(skill: SkillInPlan): string[] {
   const { name, facts, tools, tree, wants, findings, replaces, hidesBundled } = skill;
   const bytes = tree.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const programs = tree.files.filter(({ isExecutable }) => isExecutable).map(({ path }) => path);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import type { Command } from "commander";
@@ -7,17 +7,12 @@ import type { Command } from "commander";
 import { resolveGroup } from "../../../../config/resolve-group.ts";
 import { skillFile, skillNameFault } from "../../../../domain/sandbox/skill.ts";
 import { AppError } from "../../../../lib/app-error.ts";
-import { nearest } from "../../../../lib/text/nearest.ts";
 import { visibleLines } from "../../../../lib/text/visible.ts";
-import type { ComparedSkill, InstallPlan } from "../../../../abilities/skills/install/installer.ts";
-import { scanSkill } from "../../../../abilities/skills/install/scan-skill.ts";
-import { listAll, listForGroup, type ListedSkill } from "../../../../abilities/skills/list-skills.ts";
-import { readSkillLock } from "../../../../abilities/skills/lock-file.ts";
-import { findFor, type FoundSkill } from "../../../../abilities/skills/places.ts";
+import type { SkillHome, SkillInList, SkillPlan } from "../../../../abilities/skills/offline.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import type { Column } from "../../../../operations/definition/cli-leaf.ts";
-import { groupsWithFolder, installerOf, placesOf } from "./places.ts";
+import { skillHome } from "./skill-home.ts";
 import { isConfirmed } from "../../confirm.ts";
 import { describeSkillTool, showPlan, viewSkillTool } from "./show-plan.ts";
 
@@ -34,7 +29,7 @@ export function addSkillsCommand(program: Command, context: CommandContext): voi
   addNew(skills, context);
 }
 
-const columns: readonly Column<ListedSkill>[] = [
+const columns: readonly Column<SkillInList>[] = [
   { title: "name", of: ({ name }) => name },
   { title: "source", of: ({ source, group }) => (group === undefined ? source : `${source} ${group}`) },
   { title: "state", of: ({ state, reason }) => (reason === undefined ? state : `${state}: ${reason}`) },
@@ -45,32 +40,23 @@ function addList(skills: Command, context: CommandContext): void {
   addLeaf(skills, "list", "list skills")
     .option("--group <group>", "skills of this group")
     .action(async ({ group }: { group?: string }, command: Command) => {
-      const found =
-        group === undefined
-          ? await listAll(placesOf(context), groupsWithFolder(context))
-          : await listForGroup(
-              placesOf(context),
-              group,
-              resolveGroup(await configNow(context), { name: group }).skills,
-            );
+      const home = skillHome(context);
+      const found = await (group === undefined
+        ? home.list()
+        : home.listFor(group, resolveGroup((await context.loadConfig()).config, { name: group }).skills));
       context.outputOf(command).items(found, columns, "There are no skills.");
     });
-}
-
-async function configNow(context: CommandContext) {
-  return (await context.loadConfig()).config;
 }
 
 function addShow(skills: Command, context: CommandContext): void {
   addLeaf(skills, "show <name>", "show a skill and its files")
     .option("--group <group>", "among the skills of this group")
     .action(async (name: string, { group }: { group?: string }, command: Command) => {
-      const found = await findOne(context, name, group);
-      const { source, state, sha256, facts, tools, tree, folder, locked } = found;
+      const found = await skillHome(context).find(name, group);
+      const { source, state, sha256, facts, tools, tree, folder, locked, findings } = found;
       const files = tree?.files.map(({ path }) => path) ?? [];
       const output = context.outputOf(command);
       const { allowedTools, ...said } = facts ?? { allowedTools: [], description: "" };
-      const findings = tree ? scanSkill(tree) : [];
       const brought = tools.map(viewSkillTool);
       const about = { source, state, folder, sha256, from: locked?.from, tools: brought, files, findings };
       const view = { name, ...said, allowedTools, ...about };
@@ -91,18 +77,6 @@ function addShow(skills: Command, context: CommandContext): void {
     });
 }
 
-async function findOne(context: CommandContext, name: string, group: string | undefined): Promise<FoundSkill> {
-  const all = await findFor(placesOf(context), group);
-  const found = all.find((one) => one.name === name && one.state !== "hidden");
-  if (found) return found;
-  const near = nearest(
-    name,
-    all.map((one) => one.name),
-  );
-  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  throw new AppError("not_found", `There is no skill ${JSON.stringify(name)}.${hint}`, { fix: "crabpot skills list" });
-}
-
 interface InstallFlags {
   readonly skill?: string;
   readonly yes?: boolean;
@@ -116,12 +90,12 @@ function addInstall(skills: Command, context: CommandContext): void {
     .option("--no-subscribe", "do not check for new versions")
     .option("--yes", "without asking")
     .action(async (source: string, { skill, yes, subscribe }: InstallFlags, command: Command) => {
-      const installer = installerOf(context);
-      const plan = await installer.plan(source, skill);
+      const home = skillHome(context);
+      const plan = await home.plan(source, skill);
       const output = context.outputOf(command);
       if (!output.json || yes !== true) showPlan(output, plan, "planned");
       if (!(await isConfirmed(context, output, yes === true))) return;
-      await installer.install(plan, subscribe);
+      await home.install(plan, subscribe);
       if (output.json) showPlan(output, plan, "installed");
       output.line(
         `Installed: ${namesOf(plan)}. Groups with \`skills: all\` have it; others need its name in \`skills\`.`,
@@ -129,7 +103,7 @@ function addInstall(skills: Command, context: CommandContext): void {
     });
 }
 
-function namesOf({ skills }: InstallPlan): string {
+function namesOf({ skills }: SkillPlan): string {
   return skills.map(({ name }) => name).join(", ");
 }
 
@@ -138,16 +112,13 @@ function addRemove(skills: Command, context: CommandContext): void {
     .option("--group <group>", "a skill of this group")
     .option("--yes", "without asking")
     .action(async (name: string, { group, yes }: { group?: string; yes?: boolean }, command: Command) => {
-      const found = await findOne(context, name, group);
+      const home = skillHome(context);
+      const found = await home.find(name, group);
+      home.requireRemovable(found);
       const output = context.outputOf(command);
-      if (found.source === "bundled" || (found.source === "group" && !found.byAgent))
-        throw new AppError("bad_input", `The skill "${name}" was not installed: it is in ${found.folder}.`, {
-          fix: found.source === "bundled" ? "Remove it from `skills` in config.yaml." : `Remove ${found.folder}.`,
-        });
       output.line(`The skill ${name} (${found.source}) will be removed with its files.`);
       if (!(await isConfirmed(context, output, yes === true))) return;
-      if (found.byAgent) await rm(found.folder);
-      else await installerOf(context).remove(name);
+      await home.remove(found);
       if (output.json) output.object({ name, source: found.source, state: "removed" });
       output.line(`Removed: ${name}.`);
     });
@@ -158,10 +129,10 @@ function addCheck(skills: Command, context: CommandContext): void {
     async (path: string | undefined, _options: object, command: Command) => {
       const output = context.outputOf(command);
       if (path !== undefined) {
-        const plan = await installerOf(context).plan(resolve(path));
+        const plan = await skillHome(context).plan(resolve(path));
         return showPlan(output, plan, "planned");
       }
-      const found = await listAll(placesOf(context), groupsWithFolder(context));
+      const found = await skillHome(context).list();
       for (const one of found) {
         const isGood = one.state === "ok" || one.state === "hidden";
         if (!isGood) context.exitCode = 1;
@@ -173,34 +144,23 @@ function addCheck(skills: Command, context: CommandContext): void {
   );
 }
 
-/** Installed skills beside what their sources have now. */
-async function compareWithSources(
-  context: CommandContext,
-  only: string | undefined,
-): Promise<readonly ComparedSkill[]> {
-  const { skills } = await readSkillLock(placesOf(context).lock);
-  const installed = Object.entries(skills).map(([name, { from, sha256 }]) => ({ name, from, sha256 }));
-  const wanted = installed.filter(({ name }) => only === undefined || name === only);
-  if (only !== undefined && wanted.length === 0)
-    throw new AppError("not_found", `There is no installed skill "${only}".`, { fix: "crabpot skills list" });
-  return installerOf(context).compare(wanted);
-}
-
 function addUpdate(skills: Command, context: CommandContext): void {
   addLeaf(skills, "update [name]", "reinstall skills from their sources, all or one")
     .option("--yes", "without asking")
     .action(async (name: string | undefined, { yes }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
-      const plans = (await compareWithSources(context, name)).flatMap(planOf);
+      const plans = (await skillHome(context).compare(name)).flatMap(planOf);
       for (const plan of plans) showPlan(output, plan, yes === true ? "installed" : "planned");
       if (plans.length === 0) return output.line("All skills are up to date.");
       if (!(await isConfirmed(context, output, yes === true))) return;
-      for (const plan of plans) await installerOf(context).install(plan);
+      for (const plan of plans) await skillHome(context).install(plan);
     });
 }
 
+type ComparedSkill = Awaited<ReturnType<SkillHome["compare"]>>[number];
+
 /** Plans to install; throws when unknown. */
-function planOf(compared: ComparedSkill): InstallPlan[] {
+function planOf(compared: ComparedSkill): SkillPlan[] {
   if (compared.state === "failed") throw compared.error;
   const { from, now } = compared;
   return now.replaces === "other" ? [{ from, skills: [now], unusable: [] }] : [];
@@ -210,7 +170,7 @@ function addSync(skills: Command, context: CommandContext): void {
   addLeaf(skills, "sync", "check sources for new versions without installing").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      for (const compared of await compareWithSources(context, undefined)) {
+      for (const compared of await skillHome(context).compare()) {
         const { name, from, state } = compared;
         const reason = state === "failed" ? compared.error.message : undefined;
         const findings = state === "failed" ? undefined : compared.now.findings;

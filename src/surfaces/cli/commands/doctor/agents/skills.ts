@@ -1,14 +1,14 @@
 import { ownCommand } from "../../../../../lib/process/own-command.ts";
-import { listAll, type ListedSkill } from "../../../../../abilities/skills/list-skills.ts";
-import { readSkillMapping } from "../../../../../abilities/skills/skill-mapping.ts";
+import type { SkillInList } from "../../../../../abilities/skills/offline.ts";
 import type { CommandContext } from "../../../context.ts";
-import { groupsWithFolder, placesOf } from "../../skills/places.ts";
+import { skillHome } from "../../skills/skill-home.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
 
 /** Whether each skill can be used, and is what was installed. */
 export async function checkSkills(context: CommandContext): Promise<CheckResult[]> {
-  await readSkillMapping(context.paths.skillMapping);
-  const found = await listAll(placesOf(context), groupsWithFolder(context));
+  const home = skillHome(context);
+  await home.checkMapping();
+  const found = await home.list();
   const faulty = found.filter(({ state }) => state !== "ok" && state !== "hidden");
   const failures = faulty.map(({ name, source, reason = "it is not usable" }) =>
     bad("skills", `${name} (${source}): ${reason}.`, ownCommand(`skills show ${name}`)),
@@ -19,7 +19,7 @@ export async function checkSkills(context: CommandContext): Promise<CheckResult[
 }
 
 /** Names in the configuration that stand for no skill: the host says so only when a group's turn begins. */
-async function checkNames(context: CommandContext, found: readonly ListedSkill[]): Promise<CheckResult[]> {
+async function checkNames(context: CommandContext, found: readonly SkillInList[]): Promise<CheckResult[]> {
   const { config } = await context.loadConfig();
   const choices = [
     { path: "skills", group: undefined, choice: config.skills },

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { origins } from "../../../../domain/people/origin.ts";
-import { AppError } from "../../../../lib/app-error.ts";
+import { origins } from "../../../domain/people/origin.ts";
+import { AppError } from "../../../lib/app-error.ts";
 import { longestLine } from "./read-lines.ts";
-import type { NewMemory } from "../../../../processes/memory-schemas.ts";
+import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 /** Programs also put a blank before the time, and no colon into the offset. */
 const time = z.preprocess(

@@ -1,8 +1,8 @@
-import type { InstalledFacts } from "../../records/installed-record.ts";
+import type { InstalledFacts } from "../../../records/installed-record.ts";
 import * as z from "zod";
 
-import { whileGuarded } from "../../lib/files/guarded-change.ts";
-import { readLockFile, writeLockFile } from "../../lib/files/lock-file.ts";
+import { whileGuarded } from "../../../lib/files/guarded-change.ts";
+import { readLockFile, writeLockFile } from "../../../lib/files/lock-file.ts";
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -1,11 +1,11 @@
 import * as z from "zod";
 
-import { AppError, toError } from "../../../../lib/app-error.ts";
-import { checkMemory } from "../../../../abilities/memory/file/check-memory.ts";
-import type { GroupMemory } from "../../../../abilities/memory/group-memory.ts";
+import { AppError, toError } from "../../../lib/app-error.ts";
+import { checkMemory } from "../file/check-memory.ts";
+import type { GroupMemory } from "../group-memory.ts";
 import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import { readLines } from "./read-lines.ts";
-import type { NewMemory } from "../../../../processes/memory-schemas.ts";
+import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 const exported = z.strictObject({ ...memoryFields, supersededBy: z.string().min(1).max(256).optional() });
 
