@@ -76,7 +76,15 @@ export interface ToolPorts extends CapabilityPorts {
   /** Tells people who wait how far the call is, in words that may come from outside. */
   readonly tellProgress: (text: string) => void;
   /** Outcome of the file change that this call proposed. Throws ToolError when nothing was changed. */
-  readonly changeOutcome: () => Promise<string>;
+  readonly changeOutcome: (words: ChangeWords) => Promise<string>;
+}
+
+/** Sentences for the model about a change that it proposed. */
+export interface ChangeWords {
+  /** The changed thing, as the beginning of a sentence. */
+  readonly thing: string;
+  /** Sentences for a change that was written. */
+  readonly written: string;
 }
 
 /** A file of the host's in the agent's container. */

@@ -4,6 +4,7 @@ import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
+import type { SearchOptions } from "../../processes/memory-schemas.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { provenanceOf } from "../../rights/people/principal.ts";
 import type { CallingTurn } from "../define-ability.ts";
@@ -16,19 +17,11 @@ import type { MemoryAt } from "./thread/memory-client.ts";
 /** The group's memory for tools. Rejects with ToolError only, or a bug. */
 export interface MemoryPort {
   /** Best matching memories as shown to the model; undefined: none. They count as read by the turn. */
-  readonly search: (query: string, how: MemoryQuery) => Promise<string | undefined>;
+  readonly search: (query: string, how: SearchOptions) => Promise<string | undefined>;
   /** Gives the id under which it is kept. */
   readonly store: (memory: NewNote) => Promise<string>;
   /** Removes one for good. */
   readonly forget: (id: string) => Promise<void>;
-}
-
-interface MemoryQuery {
-  readonly limit: number;
-  /** Lower bound of the time, in milliseconds since 1970. */
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
-  readonly who?: string | undefined;
 }
 
 interface NewNote {
@@ -67,7 +60,7 @@ export function memoryPort(needs: Needs, usable: UsableMemories, scope: CallingT
 }
 
 /** Scores of two memories are not of one kind; a global note has to be better than the group's own to come first. */
-async function search({ memory, notes }: UsableMemories, query: string, how: MemoryQuery): Promise<ShownMemory[]> {
+async function search({ memory, notes }: UsableMemories, query: string, how: SearchOptions): Promise<ShownMemory[]> {
   const global = notes();
   const own = await memory.search(query, how);
   if (!global) return own.map((one) => one.memory);

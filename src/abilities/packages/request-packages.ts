@@ -24,5 +24,10 @@ export const requestPackages = defineTool({
   activity: { doing: "asking for packages" },
   needs: ["changeOutcome"],
   right: "propose",
-  run: (_input, { changeOutcome }) => changeOutcome(),
+  run: (_input, { changeOutcome }) =>
+    changeOutcome({
+      thing: "The list of the group's packages",
+      written:
+        "It is allowed. The packages are being installed, which takes some minutes; you have them in a turn after that, and are told then. End this turn.",
+    }),
 });

@@ -2,10 +2,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-import type { Logger } from "pino";
-
 import { isChosen, type Skill, type SkillChoice, skillLimits, wantsNone } from "../../domain/sandbox/skill.ts";
-import type { Publish } from "../../domain/events/event.ts";
 import { toError } from "../../lib/app-error.ts";
 import { describeSkillFault } from "./format/parse-skill.ts";
 import {
@@ -18,18 +15,10 @@ import {
   type SkillFolders,
   toSkill,
 } from "./places.ts";
+import type { SkillServiceNeeds } from "./skill-needs.ts";
 import { SkillCopies } from "./tree/skill-copies.ts";
 
-export interface GroupSkillsOptions {
-  readonly places: SkillFolders;
-  readonly copies: string;
-  /** Which skills a group is to have. */
-  readonly choiceOf: (group: string) => SkillChoice;
-  readonly publish: Publish<"skills.settled" | "skill.refused">;
-  /** Says it to the operator. */
-  readonly tell: (text: string) => void;
-  readonly logger: Logger;
-}
+type Needs = Pick<SkillServiceNeeds, "paths" | "skillsOf" | "publish" | "tellOperator" | "logger">;
 
 /** Result of the last look at a group's skills. */
 interface Look {
@@ -54,7 +43,8 @@ const none: readonly Skill[] = [];
  * changed or gone then is so for the whole turn. For a group that is to have none, nothing is looked at.
  */
 export class GroupSkills {
-  readonly #options: GroupSkillsOptions;
+  readonly #needs: Needs;
+  readonly #places: SkillFolders;
   readonly #copies: SkillCopies;
   readonly #looks = new Map<string, Look>();
   /** One look at a time for each group. */
@@ -62,14 +52,15 @@ export class GroupSkills {
   readonly #onSettled: (() => void)[] = [];
   #bundled: Promise<FoundSkill[]> | undefined;
 
-  constructor(options: GroupSkillsOptions) {
-    this.#options = options;
-    this.#copies = new SkillCopies(options.copies);
+  constructor(needs: Needs, places: SkillFolders) {
+    this.#needs = needs;
+    this.#places = places;
+    this.#copies = new SkillCopies(needs.paths.skillCopies);
   }
 
   /** Current skills, sorted by name. Unusable ones are left out and reported. */
   async look(group: string): Promise<readonly Skill[]> {
-    const choice = this.#options.choiceOf(group);
+    const choice = this.#needs.skillsOf(group);
     if (wantsNone(choice)) {
       this.#looks.delete(group);
       return none;
@@ -92,7 +83,7 @@ export class GroupSkills {
 
   /** Skills of the last look. */
   known(group: string): readonly Skill[] {
-    return wantsNone(this.#options.choiceOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
+    return wantsNone(this.#needs.skillsOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
   }
 
   /** Removes copies that none of these groups uses. */
@@ -137,9 +128,9 @@ export class GroupSkills {
   }
 
   async #find(group: string): Promise<readonly FoundSkill[]> {
-    const { places, logger } = this.#options;
+    const places = this.#places;
     const installed = await findInstalled(places).catch((error: unknown) => {
-      logger.error({ err: toError(error) }, "installed skills cannot be used");
+      this.#needs.logger.error({ err: toError(error) }, "installed skills cannot be used");
       return [];
     });
     const bundled = await (this.#bundled ??= findBundled(places));
@@ -153,24 +144,24 @@ export class GroupSkills {
 
   async #settled(group: string, skills: readonly Skill[]): Promise<void> {
     const told = skills.map(({ name, source, sha256 }) => ({ name, source, sha256 }));
-    await this.#options.publish({ type: "skills.settled", group, actor: "host", data: { skills: told } });
+    await this.#needs.publish({ type: "skills.settled", group, actor: "host", data: { skills: told } });
   }
 
   /** Told once as long as it stays so. Gives what it is known by. */
   async #refuse(group: string, { name, source, reason }: Refusal, last: Look | undefined): Promise<string> {
     const key = `${source === undefined ? "" : `${source} `}${name}: ${reason}`;
     if (last?.faults.has(key)) return key;
-    const { publish, tell, logger } = this.#options;
+    const { publish, tellOperator, logger } = this.#needs;
     await publish({ type: "skill.refused", group, actor: "host", data: { name, source, reason } });
     const text = `The skill "${name}" of group ${group} cannot be used: ${reason}.`;
     logger.warn({ group, skill: name }, text);
-    tell(text);
+    tellOperator(text);
     return key;
   }
 
   /** Changes with what could make another skill of one of these. Bundled ones stay as they are while the host runs. */
   #fingerprint(group: string): string {
-    const { places } = this.#options;
+    const places = this.#places;
     const facts: string[] = [];
     walk(places.lock, facts, 0);
     walk(places.installed, facts, 0);

@@ -37,17 +37,10 @@ export class SkillService implements AbilityService {
 
   constructor(needs: SkillServiceNeeds, settings: () => ValuesOf<(typeof skillsConfig)["top"]>) {
     this.#needs = needs;
-    const { paths, checkout, variables, skillsOf, publish, tellOperator, clock, logger, groups, store } = needs;
+    const { paths, checkout, variables, skillsOf, publish, clock, logger, groups, store } = needs;
     const places = skillFolders(paths, checkout);
     this.#places = places;
-    this.#skills = new GroupSkills({
-      places,
-      copies: paths.skillCopies,
-      choiceOf: skillsOf,
-      publish,
-      tell: tellOperator,
-      logger,
-    });
+    this.#skills = new GroupSkills(needs, places);
     this.toolSource = new SkillToolSource((group) => this.#skills.inUse(group.name));
     this.proposals = { [skillProposal]: new SkillProposals(places, publish) };
     this.#sync = new SkillSync({

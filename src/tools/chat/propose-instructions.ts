@@ -21,5 +21,6 @@ export const proposeInstructions = defineTool({
   timeoutSeconds: 60,
   activity: { doing: "changing its instructions" },
   needs: ["changeOutcome"],
-  run: (_input, { changeOutcome }) => changeOutcome(),
+  run: (_input, { changeOutcome }) =>
+    changeOutcome({ thing: "AGENTS.md", written: "AGENTS.md has been changed, and applies from now on." }),
 });

@@ -4,8 +4,6 @@ import { writeFile } from "node:fs/promises";
 import type { ChangeOutcome } from "../../domain/rights/approval.ts";
 import { workFolder } from "../../domain/chats/group.ts";
 import type { ToolCall } from "../../domain/turns/model.ts";
-import { packageRequest } from "../../domain/sandbox/packages.ts";
-import { skillProposal } from "../../domain/sandbox/skill.ts";
 import type { Part } from "../../domain/chats/part.ts";
 import { originalBytes } from "../../domain/chats/part.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
@@ -19,7 +17,7 @@ import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import { innerCall } from "../../tools/finding/finding-tools.ts";
-import type { GivenFile, HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
+import type { ChangeWords, GivenFile, HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { AnswerGate } from "./answer-gate.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
@@ -187,7 +185,7 @@ export class HostToolRunner {
       otherTools: { find: (query) => tools.find(query) },
       tellProgress: (text) => watchers.saying(scope, text),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
-      changeOutcome: async () => describeChange(call.name, await calls.changeOutcome(turn.id, call.id)),
+      changeOutcome: async (words) => describeChange(words, await calls.changeOutcome(turn.id, call.id)),
     };
   }
 
@@ -221,31 +219,8 @@ export class HostToolRunner {
   }
 }
 
-interface ChangeWords {
-  readonly thing: string;
-  readonly written: string;
-}
-
-const instructionWords: ChangeWords = {
-  thing: "AGENTS.md",
-  written: "AGENTS.md has been changed, and applies from now on.",
-};
-
-const changeWords: Readonly<Record<string, ChangeWords>> = {
-  [skillProposal]: {
-    thing: "The skill",
-    written: "The skill is written. You have it from the next message on.",
-  },
-  [packageRequest]: {
-    thing: "The list of the group's packages",
-    written:
-      "It is allowed. The packages are being installed, which takes some minutes; you have them in a turn after that, and are told then. End this turn.",
-  },
-};
-
 /** For the model. */
-function describeChange(tool: string, outcome: ChangeOutcome): string {
-  const { thing, written } = changeWords[tool] ?? instructionWords;
+function describeChange({ thing, written }: ChangeWords, outcome: ChangeOutcome): string {
   if (outcome === "written") return written;
   if (outcome === "changed")
     throw new ToolError(

@@ -1,3 +1,4 @@
+import type { MemorySettings } from "../config.ts";
 import type { SearchOptions } from "../../../processes/memory-schemas.ts";
 import type { HotIndex } from "../index/hot-index.ts";
 import { Best, type ScoredSlot } from "./best.ts";
@@ -9,12 +10,7 @@ export interface Filter extends Pick<SearchOptions, "since" | "until" | "who"> {
 }
 
 /** Weights of the scores. */
-export interface Weights {
-  readonly vector: number;
-  readonly text: number;
-  /** Weight of the better neighbor, said just before or after. */
-  readonly neighbour: number;
-}
+export type Weights = MemorySettings["weights"];
 
 /** A query as it is compared. */
 export interface Query {

@@ -44,5 +44,6 @@ export const proposeSkill = defineTool({
   needs: ["changeOutcome"],
   requires: "skills",
   right: "propose",
-  run: (_input, { changeOutcome }) => changeOutcome(),
+  run: (_input, { changeOutcome }) =>
+    changeOutcome({ thing: "The skill", written: "The skill is written. You have it from the next message on." }),
 });
