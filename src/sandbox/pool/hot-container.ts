@@ -3,6 +3,7 @@ import type { LimitCounters, LimitHit } from "../../domain/turns/limit.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../../protocol/messages.ts";
+import type { HostMailbox } from "../mailbox/host-mailbox.ts";
 import { describeExit, hitsBetween } from "./container-limits.ts";
 import type { RunningContainer } from "./launch.ts";
 
@@ -19,16 +20,8 @@ export interface TurnListener {
 }
 
 /** The part of a mailbox that a container needs. */
-export interface Mailbox extends AsyncDisposable {
-  send(payload: HostPayload): Promise<number>;
-  /** Whether its agent is frozen: nothing comes from it then. */
-  setFrozen(isFrozen: boolean): void;
-  /** Takes a file that a result refers to away from the agent, to a new one of ours. */
-  takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy>;
-  /** Puts a file where only its agent can read it. Gives its name. */
-  giveFile(content: Uint8Array, extension: string): Promise<string>;
-  removeFiles(): Promise<unknown>;
-}
+export type Mailbox = Pick<HostMailbox, "send" | "setFrozen" | "takeFile" | "giveFile" | "removeFiles"> &
+  AsyncDisposable;
 
 export interface MailboxEvents {
   readonly onMessage: (message: AgentMessage) => void | Promise<void>;
