@@ -2,6 +2,12 @@ import type { Destination } from "../../sandbox/egress.ts";
 import type { ExecutionPointChange, SetIdFile } from "../../sandbox/mount.ts";
 import type { PackageLists } from "../../sandbox/packages.ts";
 
+type ContainerLife = {
+  readonly name: string;
+  readonly container: string;
+  readonly generation: number;
+};
+
 /** Events about containers, their folders and their egress. */
 export interface ContainerEventData {
   "egress.judged": {
@@ -72,22 +78,12 @@ export interface ContainerEventData {
     readonly mounts: readonly { readonly realPath: string; readonly target: string; readonly verdict: string }[];
   };
   "container.started": { readonly name: string; readonly container: string };
-  "container.attested": {
-    readonly name: string;
-    readonly container: string;
-    readonly generation: number;
-    readonly elapsedMs: number;
-  };
-  "container.adopted": { readonly name: string; readonly container: string; readonly generation: number };
+  "container.attested": ContainerLife & { readonly elapsedMs: number };
+  "container.adopted": ContainerLife;
   "container.frozen": { readonly name: string };
   "container.thawed": { readonly name: string; readonly elapsedMs: number };
   "container.refused": { readonly reason: string };
-  "container.stopped": {
-    readonly name: string;
-    readonly container: string;
-    readonly generation: number;
-    readonly reason: string;
-  };
+  "container.stopped": ContainerLife & { readonly reason: string };
   /** One that nobody used anymore. */
   "container.removed": { readonly name: string; readonly reason: string };
   /** A full log of a session was closed. */

@@ -1,3 +1,9 @@
+type OperationOutcome = {
+  readonly operation: string;
+  readonly parameters: Readonly<Record<string, string | number | boolean>>;
+  readonly outcome: string;
+};
+
 /** Events about the host itself, its configuration, channels and operators. */
 export interface HostEventData {
   "host.started": {
@@ -66,17 +72,9 @@ export interface HostEventData {
   /** The process of a plugin has ended without being asked to; `failures` in a row. */
   "plugin.ended": { readonly plugin: string; readonly reason: string; readonly failures: number };
   /** A change that the operator asked for, before it is made; `outcome` is `asked`. */
-  "operation.requested": {
-    readonly operation: string;
-    readonly parameters: Readonly<Record<string, string | number | boolean>>;
-    readonly outcome: string;
-  };
+  "operation.requested": OperationOutcome;
   /** Outcome of an operator's change: `done`, or the error's code. */
-  "operation.ended": {
-    readonly operation: string;
-    readonly parameters: Readonly<Record<string, string | number | boolean>>;
-    readonly outcome: string;
-  };
+  "operation.ended": OperationOutcome;
   /**
    * Somebody follows events over HTTP, from which number on, of which type and group; `deltas`: also what turns do
    * meanwhile.

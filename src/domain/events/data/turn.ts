@@ -5,6 +5,35 @@ import type { Risk } from "../../rights/policy.ts";
 import type { SkillSource } from "../../sandbox/skill.ts";
 import type { TurnState, TurnTimes } from "../../turns/turn.ts";
 
+/** A call of the model, with what its turn had read when it was judged. */
+type JudgedCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly input: Fingerprint;
+  readonly risk: Risk;
+  readonly rule: string;
+  readonly origins: readonly Origin[];
+};
+
+/** A call that people are asked about; `sha256` is of its input as canonical JSON. */
+type AskedCall = {
+  readonly code: string;
+  readonly call: string;
+  readonly tool: string;
+  readonly sha256: string;
+};
+
+/** An attempt to send a message of the outbox. */
+type DeliveryAttempt = {
+  readonly seq: number;
+  readonly channel: string;
+  readonly chat: string;
+  readonly kind: string;
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly sinceMs: number;
+};
+
 /** Events about turns: answers, tool calls and approvals. */
 export interface TurnEventData {
   /** All that the group's agent has from now on. */
@@ -97,31 +126,11 @@ export interface TurnEventData {
     readonly turns: number;
     readonly percent: number;
   };
-  /** `origins`: what its turn had read when it was judged. */
-  "tool.called": {
-    readonly id: string;
-    readonly name: string;
-    readonly input: Fingerprint;
-    readonly risk: Risk;
-    readonly rule: string;
-    readonly origins: readonly Origin[];
-  };
+  "tool.called": JudgedCall;
   /** Also one that a person would have to allow, and nobody did. */
-  "tool.denied": {
-    readonly id: string;
-    readonly name: string;
-    readonly input: Fingerprint;
-    readonly risk: Risk;
-    readonly rule: string;
-    readonly origins: readonly Origin[];
-    readonly reason: string;
-  };
-  /** People are asked about a call; `sha256` is of its input as canonical JSON. */
-  "approval.asked": {
-    readonly code: string;
-    readonly call: string;
-    readonly tool: string;
-    readonly sha256: string;
+  "tool.denied": JudgedCall & { readonly reason: string };
+  /** People are asked about a call. */
+  "approval.asked": AskedCall & {
     readonly risk: string;
     readonly rule: string;
     readonly asker: string;
@@ -130,33 +139,21 @@ export interface TurnEventData {
     readonly expiresAt: number;
   };
   /** Somebody answers, before the answer counts: how, and what. */
-  "approval.answered": {
-    readonly code: string;
-    readonly call: string;
-    readonly tool: string;
-    readonly sha256: string;
+  "approval.answered": AskedCall & {
     readonly way: string;
     readonly allow: boolean;
     readonly scope: string | undefined;
     readonly role: string;
   };
   /** Outcome: `allowed`, `denied`, `expired` or `cancelled`. The given reason stays out. */
-  "approval.decided": {
-    readonly code: string;
-    readonly call: string;
-    readonly tool: string;
-    readonly sha256: string;
+  "approval.decided": AskedCall & {
     readonly state: string;
     readonly scope: string | undefined;
     readonly role: string | undefined;
     readonly hasReason: boolean;
   };
   /** A call is run because people allowed it, or (`grant`) all like it before. */
-  "approval.used": {
-    readonly code: string;
-    readonly call: string;
-    readonly tool: string;
-    readonly sha256: string;
+  "approval.used": AskedCall & {
     readonly scope: string;
     readonly grant: string | undefined;
     readonly by: string;
@@ -247,33 +244,8 @@ export interface TurnEventData {
     readonly count: number;
     readonly found: readonly string[];
   };
-  "delivery.accepted": {
-    readonly seq: number;
-    readonly channel: string;
-    readonly chat: string;
-    readonly kind: string;
-    readonly attempt: number;
-    readonly outcome: string;
-    readonly sinceMs: number;
-  };
-  "delivery.confirmed": {
-    readonly seq: number;
-    readonly channel: string;
-    readonly chat: string;
-    readonly kind: string;
-    readonly attempt: number;
-    readonly outcome: string;
-    readonly sinceMs: number;
-  };
+  "delivery.accepted": DeliveryAttempt;
+  "delivery.confirmed": DeliveryAttempt;
   /** `outcome` says how: `failed`, `uncertain`, `interrupted`; given up: `dead`, `expired`. */
-  "delivery.failed": {
-    readonly seq: number;
-    readonly channel: string;
-    readonly chat: string;
-    readonly kind: string;
-    readonly attempt: number;
-    readonly outcome: string;
-    readonly sinceMs: number;
-    readonly error?: string | undefined;
-  };
+  "delivery.failed": DeliveryAttempt & { readonly error?: string | undefined };
 }

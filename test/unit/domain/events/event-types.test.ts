@@ -9,18 +9,22 @@ import { eventTypes, matchTypes } from "../../../../src/domain/events/event-type
 
 const checkout = resolve(import.meta.dirname, "../../../..");
 
-/** The fields that each type's data may have, as the source declares them. */
+/** The fields that each type's data may have, as the source declares them: directly, or by the name of a type. */
 function fieldsOf(source: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
+  const shared = new Map<string, string[]>();
   let current: string[] = [];
   for (const line of source.split("\n")) {
-    const [, type, rest = ""] = /^ {2}"([a-z.-]+)": (.*)$/.exec(line) ?? [];
+    const [, name] = /^type (\w+) = \{$/.exec(line) ?? [];
+    const [, type, said = ""] = /^ {2}"([a-z.-]+)": (.*)$/.exec(line) ?? [];
+    if (name !== undefined) shared.set(name, (current = []));
     if (type !== undefined) {
-      current = [...rest.matchAll(/(?:^\{|;) readonly (\w+)\??:/g)].map(([, name = ""]) => name);
-      fields.set(type, current);
+      const [, common = "", rest = ""] = /^(\w*)(?:;| & |(?=\{))(.*)$/.exec(said) ?? [];
+      const own = [...rest.matchAll(/(?:^\{|;) readonly (\w+)\??:/g)].map(([, field = ""]) => field);
+      fields.set(type, (current = [...(shared.get(common) ?? []), ...own]));
     }
-    const [, name] = /^ {4}readonly (\w+)\??:/.exec(line) ?? [];
-    if (name !== undefined) current.push(name);
+    const [, field] = /^ {2}(?: {2})?readonly (\w+)\??:/.exec(line) ?? [];
+    if (field !== undefined) current.push(field);
   }
   return fields;
 }
