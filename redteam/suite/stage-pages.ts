@@ -101,7 +101,8 @@ Promise.all([
 
 const windows = `for (let i = 0; i < 1000; i += 1) window.open("/quiet?" + i); out.textContent = "opened";`;
 const dialogs = `for (let i = 0; i < 20; i += 1) { alert(i); confirm(i); prompt(i); } addEventListener("beforeunload", (event) => event.preventDefault()); print(); out.textContent = "asked";`;
-const hang = `setTimeout(() => { for (;;); }, 300);`;
+/** Computes for two seconds, then waits for an answer that never comes: nothing can interrupt that, and it costs nothing. */
+const hang = `setTimeout(() => { for (const end = Date.now() + 2000; ; ) if (Date.now() > end) { const asked = new XMLHttpRequest(); asked.open("GET", "/never", false); try { asked.send(); } catch {} } }, 300);`;
 const memory = `const all = []; setInterval(() => { for (let i = 0; i < 8; i += 1) all.push(new Uint8Array(32 * 1024 * 1024).fill(7)); }, 10);`;
 const crowd = `for (let i = 0; i < 6; i += 1) window.open("/memory", "_blank", "noopener");${memory}`;
 const threads = `const url = URL.createObjectURL(new Blob(["setInterval(() => 0, 1e6)"])); for (let i = 0; i < 2000; i += 1) new Worker(url); out.textContent = "started";`;
@@ -116,6 +117,7 @@ const pages: Readonly<Record<string, Page>> = {
   "/windows": script(windows),
   "/dialogs": script(dialogs),
   "/hang": script(hang),
+  "/never": () => undefined,
   "/memory": script(memory),
   "/takers": script(takers),
   "/crowd": script(crowd),

@@ -13,6 +13,7 @@ import { askControl } from "./control.ts";
 import type { CommandEnd, Commands } from "./commands.ts";
 import { AttackedHost, openPlayground, writeHome } from "./host.ts";
 import type { Playground } from "./host.ts";
+import { KeptConnections } from "./kept-connections.ts";
 import { AttackModel } from "./model.ts";
 import type { AttackCall, ShownToModel } from "./model.ts";
 import { type Canaries, plantCanaries, stageConfig } from "./stage-config.ts";
@@ -90,6 +91,7 @@ export class Stage implements AsyncDisposable {
   /** Those that run for an attack alone: an attack that is interrupted does not come to end them. */
   readonly ownHosts = new Set<AsyncDisposable>();
   readonly #log: FollowedLog;
+  readonly #connections = new KeptConnections();
   readonly #replies = new FollowedReplies((after, waitSeconds) => this.#readReplies(after, waitSeconds));
   readonly #owned: AsyncDisposableStack;
   readonly #shared: SharedByStages;
@@ -159,14 +161,10 @@ export class Stage implements AsyncDisposable {
   /** Says something in a chat; the answer of the channel, with the message's id. */
   async say(group: string, text: string, options: SaidOptions = {}): Promise<{ status: number; id: string }> {
     const id = options.id ?? randomUUID();
-    const body = { sender: { id: "mallory", name: "Mallory" }, ...options, id, group, text };
-    const answer = await this.request("/v1/channels/http/messages", {
-      method: "POST",
-      headers: { ...this.authorization, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    await answer.arrayBuffer();
-    return { status: answer.status, id };
+    const body = JSON.stringify({ sender: { id: "mallory", name: "Mallory" }, ...options, id, group, text });
+    const headers = { ...this.authorization, "content-type": "application/json" };
+    const { status } = await this.#ask("/v1/channels/http/messages", { headers, body });
+    return { status, id };
   }
 
   get authorization(): { authorization: string } {
@@ -182,8 +180,13 @@ export class Stage implements AsyncDisposable {
 
   async #readReplies(after: number, waitSeconds: number): Promise<Reply[]> {
     const path = `/v1/channels/http/replies?after=${after}&wait=${waitSeconds}`;
-    const answer = await this.request(path, { headers: this.authorization });
-    return ((await answer.json()) as { replies: Reply[] }).replies;
+    const { body } = await this.#ask(path, { headers: this.authorization });
+    return (JSON.parse(body) as { replies: Reply[] }).replies;
+  }
+
+  /** Asks the host on a connection that is used again. */
+  #ask(path: string, asked: Pick<Parameters<KeptConnections["ask"]>[1], "headers" | "body">) {
+    return this.#connections.ask(`${this.host.url}${path}`, { ...asked, signal: AbortSignal.timeout(longestWaitMs) });
   }
 
   /** All that was said after `after` up to now. */
@@ -256,8 +259,8 @@ export class Stage implements AsyncDisposable {
 
   /** Longest time that the host kept its event loop busy since the last time that this was asked. */
   async takeLoopLagMs(): Promise<number> {
-    const text = await (await this.request("/metrics", { headers: this.authorization })).text();
-    const seconds = /^crabpot_event_loop_own_lag_seconds (\S+)$/m.exec(text)?.[1];
+    const { body } = await this.#ask("/metrics", { headers: this.authorization });
+    const seconds = /^crabpot_event_loop_own_lag_seconds (\S+)$/m.exec(body)?.[1];
     return Number(seconds ?? Number.NaN) * 1000;
   }
 
@@ -276,6 +279,7 @@ export class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const browsing = await this.#withBrowser?.catch(() => undefined);
     await Promise.all([...this.ownHosts, ...(browsing ? [browsing] : [])].map((host) => host[Symbol.asyncDispose]()));
+    this.#connections[Symbol.dispose]();
     await this.#owned.disposeAsync();
   }
 }

@@ -73,6 +73,12 @@ export class RateLimiter {
     return { waitMs: 0, refused };
   }
 
+  /** Counts more as refused, together with one that just was. */
+  refuse(key: string, number: number): void {
+    const state = this.#states.get(key);
+    if (state) state.refused += number;
+  }
+
   /** Number that could pass now; negative after too many. */
   left(now: number, key = ""): number {
     const { count, periodMs, burst = count } = this.#limit();

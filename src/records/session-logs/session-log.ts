@@ -77,34 +77,44 @@ export class SessionLog {
     this.#clock = clock;
   }
 
-  /** Writes a line; `at`: time in milliseconds since 1970, now by default. */
-  write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
+  /** Writes a line; `at`: time in milliseconds since 1970, now by default. False: it was left out. */
+  write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): boolean {
     const { waitMs, refused } = this.#limiter.take(this.#clock.monotonic(), source);
     if (waitMs > 0) {
-      if (refused > 1) return;
+      if (refused > 1) return false;
       this.#append(source, "warn", "Output comes too fast; lines are left out.", at);
       this.#onFlood?.(this.#names, linesPerSecond);
-      return;
+      return false;
     }
     if (refused > 0) this.#append(source, "warn", `${refused} lines were left out.`, at);
     this.#append(source, level, text, at);
+    return true;
   }
 
   /**
    * Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break.
+   * Behind a line that was left out, those of the same piece are only counted: a program prints millions a second.
    */
   outputOf(source: SessionLogSource): { push(bytes: Uint8Array): void; end(): void } {
     const decoder = new TextDecoder();
     let rest = "";
-    const writeLine = (line: string): void => {
+    const writeLine = (line: string): boolean => {
       const text = line.replace(/\r$/, "");
-      if (text !== "") this.write(source, "info", text);
+      return text === "" || this.write(source, "info", text);
     };
     return {
       push: (bytes) => {
-        const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) writeLine(line);
+        const text = rest + decoder.decode(bytes, { stream: true });
+        const last = text.lastIndexOf("\n");
+        for (let at = 0; at <= last;) {
+          const end = text.indexOf("\n", at);
+          const isWritten = writeLine(text.slice(at, end));
+          at = end + 1;
+          if (isWritten) continue;
+          this.#limiter.refuse(source, countLines(text, at, last));
+          break;
+        }
+        rest = text.slice(last + 1);
         if (rest.length > maxLineChars) {
           writeLine(rest);
           rest = "";
@@ -127,6 +137,17 @@ export class SessionLog {
     };
     this.#file.append(JSON.stringify(entry));
   }
+}
+
+/** Number of lines with something in them between two positions, the second of which is the last line break. */
+function countLines(text: string, from: number, last: number): number {
+  let count = 0;
+  for (let at = from; at <= last;) {
+    const end = text.indexOf("\n", at);
+    if (end > at && !(end === at + 1 && text[at] === "\r")) count += 1;
+    at = end + 1;
+  }
+  return count;
 }
 
 /** Maximum remembered logs; each sub-agent's run has a session. */

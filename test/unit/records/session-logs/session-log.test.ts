@@ -89,6 +89,40 @@ test("a flood is cut off, says so, and does not drown the other sources", async 
   ]);
 });
 
+test("a flood of a container is counted line by line, however its bytes come, and costs little more than its bytes", async () => {
+  await using folder = await temporaryFolder();
+  const clock = new SteeredClock();
+  const log = new SessionLog(folder.path, names, clock);
+  const output = log.outputOf("container");
+  const piece = Buffer.from("y\n\n\r\nü\r\n".repeat(4_000));
+
+  for (let at = 0; at < piece.length; at += 1_001) output.push(piece.subarray(at, at + 1_001));
+  clock.ms += 2_000;
+  output.push(Buffer.from("calm again\n"));
+  const lines = Buffer.from("y\n".repeat(32_768));
+  const costOf = (take: () => unknown): number => {
+    const before = process.threadCpuUsage().user;
+    for (let times = 0; times < 50; times += 1) take();
+    return process.threadCpuUsage().user - before;
+  };
+  const [, pushing, splitting] = [
+    costOf(() => output.push(lines)),
+    costOf(() => output.push(lines)),
+    costOf(() => lines.toString().split("\n")),
+  ];
+
+  const texts = (await entriesOf(folder.path)).map((entry) => entry.text);
+  expect(texts.slice(498, 503)).toEqual([
+    "y",
+    "ü",
+    "Output comes too fast; lines are left out.",
+    "7500 lines were left out.",
+    "calm again",
+  ]);
+  // Lines that are written or refused one by one cost several times as much as splitting them.
+  expect(pushing).toBeLessThan(2 * splitting);
+});
+
 test("a container that talks all day fills files of one mebibyte, each told about when it is closed", async () => {
   await using folder = await temporaryFolder();
   const clock = new SteeredClock();
