@@ -108,6 +108,7 @@ export const attacks: readonly Attack[] = [
     from: "chat",
     expected: "the files of a day have a sum; beyond it the messages come without them",
     audit: limitHit("attachment-megabytes-per-member-per-day", /^member:f21-/),
+    hostStaysAwake: true,
     attempt: async (stage) => {
       const data = Buffer.alloc(10 * megabyte, "x").toString("base64");
       const sender = newMember("f21");

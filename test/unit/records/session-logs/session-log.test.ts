@@ -89,7 +89,7 @@ test("a flood is cut off, says so, and does not drown the other sources", async 
   ]);
 });
 
-test("a flood of a container is counted line by line, however its bytes come, and costs little more than its bytes", async () => {
+test("a flood is counted line by line, however its bytes come, and costs little more than its bytes", async () => {
   await using folder = await temporaryFolder();
   const clock = new SteeredClock();
   const log = new SessionLog(folder.path, names, clock);
