@@ -92,12 +92,8 @@ export const foundMemory = z.object({ memory, score: anyNumber });
 
 export const memoryRecall = memorySearch.extend({ tokens: anyNumber });
 
-/** A memory as it is shown to a model. */
-export const recalledMemory = z.object({
-  memory,
-  /** Found itself; otherwise it is here because it was said just before or after one that was. */
-  isHit: z.boolean(),
-});
+/** A memory as it is shown to a model: a turn waits for each part that crosses. */
+export const recalledMemory = memory.omit({ sources: true, people: true, supersededBy: true });
 
 /** Memories to leave out of a recall, as the model sees them anyway. */
 export const memoriesShown = z.object({
@@ -141,7 +137,7 @@ export type ListQuery = z.output<typeof memoryListing>;
 export type SearchOptions = z.output<typeof memorySearch>;
 export type RecallLimits = z.output<typeof memoryRecall>;
 export type Found = z.output<typeof foundMemory>;
-export type Recalled = z.output<typeof recalledMemory>;
+export type RecalledMemory = z.output<typeof recalledMemory>;
 export type AlreadyShown = z.output<typeof memoriesShown>;
 export type Ahead = z.output<typeof recallAhead>;
 export type Cutoffs = z.output<typeof memoryCutoffs>;

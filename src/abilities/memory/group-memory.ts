@@ -11,7 +11,7 @@ import type { VectorStrategy } from "./index/vectors/vectors.ts";
 import { WarmIndex } from "./index/warm-index.ts";
 import { checkMemory } from "./file/check-memory.ts";
 import { type Filter, type Query, type Weights, wordScores } from "./search/hybrid.ts";
-import { recallFrom, withinBudget } from "./search/with-neighbours.ts";
+import { type Recalled, recallFrom, withinBudget } from "./search/with-neighbours.ts";
 import { searchRows, searchRowsByWords } from "./search/search-rows.ts";
 import { isMostlyHan, queryTermsOf } from "./text/terms.ts";
 import type {
@@ -20,7 +20,6 @@ import type {
   ListQuery,
   Memory,
   NewMemory,
-  Recalled,
   RecallLimits,
   SearchOptions,
   SlowVectors,

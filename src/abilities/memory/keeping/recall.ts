@@ -94,12 +94,16 @@ export class Recall {
   }
 
   /** Global notes come first, so that the group's own words are the last ones. */
-  async #look({ folder, global, tokens }: Sources, query: string, inSight: AlreadyShown): Promise<ShownMemory[]> {
+  async #look(
+    { folder, global, tokens }: Sources,
+    query: string,
+    inSight: AlreadyShown,
+  ): Promise<readonly ShownMemory[]> {
     const memory = this.#options.memories.at(folder);
     const part = global ? Math.floor(tokens * globalShare) : 0;
     const how = { limit: mostFound, tokens: tokens - part };
     this.#ways.set(folder, { how, since: inSight.since });
-    if (!global) return (await memory.recall(query, how, inSight)).map((one) => one.memory);
+    if (!global) return memory.recall(query, how, inSight);
     const [notes, own] = await Promise.all([
       global
         .recall(query, { limit: mostGlobal, tokens: part }, { since: Infinity, ids: [] })
@@ -109,7 +113,7 @@ export class Recall {
         }),
       memory.recall(query, how, inSight),
     ]);
-    return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
+    return [...notes.map((one) => ({ ...one, isGlobal: true })), ...own];
   }
 
   /** Maximum tokens of a turn's memories; 0: none. */

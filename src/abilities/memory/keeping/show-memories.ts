@@ -1,13 +1,13 @@
 import { cutMiddle } from "../../../lib/text/cut-middle.ts";
 import { escapeAttribute, escapeText } from "../../../lib/text/markup.ts";
 import { originsOf } from "../item.ts";
-import type { Memory } from "../../../processes/memory-schemas.ts";
+import type { RecalledMemory } from "../../../processes/memory-schemas.ts";
 
 const mostTextChars = 2_000;
 const mostNameChars = 128;
 
 /** A memory, and whether it is one of the group's own or a global note. */
-export interface ShownMemory extends Memory {
+export interface ShownMemory extends RecalledMemory {
   readonly isGlobal?: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
 import { indexedText } from "../text/indexed-text.ts";
-import type { Found, Memory, Recalled } from "../../../processes/memory-schemas.ts";
+import type { Found, Memory } from "../../../processes/memory-schemas.ts";
 
 /** Minimum number of results: a small budget cuts each, not the list. */
 const leastItems = 5;
@@ -15,6 +15,13 @@ export function withinBudget(found: readonly Found[], tokens: number): Found[] {
     kept.push(one);
   }
   return kept;
+}
+
+/** A memory that is recalled. */
+export interface Recalled {
+  readonly memory: Memory;
+  /** Found itself; otherwise it is here because it was said just before or after one that was. */
+  readonly isHit: boolean;
 }
 
 /**

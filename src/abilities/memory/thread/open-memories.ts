@@ -95,10 +95,11 @@ function callsFor(memory: GroupMemory): MemoryCalls {
     foresee: (query, ahead) => memory.foresee(query, ahead && toRecall(ahead.how, { since: ahead.since, ids: [] })),
     saidBetween: (from, to, limit) => saidBetween(memory.file, from, to, limit),
     search: (query, options) => memory.search(query, options),
-    recall: (query, options, { since, ids }) => {
+    recall: async (query, options, { since, ids }) => {
       // What is missing need not be left out; what a turn answers rarely is.
       const isAny = ids.length > mostLookedFor || ids.some((id) => memory.get(id) !== undefined);
-      return memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
+      const recalled = await memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
+      return recalled.map(({ memory: { sources: _sources, people: _people, supersededBy: _by, ...shown } }) => shown);
     },
     get: (id) => memory.get(id),
     list: (query) => memory.list(query),

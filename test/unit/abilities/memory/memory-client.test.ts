@@ -19,7 +19,7 @@ test("a thread keeps, finds and forgets, and how far readers are moves with what
   const standing = await memory.advance([said("said-2", "the dog eats", time + 1_000)], { progress: { replies: 3 } });
   const how = { limit: 5, tokens: 500 };
   const ids = async (inSight: { since: number; ids: string[] }) =>
-    (await memory.recall("dog", how, inSight)).map((one) => one.memory.id);
+    (await memory.recall("dog", how, inSight)).map((one) => one.id);
 
   expect(standing).toEqual({ messages: 7, replies: 3, extracted: 0, noted: 0, cleaned: 0, unextracted: 2 });
   expect(await ids({ since: Infinity, ids: [] })).toEqual(["said-1", "said-2"]);
