@@ -20,7 +20,10 @@ export async function describeOperationList(): Promise<string> {
         effect === "none" ? "" : effect,
         commands.join(", "),
         path ? `\`${path}\`` : "",
-        chat ? `\`${chat.form}\`` : "",
+        [chat ?? []]
+          .flat()
+          .map(({ form }) => `\`${form}\``)
+          .join(", "),
       ];
     });
   const head = ["operation", "what it does", "effect", "command", "HTTP", "chat"];

@@ -40,11 +40,9 @@ export async function buildEntrances(
   },
 ): Promise<Entrances> {
   const { live, config, store, home, environment, adapters, aliases, interception } = context;
-  const { events, deltas, hasTrait, publish, clock, logger } = context;
+  const { deltas, hasTrait, publish, clock, logger } = context;
   const { registry, ready, console, groups } = options;
-  const onFault = (error: Error): void => logger.error({ err: error }, "events could not be sent to a subscriber");
-  const watching = { store: store.events, next: (signal: AbortSignal) => events.next(signal), deltas, onFault };
-  const parts = { live, registry, ready, watching, version: context.version, publish, clock, logger };
+  const parts = { live, registry, ready, version: context.version, publish, clock, logger };
   const gateway = stack.use(new Gateway(parts));
   const states = stack.use(new ChannelStates(publish, logger));
   const { channels: opened, inputEnded } = await openChannels(adapters.channels, stack, {

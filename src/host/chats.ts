@@ -5,7 +5,6 @@ import { registersChats } from "../config/adapters.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { isKnown } from "../config/configured/people.ts";
 import { sharedPolicy } from "../config/resolve-group.ts";
-import type { SettingsService } from "../config/serving/settings-service.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { risks } from "../domain/rights/policy.ts";
@@ -31,7 +30,6 @@ import type { Compactions } from "../turns/compaction/compactions.ts";
 import { createTurnEnded } from "../turns/ending/turn-ended.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { SessionQueue } from "../work/queue/session-queue.ts";
-import { type FirstPrompt, roomByConfig, viewContext } from "../turns/conversation/view-context.ts";
 import type { Capabilities } from "./capabilities/capabilities.ts";
 import type { Entrances } from "./channels.ts";
 import type { Containers } from "./containers.ts";
@@ -46,14 +44,11 @@ interface ChatParts {
   readonly approvals: Pick<Approvals, "forms" | "service">;
   readonly capabilities: Pick<Capabilities, "abilities" | "subAgents" | "turnEnded">;
   readonly compactions: Compactions;
-  readonly containers: Pick<Containers, "jobs" | "launcher" | "pool">;
+  readonly containers: Pick<Containers, "jobs" | "pool">;
   readonly deliver: () => void;
   readonly entrances: Pick<Entrances, "gateway">;
-  readonly firstPrompt: FirstPrompt;
   readonly folders: Pick<GroupFolders, "isFree">;
   readonly groups: GroupRegistry;
-  readonly pace: TurnPace;
-  readonly settings: SettingsService;
   readonly sideSessions: SideSessions;
 }
 
@@ -108,11 +103,10 @@ function createRunCommands(
   { admissions, turnEnded }: Pick<ChatCommandOptions, "turnEnded"> & { readonly admissions: Admissions },
 ): RunChatCommands {
   const { live, store, roles, fingerprint, publish, clock, forwardClock } = context;
-  const { activeTurns, capabilities, compactions, containers, deliver, entrances, firstPrompt, pace, settings } = parts;
+  const { activeTurns, capabilities, compactions, containers, deliver, entrances } = parts;
   const { service: approvals, forms } = parts.approvals;
-  const { heartbeat, memory, skills, tasks } = capabilities.abilities;
-  const { pool, launcher, jobs } = containers;
-  const roomOf = (route: string | undefined) => roomByConfig(live.current.models, route);
+  const { heartbeat, memory, tasks } = capabilities.abilities;
+  const { pool, jobs } = containers;
   const services = createCommandServices({
     activeTurns,
     admissions,
@@ -122,18 +116,12 @@ function createRunCommands(
     gateway: entrances.gateway,
     heartbeat,
     jobs,
-    launcher,
     live,
     memories: memory,
-    pace,
-    pool,
     publish,
     roles,
-    settings,
-    skills,
     store,
     tasks,
-    viewContext: (session, how) => viewContext({ store, roomOf, firstPrompt }, session, how),
     clock,
     forwardClock,
   });

@@ -2,12 +2,15 @@ import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { AbilityServices } from "../abilities/catalog.ts";
+import type { TurnPace } from "../intake/limits/turn-pace.ts";
+import type { ActiveTurns } from "../turns/active-turns.ts";
 import { referencesOf } from "../models/routes/routes.ts";
-import { costOfReference, knownModels } from "../models/knowledge/capabilities.ts";
 import type { ProviderSet } from "../models/routes/provider-set.ts";
+import { createGroupNeeds, createModelNeeds } from "../surfaces/operation-needs.ts";
 import type { OperationNeeds } from "../surfaces/operations.ts";
 import { totalUsdPerDay } from "../domain/turns/usage.ts";
 import { memoize } from "../lib/memoize.ts";
+import { followInTurn } from "../records/events/read-in-turn.ts";
 import type { DueWork } from "../work/queue/due-work.ts";
 import { requeueTurn } from "../work/queue/requeue-turn.ts";
 import type { SessionQueue } from "../work/queue/session-queue.ts";
@@ -20,11 +23,10 @@ import type { Plugins } from "../plugins/plugins.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./channels.ts";
-import { type FirstPrompt, roomByConfig, viewContext } from "../turns/conversation/view-context.ts";
+import type { FirstPrompt } from "../turns/conversation/view-context.ts";
 import { createPeopleView } from "../config/serving/people.ts";
 import type { GroupOperations } from "../config/serving/group-operations.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
-import { forgetLearned } from "../models/knowledge/learned-models.ts";
 import type { Compactions } from "../turns/compaction/compactions.ts";
 import { quietGroups } from "../work/quiet-groups.ts";
 
@@ -49,25 +51,25 @@ export interface HostOperationOptions {
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
   readonly firstPrompt: FirstPrompt;
+  readonly activeTurns: Pick<ActiveTurns, "isActive">;
+  readonly pace: Pick<TurnPace, "resting">;
 }
 
 /** The parts of the host that operations work with. */
 export function operationNeeds(context: AppContext, options: HostOperationOptions): OperationNeeds {
   const { config, store, clock } = context;
-  const { containers, entrances, queue } = options;
-  const roomOf = (route: string | undefined) => roomByConfig(config.models, route);
+  const { activeTurns, containers, entrances, firstPrompt, groups, pace, providers, queue } = options;
   return {
     ...options.abilities,
+    ...createModelNeeds(config, { store, groups, providers, firstPrompt }),
+    ...createGroupNeeds(config, { groups, activeTurns, pace, launcher: containers.launcher }),
+    ...followInTurn(store.events, context.events, context.deltas),
     host: hostFacts(context),
     store,
     groups: options.groupOperations,
     get routes() {
       return Object.keys(config.models.routes);
     },
-    viewContext: (session, how) => viewContext({ store, roomOf, firstPrompt: options.firstPrompt }, session, how),
-    costOf: (reference, usage) => costOfReference(config.models, reference, usage),
-    models: knownModels(() => config.models),
-    forgetLearned: (models) => forgetLearned(store, options.providers, models),
     get totalUsdPerDay() {
       return totalUsdPerDay(config.budgets.total);
     },
@@ -95,11 +97,9 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     nextHeartbeat: () => options.abilities.heartbeat.next(),
     outdatedSkills: () => options.abilities.skills.outdated(),
     stop: options.stop,
-    requeue: (turn) => requeueTurn(store, { queue, dueWork: options.dueWork }, options.groups, turn),
+    requeue: (turn) => requeueTurn(store, { queue, dueWork: options.dueWork }, groups, turn),
     publish: context.publish,
     workAdded: () => options.dueWork.changed(),
-    nextEvent: (signal) => context.events.next(signal),
-    watchDeltas: (group, signal) => context.deltas.read(group, signal),
     clock,
     forwardClock: context.forwardClock,
   };

@@ -30,6 +30,8 @@ export interface Caller extends OperationCall {
   readonly actor: Actor;
   readonly scopes: ReadonlySet<Scope>;
   readonly publish: Publish<"operation.requested" | "operation.ended">;
+  /** True where the request is on record already, as a command in a chat. */
+  readonly isAnnounced?: boolean | undefined;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function invoke(
   // The host has all that any operation needs: `OperationNeeds`.
   const defined = operation as Operation<unknown> | StreamOperation<unknown>;
   const record = createRecord(operation, parsed.data, caller);
-  await record("requested", "asked");
+  if (!caller.isAnnounced) await record("requested", "asked");
   try {
     if (defined.follow) return recorded(defined.follow(needs, parsed.data, caller), record);
     const answer = await defined.run(needs, parsed.data, caller);
@@ -76,8 +78,13 @@ async function requireRights(
     ? await rights.of(needs, input).catch(unlessMissing)
     : (input as { readonly group?: string }).group;
   // A thing of another group and one that does not exist get the same answer: ids of others cannot be tried out.
-  if (group !== member.group) throw new AppError("not_found", "This group has nothing of that name, or it has ended.");
+  if (!isReached(rights, member, group))
+    throw new AppError("not_found", "This group has nothing of that name, or it has ended.");
   if (!hasRole && !(await rights.own?.(needs, input, member))) throw new AppError("unauthorized", refusal);
+}
+
+function isReached({ fromMain }: May<unknown, unknown>, member: AskingMember, group: string | undefined): boolean {
+  return group === member.group || (member.isMain && fromMain === true);
 }
 
 function unlessMissing(error: unknown): undefined {

@@ -45,6 +45,10 @@ export const families = {
     summary: "check, change and apply the configuration",
     load: async () => (await import("../operations/settings/operations.ts")).configOperations,
   },
+  reload: {
+    summary: "reload the configuration of the running host",
+    load: async () => [(await import("../operations/settings/operations.ts")).applyConfig] as const,
+  },
   groups: {
     summary: "list, add, change or remove groups",
     load: async () => {
@@ -114,6 +118,10 @@ export const families = {
   skills: {
     summary: "list, install, check or write skills",
     load: async () => (await import("../abilities/skills/operations.ts")).skillOperations,
+  },
+  mounts: {
+    summary: "check a group's mounts",
+    load: async () => (await import("../operations/mounts/operations.ts")).mountOperations,
   },
   mcp: {
     summary: "MCP servers: add, import, list, test, log in at or remove them",

@@ -4,7 +4,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
-import { editSettings, setGroup } from "../../src/operations/settings/operations.ts";
+import { editGroupSettings, editSettings } from "../../src/operations/settings/operations.ts";
 
 const hosts = shareModelHost({
   groups: {
@@ -64,11 +64,11 @@ test("another agent begins its own conversation, and the first one finds its own
   const { control } = group.host;
   const asked = [await group.ask("one"), await group.ask("two")];
 
-  await control.call(setGroup, { name: "changing", edits: [{ path: ["agent"], value: "ranger" }] });
+  await control.call(editGroupSettings, { name: "changing", edits: [{ path: ["agent"], value: "ranger" }] });
   asked.push(await group.ask("three"));
   await control.call(editSettings, { edits: [{ path: ["agents", "ranger", "name"], value: "Pathfinder" }] });
   asked.push(await group.ask("four"));
-  await control.call(setGroup, { name: "changing", edits: [{ path: ["agent"], value: "main" }] });
+  await control.call(editGroupSettings, { name: "changing", edits: [{ path: ["agent"], value: "main" }] });
   asked.push(await group.ask("five"));
 
   expect(asked.map(({ text }) => text)).toEqual(["1", "2", "1", "2", "3"]);

@@ -8,7 +8,7 @@ import type { TestHost } from "../support/host.ts";
 import { groupOf, startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import { tailEvents } from "../../src/operations/events/operations.ts";
 import { addGroup } from "../../src/operations/groups/operations.ts";
-import { configHistory, editSettings, setGroup } from "../../src/operations/settings/operations.ts";
+import { configHistory, editGroupSettings, editSettings } from "../../src/operations/settings/operations.ts";
 
 /** Runs a command if it may, and says which model was asked. */
 const script: Parameters<typeof startModelHost>[0] = (request) => {
@@ -128,7 +128,7 @@ test("a group with a setting that can no longer be used is not served and report
   });
   const { host } = running;
   await host.control.call(addGroup, club);
-  await host.control.call(setGroup, { name: "club", edits: [{ path: ["model"], value: "cheap" }] });
+  await host.control.call(editGroupSettings, { name: "club", edits: [{ path: ["model"], value: "cheap" }] });
   const file = join(host.home, "config.yaml");
   const good = await readFile(file, "utf8");
   await replaceFile(file, good.replace("cheap:", "other:"));
@@ -223,7 +223,7 @@ test("members see which models answer, admins choose, and what is no route is re
 
   expect(shown).toBe("main (in use): gpt/test-model\ncheap: gpt/cheap-model, then gpt/test-model");
   expect(refused).toEqual([
-    "/model ROUTE needs an admin.",
+    "Changing settings needs an admin.",
     'There is no route "cheep". Did you mean cheap?',
     'There is no route "constructor". Routes: main, cheap.',
   ]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 
-import type { HostEvent } from "../../src/domain/events/event.ts";
+import type { EventView } from "../../src/records/events/event-view.ts";
 import type { ToldDelta } from "../../src/operations/events/operations.ts";
 import { type Reply, type Said, type SayOptions, TestHost } from "./host.ts";
 import type { HostOptions } from "./host-options.ts";
@@ -57,7 +57,7 @@ export class TestGroup {
   }
 
   /** Events of a type such as `turn.*`, oldest first. */
-  async events(type: string): Promise<(HostEvent | ToldDelta)[]> {
+  async events(type: string): Promise<(EventView | ToldDelta)[]> {
     const query = { after: 0, last: 0, type, group: this.name };
     return Array.fromAsync(this.host.control.follow(tailEvents, query));
   }

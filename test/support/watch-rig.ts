@@ -6,7 +6,10 @@ import { EventBus } from "../../src/records/events/event-bus.ts";
 import type { NewEvent } from "../../src/domain/events/event.ts";
 import { createGatewayServer } from "../../src/surfaces/http/server.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { addWatchRoutes, type WatchHttpOptions } from "../../src/surfaces/http/watching/watch-http.ts";
+import { addRestRoutes } from "../../src/surfaces/http/operation-routes.ts";
+import type { EventStreamOptions } from "../../src/surfaces/http/watching/event-streams.ts";
+import type { OperationNeeds } from "../../src/surfaces/operations.ts";
+import { followInTurn } from "../../src/records/events/read-in-turn.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { openEventSource, type EventSourceReader } from "./event-source.ts";
 
@@ -24,7 +27,7 @@ export interface WatchRig extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export async function openWatchRig(more: Partial<WatchHttpOptions> = {}): Promise<WatchRig> {
+export async function openWatchRig(more: Partial<EventStreamOptions> = {}): Promise<WatchRig> {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const logger = pino({ level: "silent" });
@@ -48,13 +51,13 @@ export async function openWatchRig(more: Partial<WatchHttpOptions> = {}): Promis
   });
   const deltas = new DeltaBus(logger);
   const faults: Error[] = [];
-  addWatchRoutes(server.routes, {
-    store: store.events,
-    next: (signal) => events.next(signal),
-    deltas,
+  const needs = followInTurn(store.events, events, deltas);
+  addRestRoutes(server.routes, {
+    // All that this operation works with.
+    needs: () => needs as unknown as OperationNeeds,
     publish: events.publish,
-    onFault: (error) => void faults.push(error),
-    ...more,
+    version: "test",
+    streams: { onFault: (error) => void faults.push(error), ...more },
   });
   stack.use(server);
   const { host, port } = await server.listen();

@@ -17,11 +17,15 @@ export interface ListedSkill {
   readonly byAgent?: true | undefined;
 }
 
-/** All that a group could have, and what it has of that. */
-export async function listForGroup(places: SkillFolders, group: string, choice: SkillChoice): Promise<ListedSkill[]> {
+/** All that a group could have, and what it has of that. `left`: names that its agent is left with; absent: all. */
+export async function listForGroup(
+  places: SkillFolders,
+  group: string,
+  { choice, left }: { readonly choice: SkillChoice; readonly left: readonly string[] | undefined },
+): Promise<ListedSkill[]> {
   const found = await findFor(places, group);
   return found.map((one) => {
-    const isOff = one.state === "ok" && !isChosen(choice, one);
+    const isOff = one.state === "ok" && !(isChosen(choice, one) && left?.includes(one.name) !== false);
     return listed(isOff ? { ...one, state: "off" } : one, found);
   });
 }

@@ -46,8 +46,8 @@ export class SkillHome {
   }
 
   /** Lists the skills that a group could have, with which of them it has. */
-  listFor(group: string, choice: SkillChoice): Promise<readonly ListedSkill[]> {
-    return listForGroup(this.#places, group, choice);
+  listFor(group: string, wanted: Parameters<typeof listForGroup>[2]): Promise<readonly ListedSkill[]> {
+    return listForGroup(this.#places, group, wanted);
   }
 
   /** Finds a skill among those that a group could have, or that all could. Throws `not_found`. */

@@ -17,7 +17,7 @@ export interface SkillServiceNeeds {
   readonly checkout: string;
   /** Environment of the programs that fetch. */
   readonly variables: FetchOptions["variables"];
-  readonly groups: { list(): readonly Pick<Group, "name">[] };
+  readonly groups: { list(): readonly Pick<Group, "name" | "agent">[] };
   /** Skills that a group is to have. */
   readonly skillsOf: (group: string) => SkillChoice;
   /** Skills that an agent of the group has of these; undefined: all. */

@@ -97,10 +97,12 @@ export class SkillService implements AbilityService {
 
   /** Skills for `crabpot skills list`; those of a group where one is given. Throws `not_found`. */
   async list(group: string | undefined): Promise<readonly ListedSkill[]> {
-    const names = this.#needs.groups.list().map(({ name }) => name);
+    const { groups, skillsOf, agentSkillsOf } = this.#needs;
+    const names = groups.list().map(({ name }) => name);
     if (group === undefined) return listAll(this.#places, names);
-    if (!names.includes(group)) throw unknownGroup(group, names);
-    return listForGroup(this.#places, group, this.#needs.skillsOf(group));
+    const found = groups.list().find(({ name }) => name === group);
+    if (!found) throw unknownGroup(group, names);
+    return listForGroup(this.#places, group, { choice: skillsOf(group), left: agentSkillsOf(found) });
   }
 
   /** Installed skills whose source has another version, by name. */

@@ -14,6 +14,7 @@ import type { ConfigReloader } from "../changes/config-reloader.ts";
 import type { SettingsHistory } from "../changes/settings-history.ts";
 import { editConfig } from "../editing/edit-config.ts";
 import { editGroup, requireSetting } from "../editing/edit-group.ts";
+import { readEdit } from "../editing/read-edit.ts";
 import { parsePath } from "../editing/setting-path.ts";
 import { valueAt } from "../editing/value-after.ts";
 import { settingInEffect } from "../explain/setting-in-effect.ts";
@@ -54,6 +55,8 @@ export class SettingsService {
     const groups = this.#options.groups.registry.list();
     return { path, value: settingInEffect({ config: live.current, adapters }, groups, parsePath(path)) };
   }
+
+  readonly readEdit = readEdit;
 
   /** Changes config.yaml: all edits or none. */
   edit(edits: readonly SettingEdit[]): Promise<ReloadReport> {

@@ -79,7 +79,7 @@ interface BudgetUse {
 /** Usage and cost of model calls for programs. `id`: `<channel>:<id>` of a member. */
 export interface UsageLine extends Omit<UsageSum, "key" | "name"> {
   readonly by: UsageBy;
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly name: string;
 }
 

@@ -118,6 +118,15 @@ export const answerApproval = defineOperation<ApprovalNeeds>()({
       without: ["scope", "values"],
       say: ({ code, tool }) => `${tool} does not run (${code}).`,
     },
+    {
+      help: "fill in a server's form: NAME=VALUE …, JSON, or the only value; --yes: a form without values, or its defaults",
+      args: ["code", "values"],
+      rest: "values",
+      sets: { decision: "allow" },
+      without: ["reason", "scope"],
+      yes: { values: "" },
+      say: ({ code, tool }) => `${tool} continues (${code}).`,
+    },
   ],
   run: async ({ approvalService }, { code, decision, scope, reason, values }, { actor }) => {
     const by: Decider = { ...operator, actor };

@@ -17,7 +17,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
-import { list, name, nothing, schemaOf, time } from "../definition/schemas.ts";
+import { list, name, nothing, optOut, schemaOf, time } from "../definition/schemas.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];
@@ -78,14 +78,29 @@ const admitted = z.strictObject({
 export const listChats = defineOperation<{ readonly store: { readonly chats: { list(): Promise<Chat[]> } } }>()({
   name: "chats",
   summary: "list chats that were seen",
-  input: nothing,
+  input: z.strictObject({ all: optOut.describe("include chats that are groups") }),
   output: list(chatView),
   may: { scope: "read" },
   effect: "none",
   rest: "GET /chats",
   listAs: "chats",
   offline: true,
-  run: ({ store }) => store.chats.list(),
+  cli: {
+    help: "list chats that are not groups, and answer those that ask",
+    defaults: { all: false },
+    table: [
+      "channel",
+      "chat",
+      { title: "title", of: ({ title, left }) => [title, left && "(left)"].filter(Boolean).join(" ") },
+      "group",
+      { title: "request", of: ({ request }) => request && `${request.state} ${request.code}` },
+      "messages",
+      { field: "firstSeenAt", title: "first seen (UTC)" },
+      { field: "lastSeenAt", title: "last seen (UTC)" },
+    ],
+    none: () => "No unregistered chat has been seen.",
+  },
+  run: async ({ store }, { all }) => (await store.chats.list()).filter(({ group }) => all || group === undefined),
 });
 
 export const approveRequest = defineOperation<RequestNeeds>()({

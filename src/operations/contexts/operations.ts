@@ -2,16 +2,23 @@ import * as z from "zod";
 
 import { contextSections, type ContextView } from "../../domain/turns/context-view.ts";
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
-import { isSessionOf, mainSessionKeys, type Session } from "../../domain/turns/session.ts";
+import { agentsOf, isSessionOf, mainSessionKey, type Session } from "../../domain/turns/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { flag, list, name, schemaOf, time } from "../definition/schemas.ts";
+import { describeContexts } from "./context-words.ts";
 
 /** The parts that know what stands in prompts. */
 export interface ContextNeeds {
-  readonly store: { readonly sessions: { list(): Promise<readonly Session[]> } };
+  readonly store: {
+    readonly sessions: {
+      list(): Promise<readonly Session[]>;
+      /** Absent where no host runs. */
+      open?: (key: string, group: string) => Promise<Session>;
+    };
+  };
   readonly groups: { list(): readonly (GroupChat & Partial<Pick<Group, "agent" | "agents" | "model">>)[] };
   readonly viewContext: (
     session: Session,
@@ -57,24 +64,32 @@ export const showContext = defineOperation<ContextNeeds>()({
   summary: "show how the context window of a conversation is used",
   input: z.strictObject({
     group: name,
-    session: name.optional().describe("id, its beginning, or key; absent: the main one of the group's first agent"),
+    session: name.optional().describe("id, its beginning, or key; absent: the agent's main one"),
+    agent: name.optional().describe("id of an agent of the group; absent: the first one"),
     raw: flag.describe("list all entries"),
   }),
   output: contextView,
-  may: { scope: "read" },
+  may: { scope: "read", role: "member" },
   effect: "none",
   rest: "GET /context/{group}",
   offline: true,
   cli: {},
-  run: async ({ store, groups, viewContext }, { group: wanted, session: given, raw }) => {
+  chat: { form: "/context [AGENT…]", compose: describeContexts },
+  run: async ({ store, groups, viewContext }, { group: wanted, session: given, agent, raw }) => {
     const group = requireGroup(groups.list(), wanted);
+    const agents = agentsOf(group);
+    if (agent !== undefined && !agents.includes(agent))
+      throw new AppError("not_found", `Group ${wanted} has no agent "${agent}"; it has ${agents.join(", ")}.`);
+    const main = mainSessionKey({ ...group, agent: agent ?? agents[0] });
+    const how = { route: group.model, listsEntries: raw };
+    if (given === undefined && store.sessions.open)
+      return viewContext(await store.sessions.open(main, group.name), how);
     const all = (await store.sessions.list()).filter((session) => isSessionOf(session, group));
-    const [main] = mainSessionKeys(group);
     const found = all.filter(({ id, key }) =>
       given === undefined ? key === main : key === given || id.startsWith(given),
     );
     const [session] = found;
-    if (session && found.length === 1) return viewContext(session, { route: group.model, listsEntries: raw });
+    if (session && found.length === 1) return viewContext(session, how);
     if (found.length > 1)
       throw new AppError("bad_input", `Several sessions of group ${wanted} begin with "${given}".`, {
         fix: "write more of it",

@@ -41,6 +41,14 @@ export interface CliLeaf<Input extends z.ZodType, Output extends z.ZodType> {
   readonly sets?: Partial<z.input<Input>>;
   /** Parameters that this command lacks. */
   readonly without?: readonly (keyof z.input<Input> & string)[];
+  /** Parameters that this command gives where its caller gives none. */
+  readonly defaults?: Partial<z.input<Input>>;
+  /** The last of `args`: it takes all further words, one a line. */
+  readonly rest?: keyof z.input<Input> & string;
+  /** Parameters that the option `--yes` gives. */
+  readonly yes?: Partial<z.input<Input>>;
+  /** Printed of the answer: items, or one object; absent: all of it. */
+  shows?(answer: z.output<Output>): object | readonly object[];
   /** Columns of a list; absent: those of short fields. */
   readonly table?: readonly TableColumn<ItemOf<z.output<Output>>>[];
   /** Printed instead of an empty table. */
@@ -58,6 +66,10 @@ export interface AnyCliLeaf {
   readonly args?: readonly string[];
   readonly sets?: object;
   readonly without?: readonly string[];
+  readonly defaults?: object;
+  readonly rest?: string;
+  readonly yes?: object;
+  shows?(answer: never): object | readonly object[];
   readonly table?: readonly TableColumn<never>[];
   none?(given: never): string;
   say?(answer: never, given: never): string;

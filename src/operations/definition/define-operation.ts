@@ -17,6 +17,8 @@ export type Recordable = Readonly<Record<string, string | number | boolean>>;
 /** A member who asks in the chat of their group. */
 export interface AskingMember {
   readonly group: string;
+  /** Their group is a main one. */
+  readonly isMain: boolean;
   readonly role: Role;
   /** Keys by which they are known, as `channel:id`; the one that they ask by comes first. */
   readonly keys: readonly string[];
@@ -41,6 +43,8 @@ export interface May<Needs, Input> {
   readonly role?: Role | undefined;
   /** Returns the group whose thing it is; absent: the one in the parameter `group`. Rejects with `not_found`. */
   of?(needs: Needs, input: Input): Promise<string>;
+  /** True: in a main group, members of this role may do it with things of any group. */
+  readonly fromMain?: true | undefined;
   /** Resolves with true when it is the member's own, who then needs no role. */
   own?(needs: Needs, input: Input, member: AskingMember): Promise<boolean>;
   /** Told to members who lack the role. */
@@ -57,12 +61,22 @@ interface Common<Needs, Input extends z.ZodType, Output extends z.ZodType> {
   readonly output: Output;
   readonly may: May<Needs, z.output<Input>>;
   readonly effect: Effect;
+  /**
+   * Takes the same parameters and shows what would be done. The command shows that first without `--yes`, which then is
+   * needed where nobody can be asked.
+   */
+  readonly preview?: AnyOperation | undefined;
   /** Method and path below `/v1`, with parameters in braces; absent: not over HTTP. */
   readonly rest?: `${"GET" | "POST" | "PUT" | "DELETE"} /${string}` | undefined;
+  /** Parameters that a request over HTTP sets, instead of its caller. */
+  readonly restSets?: Partial<z.input<Input>> | undefined;
   /** Name of the list in HTTP answers. */
   readonly listAs?: string | undefined;
-  /** Also works on the data of a stopped host. */
-  readonly offline?: true | undefined;
+  /**
+   * `true`: the command line does it itself where no host runs. `files`: it does so also while one runs, as it is about
+   * files of the home.
+   */
+  readonly offline?: true | "files" | undefined;
   /** May take minutes: the caller waits as long as the host lives. */
   readonly isLong?: true | undefined;
   /** Recorded parameters, without secrets; by default all but texts. */
@@ -72,8 +86,15 @@ interface Common<Needs, Input extends z.ZodType, Output extends z.ZodType> {
 interface Surfaces<Cli, Chat> {
   /** Its command, or several that each set some of the parameters; absent: it is written by hand. */
   readonly cli?: Cli | readonly Cli[] | "none" | undefined;
-  /** Its form in the chat of a group; absent: not in chats. */
-  readonly chat?: Chat | undefined;
+  /** Its form in the chat of a group, or several; absent: not in chats. */
+  readonly chat?: Chat | readonly Chat[] | undefined;
+}
+
+/** A piece of a stream over HTTP: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
+export interface ServerSentEvent {
+  readonly id?: number;
+  readonly event?: string;
+  readonly data: object;
 }
 
 interface Runs<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Needs, Input, Output> {
@@ -84,6 +105,8 @@ interface Runs<Needs, Input extends z.ZodType, Output extends z.ZodType> extends
 interface Follows<Needs, Input extends z.ZodType, Output extends z.ZodType> extends Common<Needs, Input, Output> {
   readonly run?: undefined;
   readonly follow: (needs: Needs, input: z.output<Input>, call: OperationCall) => AsyncIterable<z.input<Output>>;
+  /** A piece over HTTP; absent: data alone. */
+  readonly sent?: ((piece: z.output<Output>) => ServerSentEvent) | undefined;
 }
 
 /**

@@ -11,6 +11,9 @@ export const nothing = z.strictObject({});
 /** A truth value, also as a query has it. */
 export const flag = z.union([z.boolean(), z.stringbool()]).default(false);
 
+/** A truth value that holds where nothing is said. */
+export const optOut = z.union([z.boolean(), z.stringbool()]).default(true);
+
 /** Narrows a list to one group. */
 export const onlyGroup = name.optional().describe("only this group");
 

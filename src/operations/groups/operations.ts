@@ -1,16 +1,18 @@
 import * as z from "zod";
 
 import type { Group, GroupChat, GroupFolder } from "../../domain/chats/group.ts";
-import type { Chat } from "../../domain/chats/group.ts";
+import { type Chat, unknownRequest } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { type FolderOrigin, type Origin, origins } from "../../domain/people/origin.ts";
 import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { findChannel, type OperableChannel } from "../channels/operations.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
-import { list, name, nothing, schemaOf, time } from "../definition/schemas.ts";
+import { showGroupStatus } from "./group-status.ts";
+import { flag, list, name, nothing, schemaOf, time } from "../definition/schemas.ts";
 
 /** The parts that look at groups. */
 export interface GroupReadingNeeds {
@@ -45,6 +47,7 @@ export interface GroupNeeds {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly origins: Pick<Store["origins"], "ofFolder" | "clearFolder">;
+    readonly requests: Pick<Store["requests"], "get">;
   };
   readonly pool: { stop(session: string, reason: string): Promise<boolean> };
   readonly channels: readonly OperableChannel[];
@@ -154,22 +157,34 @@ export const listGroups = defineOperation<GroupReadingNeeds>()({
 export const addGroup = defineOperation<GroupNeeds>()({
   name: "groups.add",
   summary: "add a group; settings that are absent are those for everybody, and mounts are given in config.yaml only",
-  input: z.strictObject({
-    name,
-    channel: name,
-    chat: name,
-    trigger: z.enum(["mention", "always"]).default("mention"),
-    main: z.boolean().default(false),
-    model: name.optional(),
-    adopt: z
-      .boolean()
-      .default(false)
-      .describe("it gets the folder of its name even if that is, or may be, another chat's"),
-  }),
+  input: z
+    .strictObject({
+      name,
+      channel: name.optional().describe("channel of the chat"),
+      chat: name.optional().describe(`id of the chat, see \`${ownCommand("chats")}\``),
+      code: name.optional().describe("code of the chat's request, instead of its channel and id"),
+      trigger: z.enum(["mention", "always"]).default("mention").describe("messages that the agent answers"),
+      main: flag.describe("a main group: your own, where no mention is needed"),
+      model: name.optional().describe("model route"),
+      adopt: flag.describe("take over the folder of this name from another chat"),
+    })
+    .refine(
+      ({ channel, chat, code }) => [channel, chat].every((part) => (part === undefined) === (code !== undefined)),
+      {
+        message: "Name the chat by channel and chat, or by code only",
+        path: ["chat"],
+      },
+    ),
   output: schemaOf<Group>(group),
   may: { scope: "admin" },
   effect: "change",
-  run: async (needs, { name: wanted, channel, chat, trigger, main, model, adopt }) => {
+  cli: {
+    help: "register a chat as a group, with a folder of this name",
+    args: ["name"],
+    say: (added) => `Added group ${added.name}: chat ${added.chat} on ${added.channel}.`,
+  },
+  run: async (needs, { name: wanted, trigger, main, model, adopt, ...named }) => {
+    const { channel, chat } = await findChat(needs, named);
     if (!needs.isConfigured(channel)) findChannel(needs.channels, channel);
     const fault = needs.chatFault(channel, chat);
     if (fault !== undefined) throw new AppError("bad_input", `"${chat}" ${fault}.`);
@@ -179,6 +194,21 @@ export const addGroup = defineOperation<GroupNeeds>()({
     return needs.groups.add({ name: wanted, channel, chat, trigger, main, model }, { adopt });
   },
 });
+
+/** The chat that is meant, also by the code of a request that was denied. */
+async function findChat(
+  { store }: GroupNeeds,
+  {
+    channel = "",
+    chat = "",
+    code,
+  }: { readonly channel?: string | undefined; readonly chat?: string | undefined; readonly code?: string | undefined },
+): Promise<{ readonly channel: string; readonly chat: string }> {
+  if (code === undefined) return { channel, chat };
+  const request = await store.requests.get(code.toUpperCase());
+  if (request?.kind === "admission") return request;
+  throw unknownRequest(code);
+}
 
 export const removeGroup = defineOperation<GroupNeeds>()({
   name: "groups.remove",
@@ -205,21 +235,29 @@ export const listFolderOrigins = defineOperation<GroupReadingNeeds>()({
   may: { scope: "read" },
   effect: "none",
   offline: true,
+  cli: {
+    args: ["name"],
+    table: ["origin", "since", { field: "turn", shownChars: 8 }],
+    none: () => "Its folder carries no origins.",
+  },
   run: async ({ groups, store }, input) => store.origins.ofFolder(requireGroup(groups.list(), input.name).name),
 });
 
-/** Rejects with `bad_input` for an unknown origin. */
 export const clearFolderOrigins = defineOperation<GroupNeeds>()({
   name: "policy.clear",
-  summary: "clear an origin that a group's folder carries, or all",
-  input: z.strictObject({ name, origin: name.optional() }),
+  summary: "clear origins of a group's folder, after you have checked its files",
+  input: z.strictObject({ name, origin: z.enum(origins).optional().describe("only this origin") }),
   output: z.strictObject({ group: z.string(), cleared: list(z.enum(origins)) }),
   may: { scope: "admin" },
   effect: "change",
-  run: async ({ groups, store, publish }, { name: wanted, origin: given }) => {
-    const origin = origins.find((known) => known === given);
-    if (given !== undefined && origin === undefined)
-      throw new AppError("bad_input", `There is no origin "${given}"; there are: ${origins.join(", ")}.`);
+  cli: {
+    args: ["name"],
+    say: ({ group: whose, cleared }) =>
+      cleared.length === 0
+        ? `The folder of group ${whose} carried no such origin.`
+        : `The folder of group ${whose} no longer carries ${cleared.join(", ")}. Conversations keep their origins until /new.`,
+  },
+  run: async ({ groups, store, publish }, { name: wanted, origin }) => {
     const { name: found } = requireGroup(groups.list(), wanted);
     const carried: Origin[] = (await store.origins.ofFolder(found)).map((one) => one.origin);
     const cleared = carried.filter((one) => origin === undefined || one === origin);
@@ -235,7 +273,7 @@ function newestFirst(one: number | undefined, other: number | undefined): number
 }
 
 /** Operations on groups. */
-export const groupOperations = [listGroups, addGroup, removeGroup] as const;
+export const groupOperations = [listGroups, showGroupStatus, addGroup, removeGroup] as const;
 
 /** Operations on origins that folders of groups carry. */
 export const folderOriginOperations = [listFolderOrigins, clearFolderOrigins] as const;

@@ -1,10 +1,12 @@
 import * as z from "zod";
 
 import type { Group } from "../../domain/chats/group.ts";
-import type { PackageLists } from "../../domain/sandbox/packages.ts";
+import { describePackages, type PackageLists } from "../../domain/sandbox/packages.ts";
+import { formatBytes } from "../../lib/text/bytes.ts";
+import { visible } from "../../lib/text/visible.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
-import { list, name, nothing, time } from "../definition/schemas.ts";
+import { list, nothing, onlyGroup, time } from "../definition/schemas.ts";
 
 /** An image with packages, as the operator sees it. */
 const imageView = z.strictObject({
@@ -20,7 +22,7 @@ const imageView = z.strictObject({
   reason: z.string().optional().describe("Why it could not be built"),
 });
 
-export type ImageView = z.infer<typeof imageView>;
+type ImageView = z.infer<typeof imageView>;
 
 /** The result of a build for a group. */
 export const imageBuildView = z.strictObject({
@@ -61,17 +63,36 @@ export const listImages = defineOperation<ImageNeeds>()({
   effect: "none",
   rest: "GET /images",
   listAs: "images",
+  offline: true,
+  cli: {
+    table: [
+      "image",
+      { title: "state", of: ({ state, reason }) => (reason === undefined ? state : `${state}: ${reason}`) },
+      "groups",
+      { title: "size", of: ({ bytes }) => (bytes === undefined ? "" : formatBytes(bytes)) },
+      { field: "createdAt", title: "built (UTC)" },
+      { title: "packages", of: ({ packages }) => describePackages(packages), fills: true },
+    ],
+    none: () => "There are no images with packages.",
+  },
   run: async ({ images }) => (await images.list()).map((image) => viewImage(image, images.states())),
 });
 
 export const buildImages = defineOperation<ImageNeeds>()({
   name: "image.build",
   summary: "build missing images, of one group or of all",
-  input: z.strictObject({ group: name.optional() }),
+  input: z.strictObject({ group: onlyGroup }),
   output: list(imageBuildView),
   may: { scope: "admin" },
   effect: "change",
   isLong: true,
+  offline: true,
+  cli: {
+    say: (built, { group }) =>
+      built.map(describeBuild).join("\n") ||
+      (group === undefined ? "No group has packages." : `The group ${group} has no packages.`),
+    fails: (built) => built.some(({ state }) => state !== "ready"),
+  },
   run: async ({ groups, images }, { group }) => {
     const names =
       group === undefined ? groups.list().map((each) => each.name) : [requireGroup(groups.list(), group).name];
@@ -88,10 +109,12 @@ export const pruneImages = defineOperation<ImageNeeds>()({
   name: "image.prune",
   summary: "remove images that no group asks for",
   input: nothing,
-  output: list(z.string()).describe("Names of the removed images"),
+  output: list(z.strictObject({ image: z.string(), state: z.literal("removed") })),
   may: { scope: "admin" },
   effect: "change",
-  run: ({ images }) => images.prune(),
+  offline: true,
+  cli: { say: (removed) => removed.map(({ image }) => `removed ${image}`).join("\n") || "Nothing to remove." },
+  run: async ({ images }) => (await images.prune()).map((image) => ({ image, state: "removed" as const })),
 });
 
 function viewImage({ image, packages, groups, built }: ShelvedImage, states: readonly ImageBuildView[]): ImageView {
@@ -110,6 +133,10 @@ function viewImage({ image, packages, groups, built }: ShelvedImage, states: rea
 /** Builds of groups whose packages are missing. */
 export function listUnready(images: Pick<ImageNeeds["images"], "states">): ImageBuildView[] {
   return images.states().flatMap((state) => (state.state === "ready" ? [] : [viewBuild(state)]));
+}
+
+function describeBuild({ group, image, state, reason }: ImageBuildView): string {
+  return `${group}: ${image} ${state}${reason === undefined ? "" : `: ${visible(reason)}`}`;
 }
 
 function viewBuild({ group, image, state, reason }: ImageBuildView): ImageBuildView {

@@ -1,10 +1,12 @@
 import * as z from "zod";
 
+import type { Group } from "../../domain/chats/group.ts";
 import type { LearnedWindow } from "../../domain/turns/usage.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { formatTime } from "../../lib/time/formats.ts";
 import { defineOperation } from "../definition/define-operation.ts";
+import { requireGroup } from "../lookup/require-group.ts";
 import { list, name, nothing, time } from "../definition/schemas.ts";
 
 /** A model of the configuration's routes, or of which something was learned. */
@@ -44,6 +46,40 @@ export interface ModelNeeds extends ModelReadingNeeds {
   /** In memory and in the store. */
   readonly forgetLearned: (models: readonly string[]) => Promise<void>;
 }
+
+/** The parts that know routes of models. */
+interface RouteNeeds {
+  readonly groups: { list(): readonly Pick<Group, "name" | "model">[] };
+  readonly modelRoutes: {
+    /** By name, each with its models in the order in which they are tried. */
+    all(): Readonly<Record<string, readonly string[]>>;
+    /** The route of groups that name none. */
+    usual(): string;
+  };
+}
+
+export const listRoutes = defineOperation<RouteNeeds>()({
+  name: "models.routes",
+  summary: "list routes of models, first the one by which a group is answered",
+  input: z.strictObject({ group: name.describe("the group") }),
+  output: list(z.strictObject({ route: z.string(), models: list(z.string()), inUse: z.boolean() })),
+  may: { scope: "read", role: "member" },
+  effect: "none",
+  cli: { table: ["route", "models", { field: "inUse", title: "in use" }], none: () => "There are no routes." },
+  chat: {
+    form: "/model",
+    say: (routes) =>
+      routes
+        .map(({ route, models, inUse }) => `${route}${inUse ? " (in use)" : ""}: ${models.join(", then ")}`)
+        .join("\n"),
+  },
+  run: async ({ groups, modelRoutes }, { group }) => {
+    const used = requireGroup(groups.list(), group).model ?? modelRoutes.usual();
+    return Object.entries(modelRoutes.all())
+      .map(([route, models]) => ({ route, models, inUse: route === used }))
+      .toSorted((one, other) => Number(other.inUse) - Number(one.inUse));
+  },
+});
 
 export const listModels = defineOperation<ModelReadingNeeds>()({
   name: "models.list",
@@ -112,4 +148,4 @@ async function viewModels({ store, models }: ModelReadingNeeds): Promise<ModelVi
 }
 
 /** Operations on models. */
-export const modelOperations = [listModels, forgetModels] as const;
+export const modelOperations = [listModels, listRoutes, forgetModels] as const;

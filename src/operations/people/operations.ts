@@ -6,6 +6,8 @@ import type { Sender } from "../../domain/chats/message.ts";
 import { type MemberId, memberKey, parseMemberKey } from "../../domain/people/person.ts";
 import { type Role, roles } from "../../domain/people/role.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
+import { visible } from "../../lib/text/visible.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { list, name, onlyGroup } from "../definition/schemas.ts";
@@ -47,6 +49,7 @@ const personView = z.strictObject({
 export type PersonView = z.infer<typeof personView>;
 
 const erasureView = z.strictObject({
+  state: z.enum(["would be erased", "erased"]),
   ids: list(z.string()),
   groups: list(z.string()),
   erased: z.partialRecord(z.enum(erasedKinds), z.number()),
@@ -75,6 +78,37 @@ export const listPeople = defineOperation<PeopleNeeds>()({
   },
 });
 
+export const showPerson = defineOperation<PeopleNeeds>()({
+  name: "people.show",
+  summary: "show the role of a person in a group, and what gives it",
+  input: z.strictObject({ id: name.describe("as `people list` shows it"), group: name.describe("the group") }),
+  output: personView,
+  may: { scope: "read", role: "guest" },
+  effect: "none",
+  offline: true,
+  cli: { args: ["id"] },
+  chat: {
+    form: "/whoami",
+    input: (_words, { asker }) => ({ id: asker.key }),
+    say: ({ id, person, role, why }, { asker, commands }) => {
+      const known = person === undefined ? "" : `, known to me as ${person}`;
+      const article = role === "guest" || role === "member" ? "a" : "an";
+      return [
+        `You are ${visible(id)}, called ${quotedName(asker.name)}${known}.`,
+        `You are ${article} ${role} here: ${why}.`,
+        `You can ask me, and use ${commands.map((command) => `/${command}`).join(", ")}.`,
+      ].join("\n");
+    },
+  },
+  run: async ({ store, groups, people }, { id, group: wanted }) => {
+    const group = requireGroup(groups.settings(), wanted);
+    const who = parsePerson(id);
+    const seen = (await store.chats.members(wanted)).find((member) => member.id === who.id);
+    const { role, why, person } = people.standingOf(group, who);
+    return { id: memberKey(who), name: seen?.name, person, group: wanted, role, why };
+  },
+});
+
 /** Shows a person's data. Rejects with `not_found`. */
 export const lookAtPerson = defineOperation<ErasureNeeds>()({
   name: "people.look",
@@ -85,21 +119,28 @@ export const lookAtPerson = defineOperation<ErasureNeeds>()({
   effect: "none",
   // The id stands as a digest in the record of the erasure itself.
   record: () => ({}),
+  offline: true,
   cli: "none",
-  run: ({ eraser }, { id }) => eraser.look(parsePerson(id)),
+  run: async ({ eraser }, { id }) => ({ state: "would be erased" as const, ...(await eraser.look(parsePerson(id))) }),
 });
 
 /** Rejects with `conflict` while a turn of theirs has not ended. */
 export const erasePerson = defineOperation<ErasureNeeds>()({
   name: "people.forget",
-  summary: "erase what somebody said, and what was made of it",
+  summary: "erase what a person (`channel:id`) said, and everything derived from it, in the whole home",
   input: z.strictObject({ id: name }),
   output: erasureView,
   may: { scope: "admin" },
   effect: "destroy",
+  preview: lookAtPerson,
   isLong: true,
+  offline: true,
   record: () => ({}),
-  run: ({ eraser }, { id }) => eraser.erase(parsePerson(id), "operator"),
+  cli: { args: ["id"] },
+  run: async ({ eraser }, { id }) => ({
+    state: "erased" as const,
+    ...(await eraser.erase(parsePerson(id), "operator")),
+  }),
 });
 
 /** Parses `channel:id`. Throws `bad_input` for what is no id of a member. */
@@ -134,4 +175,4 @@ function seenAs(people: PeopleNeeds["people"], who: MemberId, seen: ReadonlyMap<
 }
 
 /** Operations on people. */
-export const peopleOperations = [listPeople, lookAtPerson, erasePerson] as const;
+export const peopleOperations = [listPeople, showPerson, lookAtPerson, erasePerson] as const;

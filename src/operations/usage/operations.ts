@@ -1,24 +1,23 @@
 import * as z from "zod";
 
-import type { GroupChat } from "../../domain/chats/group.ts";
-import { toUsageLine, usageKinds, type UsageSum } from "../../domain/turns/usage.ts";
+import type { BudgetLimits, GroupChat } from "../../domain/chats/group.ts";
+import { toUsageLine, usageKinds } from "../../domain/turns/usage.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import { utcDay } from "../../lib/time/utc-day.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { requireGroup } from "../lookup/require-group.ts";
-import { list, name, schemaOf } from "../definition/schemas.ts";
+import { list, onlyGroup } from "../definition/schemas.ts";
+import { firstDay, isFirstDay } from "./first-day.ts";
+import { describeUsage } from "./usage-in-chat.ts";
 
 /** The parts that know what models have used. */
 export interface UsageNeeds {
   readonly store: { readonly usage: Pick<Store["usage"], "sums"> };
   readonly groups: { list(): readonly GroupChat[] };
   readonly clock: Pick<Clock, "now">;
+  /** Daily limits of a group, or of all groups together. */
+  readonly budgetOf: (group: string | undefined) => BudgetLimits;
 }
-
-const dayMs = 86_400_000;
-/** The last moment that a date can stand for. */
-const maxDateMs = 8.64e15;
 
 const used = {
   calls: z.number(),
@@ -30,14 +29,6 @@ const used = {
   unpricedCalls: z.number().describe("Calls of unknown price, which add nothing to `usd`"),
 };
 
-const usageSum = schemaOf<UsageSum>(
-  z.strictObject({
-    key: z.string(),
-    name: z.string().optional(),
-    ...used,
-  }),
-);
-
 const usageLine = z.strictObject({
   by: z.enum(usageKinds),
   id: z.string().optional().describe("`<channel>:<id>` of a member"),
@@ -47,45 +38,38 @@ const usageLine = z.strictObject({
 
 export const usage = defineOperation<UsageNeeds>()({
   name: "usage",
-  summary: "add up what model calls have used since a moment, by whole days (UTC)",
-  input: z.strictObject({
-    by: z.enum(usageKinds).default("group"),
-    since: z.coerce.number().int().min(0).max(maxDateMs),
-    group: name.optional(),
-  }),
-  output: list(usageSum),
-  may: { scope: "read" },
-  effect: "none",
-  offline: true,
-  run: ({ store, groups }, { by, since, group }) => {
-    if (group !== undefined) requireGroup(groups.list(), group);
-    return store.usage.sums(by, utcDay(since), { group });
-  },
-});
-
-export const listCosts = defineOperation<UsageNeeds>()({
-  name: "costs.list",
   summary: "add up what model calls have used and cost, by whole days (UTC)",
   input: z.strictObject({
-    by: z.enum(usageKinds).default("group"),
+    by: z.enum(usageKinds).default("group").describe("group by"),
     since: z
       .string()
-      .regex(/^(\d{4}-\d{2}-\d{2}|[1-9]\d{0,3}d)$/, "write whole days such as 7d, or a date such as 2026-01-15")
-      .default("7d"),
-    group: name.optional(),
+      .refine(isFirstDay, "write whole days such as 7d or 2w, or a date such as 2026-01-15")
+      .default("7d")
+      .describe("first day, in UTC: 1d is today, 7d the last seven days; or a date such as 2026-01-15"),
+    group: onlyGroup,
   }),
-  output: z.strictObject({ since: z.string(), costs: list(usageLine) }),
-  may: { scope: "read" },
+  output: z.strictObject({
+    since: z.string(),
+    costs: list(usageLine),
+    budget: z
+      .strictObject({ usdPerDay: z.number().nullable(), tokensPerDay: z.number().nullable() })
+      .describe("Of the group, or of all groups together; null: no limit"),
+  }),
+  may: { scope: "read", role: "member", fromMain: true },
   effect: "none",
   rest: "GET /costs",
-  cli: "none",
-  run: async ({ store, groups, clock }, { by, since, group }) => {
-    if (group !== undefined) requireGroup(groups.list(), group);
-    const first = since.endsWith("d") ? utcDay(clock.now() - (Number.parseInt(since, 10) - 1) * dayMs) : since;
+  offline: true,
+  cli: { shows: ({ costs }) => costs },
+  chat: { form: "/usage", compose: describeUsage },
+  run: async ({ store, groups, clock, budgetOf }, { by, since, group }) => {
+    const { usdPerDay = null, tokensPerDay = null } = budgetOf(
+      group === undefined ? undefined : requireGroup(groups.list(), group).name,
+    );
+    const first = firstDay(since, clock.now());
     const sums = await store.usage.sums(by, first, { group });
-    return { since: first, costs: sums.map((sum) => toUsageLine(by, sum)) };
+    return { since: first, costs: sums.map((sum) => toUsageLine(by, sum)), budget: { usdPerDay, tokensPerDay } };
   },
 });
 
 /** Operations on usage and cost. */
-export const usageOperations = [usage, listCosts] as const;
+export const usageOperations = [usage] as const;

@@ -1,18 +1,14 @@
 import type { Forms } from "../../rights/approvals/forms/forms.ts";
 import type { Approval, ApprovalAnswer } from "../../domain/rights/approval.ts";
 import type { FormValue } from "../../domain/rights/form.ts";
-import type { ContextView } from "../../domain/turns/context-view.ts";
 import type { Actor } from "../../domain/people/actor.ts";
-import type { BudgetLimits, Group, RequestSettlement } from "../../domain/chats/group.ts";
+import type { Group, RequestSettlement } from "../../domain/chats/group.ts";
 import type { Job } from "../../domain/work/job.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import type { Role } from "../../domain/people/role.ts";
 import type { CodeTries } from "../../rights/people/code-tries.ts";
 import type { Roles, Standing } from "../../rights/people/roles.ts";
-import type { SettingChange } from "../../domain/settings/setting.ts";
-import type { SkillSummary } from "../../domain/sandbox/skill.ts";
 import type { PendingCommand, SetAside } from "../../stores/contract/store.ts";
-import type { UsageStore } from "../../stores/contract/usage-store.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { OperationNeeds } from "../operations.ts";
 import type { ShownLists } from "./shown-lists.ts";
@@ -83,30 +79,6 @@ export interface CommandOutcome {
   readonly answers?: GivenAnswer | undefined;
 }
 
-/** A setting that somebody wants to change. */
-export interface WantedSetting {
-  readonly group: string;
-  readonly key: string;
-  readonly value: string;
-  /** The id of who wants it, on their channel. */
-  readonly by: string;
-}
-
-export interface ChatSetting {
-  readonly path: string;
-  readonly value: unknown;
-  readonly from: string;
-}
-
-export interface ChatMount {
-  readonly target: string;
-  readonly source: string;
-  readonly verdict: "ro" | "rw" | "denied";
-  /** Which kind of rule refused it. */
-  readonly rule?: string;
-  readonly reason: string;
-}
-
 /** One thing that a group remembers, as a chat is shown it. */
 export interface ChatMemory {
   readonly id: string;
@@ -132,31 +104,12 @@ export interface MemoryServices {
   forget(folder: string, id: string, by: { readonly actor: Actor; readonly why: "command" }): Promise<boolean>;
 }
 
-/** Routes of models by name, each with its models in the order in which they are tried. */
-export interface ModelRoutes {
-  readonly all: Readonly<Record<string, readonly string[]>>;
-  /** The one by which a group's agent is answered. */
-  readonly inUse: string;
-}
-
 /** Actions on tasks from a chat. */
 interface TaskServices {
   /** Time of the next heartbeat; undefined: none. */
   readonly nextHeartbeatOf: (group: string) => number | undefined;
   /** By the clock of the place, with its zone. */
   readonly showTime: (time: number, group: Pick<Group, "name">) => string;
-}
-
-/** Settings of groups, as chats show and change them. Rejections are AppErrors. */
-export interface SettingServices {
-  /** Changes a setting of a group; the value is YAML. Returns what changed and when it holds. */
-  change(wanted: WantedSetting): Promise<readonly SettingChange[]>;
-  /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
-  show(group: string): Promise<readonly ChatSetting[]>;
-  /** Routes available as the group's `model`. */
-  routesOf(group: Group): ModelRoutes;
-  /** Verdicts on the group's mounts. */
-  mountsOf(group: Group): Promise<readonly ChatMount[]>;
 }
 
 /** Answers to requests and approvals by their codes. */
@@ -192,23 +145,12 @@ export interface CommandServices extends TaskServices {
   readonly shownLists: ShownLists;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   readonly sessions: SessionServices;
-  /** Describes the state for members, in a few lines. */
-  readonly describe: (group: Group) => Promise<string>;
   /** True when an agent of the group is working. */
   readonly isAtWork: (group: Group) => boolean;
   /** True when a requested compaction of this session is unanswered. */
   readonly isCompactionAsked: (session: string) => boolean;
-  /** Use of the context window in an agent's main session. */
-  readonly contextOf: (group: Group, agent: string) => Promise<ContextView>;
-  /** Usage of model calls: the same figures as `crabpot usage`. */
-  readonly usageSums: UsageStore["sums"];
-  /** Daily budgets of a group and of all groups. */
-  readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly settings: SettingServices;
-  /** Skills of its agent. */
-  readonly skillsOf: (group: Pick<Group, "name" | "agent">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
   readonly answers: AnswerServices;

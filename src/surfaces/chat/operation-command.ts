@@ -4,8 +4,10 @@ import { memberActor } from "../../domain/people/actor.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
+import type { AnyChatForm, ChatView } from "../../operations/definition/chat-form.ts";
 import type { AnyOperation } from "../../operations/definition/define-operation.ts";
 import { invoke } from "../../operations/invoke.ts";
+import { agentsNamed } from "./agents-addressed.ts";
 import type { ChatCommand, CommandServices, GivenCommand } from "./command.ts";
 
 /** A command whose forms are operations. */
@@ -24,17 +26,18 @@ export function operationCommand({ load, around, ...command }: OperationCommand)
     ...command,
     isOperation: true,
     run: async (given, services) => {
-      const words = (given.pending.argument ?? "").split(/\s+/).filter((word) => word !== "");
-      const forms = (await load()).flatMap((operation) => formOf(operation, command.name) ?? []);
-      const found = forms.flatMap((form) => parametersIn(form, words) ?? [])[0];
-      if (!found) return { text: `Write: ${forms.map(({ form }) => form).join(", or ")}.` };
+      const said = (given.pending.argument ?? "").trim();
+      const forms = (await load()).flatMap((operation) => formsOf(operation, command.name));
+      const found = forms.flatMap((form) => wordsOf(form, said) ?? [])[0];
+      if (!found) return { text: `Use ${forms.map(({ chat }) => chat.form).join(", or ")}.` };
       try {
         const text = await answerOf(found, given, services);
-        const { before, after } = (words.length === 0 && around?.(given, services)) || {};
+        const { before, after } = (said === "" && around?.(given, services)) || {};
         return { text: [before, text, after].filter((line) => line !== undefined).join("\n") };
       } catch (error) {
         if (!(error instanceof AppError) || isPassing(error)) throw error;
-        return { text: plainSentence(error.message) };
+        const fix = found.chat.tellsFix ? [error.fix ?? []].flat() : [];
+        return { text: [plainSentence(error.message), ...fix].join(" ") };
       }
     },
   };
@@ -42,53 +45,79 @@ export function operationCommand({ load, around, ...command }: OperationCommand)
 
 interface Form {
   readonly operation: AnyOperation;
-  readonly form: string;
-  /** Behind the command. */
-  readonly words: readonly string[];
+  readonly chat: AnyChatForm;
 }
 
-interface Found {
-  readonly operation: AnyOperation;
-  readonly input: Readonly<Record<string, string>>;
+interface Found extends Form {
+  readonly words: Readonly<Record<string, string>>;
 }
 
-function formOf(operation: AnyOperation, command: string): Form | undefined {
-  const { form = "" } = operation.chat ?? {};
-  const [name, ...words] = form.split(" ");
-  return name === `/${command}` ? { operation, form, words } : undefined;
+function formsOf(operation: AnyOperation, command: string): Form[] {
+  const forms: readonly AnyChatForm[] = [operation.chat ?? []].flat();
+  return forms.filter(({ form }) => form.split(" ")[0] === `/${command}`).map((chat) => ({ operation, chat }));
 }
 
 /** Undefined: the words are not of this form. */
-function parametersIn({ operation, words }: Form, said: readonly string[]): Found | undefined {
-  if (words.length !== said.length) return undefined;
-  if (!words.every((word, index) => isParameter(word) || word === said[index]?.toLowerCase())) return undefined;
-  const given = words.flatMap((word, index) => (isParameter(word) ? [[word.toLowerCase(), said[index] ?? ""]] : []));
-  return { operation, input: Object.fromEntries(given) as Record<string, string> };
+function wordsOf(form: Form, said: string): Found | undefined {
+  const [, ...parts] = form.chat.form.split(" ");
+  const names = parts.filter(isParameter).map((part) => part.replaceAll(/[^A-Z]/g, "").toLowerCase());
+  const match = new RegExp(`^${parts.map(patternOf).join("")}$`, "i").exec(said);
+  if (!match) return undefined;
+  const typed = names.map((name, index) => [name, match[index + 1]] as const);
+  return { ...form, words: Object.fromEntries(typed.filter(([, word]) => word !== undefined)) as Found["words"] };
 }
 
-function isParameter(word: string): boolean {
-  return word === word.toUpperCase();
+function isParameter(part: string): boolean {
+  return part === part.toUpperCase();
+}
+
+function patternOf(part: string, index: number): string {
+  const gap = index === 0 ? "" : "\\s+";
+  if (!isParameter(part)) return `${gap}${part}`;
+  const word = part.includes("…") ? "([^]+)" : "(\\S+)";
+  return part.startsWith("[") ? `(?:${gap}${word})?` : `${gap}${word}`;
 }
 
 async function answerOf(
-  { operation, input }: Found,
-  { group, pending: { message }, asker }: GivenCommand,
-  { operations, publish, roles, now, showTime }: CommandServices,
+  { operation, chat, words }: Found,
+  given: GivenCommand,
+  services: CommandServices,
 ): Promise<string> {
+  const { group } = given;
+  const own = "group" in shapeOf(operation.input) ? { group: group.name } : {};
+  const view = viewOf(given, services);
+  const ask = async (input: object): Promise<never> =>
+    (await invoke(operation, services.operations(), { ...own, ...input }, callerOf(given, services))) as never;
+  if (chat.compose) return chat.compose(ask as never, view, words);
+  const input = { ...own, ...(chat.input?.(words, view) ?? words) };
+  return chat.say?.(await ask(input), view, input as never) ?? "";
+}
+
+function callerOf({ group, pending: { message }, asker }: GivenCommand, { publish, roles }: CommandServices) {
   const id = { channel: message.channel, id: message.sender.id };
   const own = memberKey(id);
   const keys = [own, ...roles.keysOf(id).filter((key) => key !== own)];
-  const given = { ...input, ...("group" in shapeOf(operation.input) && { group: group.name }) };
-  const answer = await invoke(operation, operations(), given, {
+  return {
     actor: memberActor(message.sender.id),
-    member: { group: group.name, role: asker.role, keys },
+    member: { group: group.name, isMain: group.main, role: asker.role, keys },
     requestedAt: message.receivedAt,
-    scopes: new Set(),
+    scopes: new Set<never>(),
     publish,
+    isAnnounced: true,
     signal: new AbortController().signal,
-  });
-  const view = { now: now(), showTime: (time: number) => showTime(time, group) };
-  return operation.chat?.say(answer as never, view, given as never) ?? "";
+  };
+}
+
+function viewOf({ group, pending: { message }, asker, commands }: GivenCommand, services: CommandServices): ChatView {
+  const key = memberKey({ channel: message.channel, id: message.sender.id });
+  return {
+    now: services.now(),
+    showTime: (time) => services.showTime(time, group),
+    group,
+    agentsCalled: (said) => agentsNamed(group, services, said),
+    asker: { key, name: message.sender.name, role: asker.role },
+    commands: commands.map(({ name }) => name),
+  };
 }
 
 function shapeOf(input: z.ZodType): object {

@@ -23,19 +23,10 @@ interface Entry {
 const entries: Readonly<Record<string, Entry>> = {
   start: { summary: "run the host", load: async () => (await import("./commands/host/start.ts")).addStartCommand },
   stop: { load: async () => (await import("./commands/host/stop.ts")).addStopCommand },
-  reload: {
-    summary: "reload the configuration of the running host",
-    load: async () => (await import("./commands/config/config.ts")).addReloadCommand,
-  },
   doctor: {
     summary: "check the installation",
     load: async () => (await import("./commands/doctor/doctor.ts")).addDoctorCommand,
   },
-  mounts: {
-    summary: "check a group's mounts",
-    load: async () => (await import("./commands/agents/mounts.ts")).addMountsCommand,
-  },
-  image: { load: async () => (await import("./commands/image/image.ts")).addImageCommand },
   profiles: {
     summary: "list profiles of agents",
     load: async () => (await import("./commands/agents/profiles.ts")).addProfilesCommand,
@@ -48,13 +39,11 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list the tools of agents",
     load: async () => (await import("./commands/agents/tools.ts")).addToolsCommand,
   },
-  policy: { load: async () => (await import("./commands/policy/policy.ts")).addPolicyCommand },
   memory: { load: async () => (await import("./commands/memory/memory.ts")).addMemoryCommand },
   media: {
     summary: "install the model for voice messages",
     load: async () => (await import("./commands/agents/media.ts")).addMediaCommand,
   },
-  skills: { load: async () => (await import("./commands/skills/skills.ts")).addSkillsCommand },
   plugins: {
     summary: "list, add, check or remove plugins: tools, channels and providers of others",
     load: async () => (await import("./commands/plugins/plugins.ts")).addPluginsCommand,
@@ -64,14 +53,11 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "web access of agents",
     load: async () => (await import("./commands/agents/web.ts")).addWebCommand,
   },
-  events: { load: async () => (await import("./commands/host/events.ts")).addEventsCommand },
   logs: { summary: "show the log", load: async () => (await import("./commands/host/logs.ts")).addLogsCommand },
   audit: {
     summary: "verify, show or report the audit log",
     load: async () => (await import("./commands/audit/audit.ts")).addAuditCommand,
   },
-  usage: { load: async () => (await import("./commands/host/usage.ts")).addUsageCommand },
-  config: { load: async () => (await import("./commands/config/config.ts")).addConfigCommand },
   redteam: {
     summary: "attack a throwaway host to check the sandbox",
     load: async () => (await import("./commands/redteam.ts")).addRedteamCommand,
@@ -84,10 +70,9 @@ const entries: Readonly<Record<string, Entry>> = {
 
 /** Commands that are written by hand, beside those of a family of operations. */
 const besideOperations: Readonly<Record<string, Entry["load"]>> = {
-  approvals: async () => (await import("./commands/people/approvals.ts")).addAnswerCommand,
-  chats: async () => (await import("./commands/people/chats.ts")).addChatList,
-  groups: async () => (await import("./commands/groups/groups.ts")).addGroupCommands,
-  people: async () => (await import("./commands/people/people.ts")).addForgetCommand,
+  config: async () => (await import("./commands/config/config.ts")).addConfigCommands,
+  skills: async () => (await import("./commands/skills/skills.ts")).addSkillCommands,
+  policy: async () => (await import("./commands/policy/policy.ts")).addPolicyCommands,
 };
 
 const operationFamilies: Readonly<Record<string, (typeof families)[keyof typeof families]>> = families;
@@ -112,7 +97,7 @@ export async function runCommandLine(
   args: readonly string[],
   { environment, streams, hostFunctions }: CommandLineOptions,
 ): Promise<number> {
-  const context = new CommandContext(environment, streams, hostFunctions);
+  const context = new CommandContext(environment, streams, hostFunctions, () => import("./offline/invoke-here.ts"));
   try {
     const words = args[0] === "--version" ? ["version", ...args.slice(1)] : args;
     const program = await createProgram(words, context);

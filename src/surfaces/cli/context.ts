@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 
 import type { Command } from "commander";
@@ -10,8 +9,7 @@ import { homePaths } from "../../config/home/home.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { ConfigCheck, LoadedConfig } from "../../config/loading/load.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { OfflineNeeds } from "../operations.ts";
-import type { Operation } from "../../operations/definition/define-operation.ts";
+import type { AnyOperation, Operation, StreamOperation } from "../../operations/definition/define-operation.ts";
 import type { Plugins } from "../../plugins/plugins.ts";
 import { isWithoutHost } from "../../lib/process/control-socket.ts";
 import { HostClient } from "./host-client.ts";
@@ -25,6 +23,26 @@ export interface CommandStreams {
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
+/** An operation that is carried out without a host. */
+export interface OfflineOperation<Defined extends AnyOperation> {
+  readonly operation: Defined;
+  readonly input: unknown;
+  /** The error by which it is known that no host runs; absent: none is needed. */
+  readonly absence?: unknown;
+}
+
+/** Carries out operations in this process; it stands above commands. */
+export interface OfflineOperations {
+  invokeHere<Output extends z.ZodType>(
+    context: CommandContext,
+    asked: OfflineOperation<Operation<never, z.ZodType, Output>>,
+  ): Promise<z.output<Output>>;
+  followHere<Output extends z.ZodType>(
+    context: CommandContext,
+    asked: OfflineOperation<StreamOperation<never, z.ZodType, Output>>,
+  ): AsyncGenerator<z.output<Output>>;
+}
+
 /** Context of a command, for one run of the command line. */
 export class CommandContext {
   readonly environment: Environment;
@@ -36,14 +54,21 @@ export class CommandContext {
   /** Exit code unless the command throws; 1 means a failed check. */
   exitCode = 0;
 
+  readonly #loadOffline: () => Promise<OfflineOperations>;
   #opened: Promise<Plugins | undefined> | undefined;
 
-  constructor(environment: Environment, streams: CommandStreams, hostFunctions: HostFunctions) {
+  constructor(
+    environment: Environment,
+    streams: CommandStreams,
+    hostFunctions: HostFunctions,
+    loadOffline: () => Promise<OfflineOperations>,
+  ) {
     this.environment = environment;
     this.paths = homePaths(environment.crabpotHome);
     this.host = new HostClient(this.paths.controlSocket);
     this.streams = streams;
     this.hostFunctions = hostFunctions;
+    this.#loadOffline = loadOffline;
   }
 
   /** Adapters of this home: crabpot's own and its plugins'. */
@@ -91,45 +116,37 @@ export class CommandContext {
     await plugins?.[Symbol.asyncDispose]();
   }
 
-  /** Has the running host carry out an operation. */
-  call<Input extends z.ZodType, Output extends z.ZodType>(
-    operation: Operation<never, Input, Output>,
-    input: z.input<Input>,
-  ): Promise<z.output<Output>> {
-    return this.host.call(operation, input);
-  }
-
-  /** Has the running host carry out an operation; without one, looks at what it has left, and says so. */
-  async read<Input extends z.ZodType, Output extends z.ZodType>(
-    operation: Operation<OfflineNeeds, Input, Output>,
-    input: z.input<Input>,
-  ): Promise<z.output<Output>> {
-    return this.callOrHere(operation, input, async () => {
-      const { variables } = this.environment;
-      const { readStoppedHost } = await import("./stopped-host.ts");
-      const left = await readStoppedHost(this.paths, variables, await this.adapters());
-      this.streams.stderr.write("crabpot: no host is running: reading the store as it was left\n");
-      return left;
-    });
-  }
-
   /**
-   * Has the running host carry out an operation; without one, this process does it with the parts that `open` gives,
-   * where the home has a store.
+   * Has the running host carry out an operation. This process does it instead where its definition says so: without a
+   * host, or because it is about files of the home.
    */
-  async callOrHere<Needs, Input extends z.ZodType, Output extends z.ZodType>(
+  async call<Needs, Input extends z.ZodType, Output extends z.ZodType>(
     operation: Operation<Needs, Input, Output>,
     input: z.input<Input>,
-    open: () => Promise<Needs & AsyncDisposable>,
   ): Promise<z.output<Output>> {
+    let absence: unknown;
     try {
-      return await this.host.call(operation, input);
+      if (operation.offline !== "files") return await this.host.call(operation, input);
     } catch (error) {
-      if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
+      if (!operation.offline || !isWithoutHost(error)) throw error;
+      absence = error;
     }
-    const { invokeHere } = await import("./invoke-here.ts");
-    await using needs = await open();
-    return await invokeHere(operation, needs, input);
+    const offline = await this.#loadOffline();
+    return offline.invokeHere(this, { operation, input, absence });
+  }
+
+  /** The same for an answer that comes in pieces. */
+  async *follow<Input extends z.ZodType, Output extends z.ZodType>(
+    operation: StreamOperation<never, Input, Output>,
+    input: z.input<Input>,
+  ): AsyncGenerator<z.output<Output>> {
+    try {
+      yield* this.host.follow(operation, input);
+    } catch (error) {
+      if (!operation.offline || !isWithoutHost(error)) throw error;
+      const offline = await this.#loadOffline();
+      yield* offline.followHere(this, { operation, input, absence: error });
+    }
   }
 
   /** `--json` counts wherever on the line it stands. */

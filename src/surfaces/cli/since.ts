@@ -14,18 +14,6 @@ export function parseMoment(text: string): number {
   throw new InvalidArgumentError("Write a span such as 10m, 2h or 1d, or a date or time such as 2026-01-31T12:00Z.");
 }
 
-/**
- * For what is added up by whole days in UTC. Today counts: `1d` is today, `7d` and `1w` are today and the six days
- * before it; or a date. Gives a time on the first of these days, milliseconds since 1970.
- */
-export function parseFirstDay(text: string): number {
-  const span = readSpan(text);
-  const isWholeDays = span !== undefined && span >= dayMs && /[dw]$/.test(text);
-  const time = isWholeDays ? Date.now() - (span - dayMs) : readDate(text);
-  if (time !== undefined && time >= 0) return time;
-  throw new InvalidArgumentError("Write whole days such as 7d or 2w, or a date such as 2026-01-15.");
-}
-
 function readSpan(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,4})([smhdw])$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs];

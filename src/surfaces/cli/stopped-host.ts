@@ -1,5 +1,6 @@
 import { withAddedGroups } from "../../config/configured/added-groups.ts";
 import type { Adapters } from "../../config/adapters.ts";
+import { budgetOf } from "../../config/configured/budgets.ts";
 import { LiveConfig } from "../../config/changes/live-config.ts";
 import { configuredGroups, storedGroup } from "../../config/configured/groups.ts";
 import type { HomePaths } from "../../config/home/home.ts";
@@ -37,6 +38,11 @@ export async function readStoppedHost(
     people: await peopleOf(paths.config, check, store),
     pool: { list: () => [] },
     clock: systemClock,
+    budgetOf: (name) => {
+      if (!check.ok) return { usdPerDay: undefined, tokensPerDay: undefined };
+      const group = name === undefined ? undefined : groups.settings().find((each) => each.name === name);
+      return budgetOf(check.loaded.config, group);
+    },
     viewContext: (session, how) => viewContext({ store, roomOf }, session, how),
     models: knownModels(() => (check.ok ? check.loaded.config.models : undefined)),
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),

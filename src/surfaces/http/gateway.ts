@@ -10,7 +10,6 @@ import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { OperationNeeds } from "../operations.ts";
 import { addRestRoutes } from "./operation-routes.ts";
-import { addWatchRoutes, type WatchHttpOptions } from "./watching/watch-http.ts";
 import type { Readiness } from "./health.ts";
 import type { HttpRefusal } from "./refusals.ts";
 import { createGatewayServer, type GatewayServer } from "./server.ts";
@@ -19,7 +18,6 @@ interface GatewayParts {
   readonly live: LiveConfig;
   readonly registry: Registry;
   readonly ready: () => Promise<Readiness>;
-  readonly watching: Omit<WatchHttpOptions, "publish">;
   readonly version: string;
   readonly publish: Publish;
   readonly clock: Clock;
@@ -110,9 +108,9 @@ export class Gateway implements AsyncDisposable {
   }
 
   #addRoutes(routes: FastifyInstance): void {
-    const { watching, version, publish } = this.#parts;
-    addRestRoutes(routes, { needs: () => this.#operations, publish, version });
-    addWatchRoutes(routes, { ...watching, publish });
+    const { version, publish, logger } = this.#parts;
+    const onFault = (error: Error): void => logger.error({ err: error }, "a stream of events has failed");
+    addRestRoutes(routes, { needs: () => this.#operations, publish, version, streams: { onFault } });
   }
 
   #record(refusal: HttpRefusal): void {

@@ -23,13 +23,13 @@ export async function describeOperations(version: string): Promise<object> {
 }
 
 function describeOperation(operation: AnyOperation, { method, path, status }: RestRoute): object {
-  const { name, summary, input, output, may, listAs } = operation;
+  const { name, summary, input, output, may, listAs, restSets = {} } = operation;
   const { properties = {}, required = [] } = toSchema(input, "input") as {
     readonly properties?: Record<string, JsonSchema>;
     readonly required?: readonly string[];
   };
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = ""]) => parameter);
-  const others = Object.keys(properties).filter((parameter) => !inPath.includes(parameter));
+  const others = Object.keys(properties).filter((parameter) => !inPath.includes(parameter) && !(parameter in restSets));
   const hasBody = method !== "GET" && method !== "DELETE" && others.length > 0;
   const describe = (parameter: string, place: "path" | "query") => ({
     name: parameter,
@@ -56,7 +56,7 @@ function describeOperation(operation: AnyOperation, { method, path, status }: Re
     responses: {
       [status]: {
         description: summary,
-        content: { "application/json": { schema: body } },
+        content: { [operation.follow ? "text/event-stream" : "application/json"]: { schema: body } },
       },
       default: { description: "A refusal", content: { "application/json": { schema: refusal } } },
     },

@@ -29,9 +29,16 @@ async function openRig() {
   const groups = { list: () => [{ name: "family", channel: "terminal", chat: "c" }] };
   addRestRoutes(server.routes, {
     // All that this operation works with.
-    needs: () => ({ store, groups, clock }) as unknown as OperationNeeds,
+    needs: () =>
+      ({
+        store,
+        groups,
+        clock,
+        budgetOf: () => ({ usdPerDay: 5, tokensPerDay: undefined }),
+      }) as unknown as OperationNeeds,
     publish: () => Promise.resolve(),
     version: "test",
+    streams: { onFault: () => undefined },
   });
   const { port } = await server.listen();
   const get = async (query: string, authorization = `Bearer ${token}`) => {
@@ -56,7 +63,11 @@ test("costs are told as the command line tells them: by whole days, of one group
 
   expect(await rig.get("")).toMatchObject({
     status: 200,
-    body: { since: "2026-01-09", costs: [{ by: "group", name: "family", calls: 2, usd: 1 }, { name: "work" }] },
+    body: {
+      since: "2026-01-09",
+      costs: [{ by: "group", name: "family", calls: 2, usd: 1 }, { name: "work" }],
+      budget: { usdPerDay: 5, tokensPerDay: null },
+    },
   });
   expect(await rig.get("?by=day&since=2026-01-01&group=family")).toMatchObject({
     body: {

@@ -50,6 +50,7 @@ async function openRig() {
     needs: () => ({ groups, memory }) as unknown as OperationNeeds,
     publish: () => Promise.resolve(),
     version: "test",
+    streams: { onFault: () => undefined },
   });
   const { port } = await server.listen();
   const owned = stack.move();

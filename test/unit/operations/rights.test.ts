@@ -44,7 +44,7 @@ const forOperators = defineOperation<object>()({
 });
 
 function asking(role: Role, key = "terminal:bob"): AskingMember {
-  return { group: "family", role, keys: [key] };
+  return { group: "family", isMain: false, role, keys: [key] };
 }
 
 function outcome(operation: typeof forAdmins, id: string, member?: AskingMember): Promise<unknown> {

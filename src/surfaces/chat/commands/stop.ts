@@ -1,12 +1,15 @@
 import { memberKey } from "../../../domain/people/person.ts";
 import { isAtLeast } from "../../../domain/people/role.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
+import type { Job } from "../../../domain/work/job.ts";
+import { plainSentence } from "../../../lib/text/plain-words.ts";
+import { shorten } from "../../../lib/text/visible.ts";
 import type { SetAside } from "../../../stores/contract/store.ts";
 import { agentsAddressed } from "../agents-addressed.ts";
 import type { ChatCommand, CommandOutcome } from "../command.ts";
-import { describeJobs } from "./jobs.ts";
 import { describeDropped, describeSetAside } from "../set-aside.ts";
 
+const shownChars = 80;
 const refusal = "Only the person who asked, or an admin, can stop what I am working on.";
 
 /** Ends the running turns of the group and drops what waits there; a member's own, unless it is an admin. */
@@ -41,6 +44,11 @@ export const stop: ChatCommand = {
     } satisfies CommandOutcome;
   },
 };
+
+/** A line for each; empty where none runs. */
+function describeJobs(running: readonly Job[]): string {
+  return running.map(({ id, command }) => `${id}: ${plainSentence(shorten(command, shownChars))}`).join("\n");
+}
 
 /**
  * Selects turns in which the asker asked, with all that waits for them; for others, only their own waiting messages.

@@ -39,19 +39,26 @@ export function coreOf(schema: z.ZodType): { readonly core: z.ZodType; readonly 
 }
 
 /** The parameter as an option: `--exit-code <count>`. */
-export function toOption(parameter: Parameter): Option {
+export function toOption(parameter: Parameter, defaults: object = {}): Option {
   const { key, help, isRequired, isFlag: takesNothing, schema, core } = parameter;
   const name = `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   if (takesNothing) return new Option(name, help);
   const option = new Option(`${name} <${placeholderOf(parameter)}>`, help).argParser(checked(schema));
   if (core instanceof z.ZodEnum) option.choices(core.options.map(String));
-  if (schema instanceof z.ZodDefault) option.default(schema.def.defaultValue);
+  const usual = key in defaults ? (defaults as Record<string, unknown>)[key] : usualOf(schema);
+  if (usual !== undefined) option.default(usual);
   return option.makeOptionMandatory(isRequired);
 }
 
-/** The parameter as a word without an option: `<id>`, or `[id]` where it may be left out. */
-export function toArgument({ key, help, isRequired, schema }: Parameter): Argument {
-  return new Argument(isRequired ? `<${key}>` : `[${key}]`, help).argParser(checked(schema));
+function usualOf(schema: z.ZodType): unknown {
+  return schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+}
+
+/** The parameter as a word without an option: `<id>`, or `[id]` where it may be left out; `[id...]` takes many. */
+export function toArgument({ key, help, isRequired, schema }: Parameter, isRest = false): Argument {
+  const name = isRest ? `${key}...` : key;
+  const argument = new Argument(isRequired ? `<${name}>` : `[${name}]`, help);
+  return isRest ? argument : argument.argParser(checked(schema));
 }
 
 function placeholderOf({ key, core }: Parameter): string {

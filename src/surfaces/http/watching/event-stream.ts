@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 
-import type { LoopLane } from "./loop-lane.ts";
+import type { ServerSentEvent } from "../../../operations/definition/define-operation.ts";
+import type { LoopLane } from "../../../lib/loop-lane.ts";
 
 /** Limits of a subscriber. */
 export interface EventStreamLimits {
@@ -52,7 +53,7 @@ export class EventStream {
   }
 
   /** Resolves when there is room for more, or when it has ended. */
-  async send(event: { readonly id?: number; readonly event?: string; readonly data: object }): Promise<void> {
+  async send(event: ServerSentEvent): Promise<void> {
     await this.#room;
     if (this.#over.signal.aborted) return;
     const name = event.event === undefined ? "" : `event: ${event.event}\n`;

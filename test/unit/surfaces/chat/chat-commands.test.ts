@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { CodeTries } from "../../../../src/rights/people/code-tries.ts";
-import type { BudgetLimits, Group } from "../../../../src/domain/chats/group.ts";
+import type { Group } from "../../../../src/domain/chats/group.ts";
 import type { OutgoingDraft } from "../../../../src/domain/chats/message.ts";
 import { mainSessionKey } from "../../../../src/domain/turns/session.ts";
 import type { Store } from "../../../../src/stores/contract/store.ts";
@@ -16,10 +16,6 @@ import { someGroup } from "../../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
 const main = someGroup("main", { channel: "terminal", chat: "home", main: true });
-
-function budget(usdPerDay: number): BudgetLimits {
-  return { usdPerDay, tokensPerDay: undefined };
-}
 
 interface Rig extends AsyncDisposable {
   readonly store: Store;
@@ -56,24 +52,11 @@ async function openRig(): Promise<Rig> {
         approvalOf: async () => undefined,
         tries: new CodeTries(store.requests, () => systemClock.now()),
       },
-      describe: async () => "",
       isAtWork: () => false,
       isCompactionAsked: () => false,
-      contextOf: async () => {
-        throw new Error("nobody looks");
-      },
-      usageSums: (...query) => store.usage.sums(...query),
-      budgetsOf: () => ({ group: budget(0.5), total: budget(5) }),
       now: () => Date.parse("2026-01-15T12:00:00Z"),
       nextHeartbeatOf: () => undefined,
       showTime: (time) => new Date(time).toISOString(),
-      skillsOf: async () => [],
-      settings: {
-        change: async () => [],
-        show: async () => [],
-        mountsOf: async () => [],
-        routesOf: () => ({ all: { main: ["a/b"] }, inUse: "main" }),
-      },
     },
     approvals: { announce: async () => undefined, checkNow: () => undefined },
     forms: { fill: () => undefined },

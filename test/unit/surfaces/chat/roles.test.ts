@@ -6,11 +6,11 @@ import { createChatCommands } from "../../../../src/surfaces/chat/chat-commands.
 import type { Role } from "../../../../src/domain/people/role.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
+import type { OperationNeeds } from "../../../../src/surfaces/operations.ts";
 import { byMessage, say, step } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 
-const noLimit = { tokensPerDay: undefined, usdPerDay: undefined };
 const byKey: Readonly<Record<string, Role>> = { "terminal:ann": "admin", "terminal:guy": "guest" };
 const people = [{ name: "ben", ids: ["terminal:ben", "terminal:ben-too"], role: undefined }];
 
@@ -21,16 +21,17 @@ async function openRig({ main = false } = {}) {
   const refusals: string[] = [];
   const family = someGroup("family", { channel: "terminal", chat: "chat", main });
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const roles = createRoles({
+    people: () => people,
+    membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),
+    isOperatorOnly: () => false,
+  });
   const run = createChatCommands({
     store,
     services: {
       agentNameOf: () => "crab",
       isAtWork: () => false,
       isCompactionAsked: () => false,
-      contextOf: async () => {
-        throw new Error("nobody looks");
-      },
-      operations: () => undefined,
       publish: async () => undefined,
       memories: {
         isEnabled: () => false,
@@ -39,11 +40,8 @@ async function openRig({ main = false } = {}) {
         forget: async () => false,
       },
       shownLists: new ShownLists(),
-      roles: createRoles({
-        people: () => people,
-        membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),
-        isOperatorOnly: () => false,
-      }),
+      operations: () => ({ store, groups: { settings: () => [family] }, people: roles }) as unknown as OperationNeeds,
+      roles,
       sessions: { list: async () => [], mainOf: async () => ({ id: session }) },
       jobsOf: () => [],
       answers: {
@@ -53,19 +51,9 @@ async function openRig({ main = false } = {}) {
         approvalOf: async () => undefined,
         tries: new CodeTries(store.requests, () => systemClock.now()),
       },
-      describe: async () => "idle",
-      usageSums: async () => [],
-      budgetsOf: () => ({ group: noLimit, total: noLimit }),
       now: () => 0,
       nextHeartbeatOf: () => undefined,
       showTime: (time) => new Date(time).toISOString(),
-      skillsOf: async () => [],
-      settings: {
-        change: async () => [],
-        show: async () => [],
-        mountsOf: async () => [],
-        routesOf: () => ({ all: { main: ["a/b"] }, inUse: "main" }),
-      },
     },
     approvals: { announce: async () => undefined, checkNow: () => undefined },
     forms: { fill: () => undefined },

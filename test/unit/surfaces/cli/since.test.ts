@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { parseFirstDay, parseMoment } from "../../../../src/surfaces/cli/since.ts";
+import { firstDay } from "../../../../src/operations/usage/first-day.ts";
+import { parseMoment } from "../../../../src/surfaces/cli/since.ts";
 import { utcDay } from "../../../../src/lib/time/utc-day.ts";
 import { crabpot, newHome } from "../../../support/crabpot.ts";
 
@@ -19,7 +20,7 @@ test("a moment is a span before now, or the date or time that is written", () =>
 
 test("a first day counts today in: 1d is today, 7d and 1w are today and the six days before", () => {
   const today = utcDay(Date.now());
-  const days = ["1d", "7d", "1w", "2026-01-15", "2026-01-15T23:59Z"].map((text) => utcDay(parseFirstDay(text)));
+  const days = ["1d", "7d", "1w", "2026-01-15", "2026-01-15T23:59Z"].map((text) => firstDay(text, Date.now()));
 
   const weekAgo = utcDay(Date.parse(today) - 6 * dayMs);
   expect(days).toEqual([today, weekAgo, weekAgo, "2026-01-15", "2026-01-15"]);

@@ -25,7 +25,7 @@ import type { Withheld } from "../../../../tools/registry.ts";
 import { possibleRisks, statedRisk } from "../../../../tools/risk.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { anyTool, toolRowsOf } from "../mcp/tool-rows.ts";
+import { anyTool, toolRowsOf } from "../../../../abilities/mcp/tool-rows.ts";
 
 export function addToolsCommand(program: Command, context: CommandContext): void {
   const tools = program.command("tools").description("list the tools of agents");

@@ -22,8 +22,9 @@ import { testServer } from "../../../../abilities/mcp/test-server.ts";
 import type { CommandContext, CommandStreams } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import type { Output } from "../../output.ts";
-import { changeConfig } from "../config/settings.ts";
-import { readImport } from "./import-block.ts";
+import { editSettings } from "../../../../operations/settings/operations.ts";
+import { carryOut } from "../../leaves/operation-leaf.ts";
+import { readImport } from "../../../../abilities/mcp/import-block.ts";
 import {
   configNow,
   connectTo,
@@ -314,6 +315,10 @@ function addRemove(mcp: Command, context: CommandContext): void {
       if (output.json) output.object({ name, state: "removed" });
       output.line(`Removed: ${name}.`);
     });
+}
+
+async function changeConfig(context: CommandContext, output: Output, edits: readonly SettingEdit[]): Promise<void> {
+  await carryOut(context, output, { operation: editSettings, leaf: {}, input: { edits } });
 }
 
 interface LoginOptions {

@@ -5,7 +5,7 @@ import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
 import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
 import { addLeaf, type CommandContext } from "../../context.ts";
-import { anyTool, type ToolRow, toolRowsOf } from "./tool-rows.ts";
+import { anyTool, type ToolRow, toolRowsOf } from "../../../../abilities/mcp/tool-rows.ts";
 import { configNow, findServer } from "./servers.ts";
 
 export function addTools(mcp: Command, context: CommandContext): void {

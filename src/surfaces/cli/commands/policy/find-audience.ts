@@ -38,7 +38,7 @@ export async function findAudience(
 }
 
 async function findStored(context: CommandContext, configured: readonly Group[], name: string): Promise<Group> {
-  const known = await context.read(listGroups, {}).catch((error: unknown) => {
+  const known = await context.call(listGroups, {}).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "no_host") return configured;
     throw error;
   });

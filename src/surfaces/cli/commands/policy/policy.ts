@@ -9,12 +9,10 @@ import { roles } from "../../../../domain/people/role.ts";
 import { ToolRegistry } from "../../../../tools/registry.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { formatTime } from "../../../../lib/time/formats.ts";
 import { broughtTools } from "../skills/brought-tools.ts";
 import { explainCall, tellExplanation } from "./explain.ts";
 import type { ExplainOptions } from "./explain.ts";
 import { findAudience } from "./find-audience.ts";
-import { clearFolderOrigins, listFolderOrigins } from "../../../../operations/groups/operations.ts";
 
 type ExplainArguments = [
   group: string,
@@ -24,9 +22,8 @@ type ExplainArguments = [
   command: Command,
 ];
 
-export function addPolicyCommand(program: Command, context: CommandContext): void {
-  const policy = program.command("policy").description("show and explain the policy on tool calls");
-
+/** By the configuration itself; no host takes part. */
+export function addPolicyCommands(policy: Command, context: CommandContext): void {
   addLeaf(policy, "explain <group> <tool> [input]", "show how the policy would judge a tool call; needs no host")
     .addOption(new Option("--role <role>", "role of the asker").choices(roles).default("member"))
     .addOption(
@@ -62,37 +59,6 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
       );
     },
   );
-
-  addOriginsCommands(policy, context);
-}
-
-function addOriginsCommands(policy: Command, context: CommandContext): void {
-  addLeaf(policy, "origins <group>", "show the origins that a group's folder carries").action(
-    async (group: string, _options: object, command: Command) => {
-      context.outputOf(command).items(
-        await context.read(listFolderOrigins, { name: group }),
-        [
-          { title: "origin", of: ({ origin }) => origin },
-          { title: "since (UTC)", of: ({ since }) => formatTime(since) },
-          { title: "turn", of: ({ turn }) => turn, shownChars: 8 },
-        ],
-        "Its folder carries no origins.",
-      );
-    },
-  );
-
-  addLeaf(policy, "clear <group>", "clear origins of a group's folder, after you have checked its files")
-    .addOption(new Option("--origin <origin>", "only this origin").choices(origins))
-    .action(async (group: string, { origin }: { origin?: Origin }, command: Command) => {
-      const answer = await context.call(clearFolderOrigins, { name: group, origin });
-      const output = context.outputOf(command);
-      if (output.json) output.object(answer);
-      output.line(
-        answer.cleared.length === 0
-          ? `The folder of group ${group} carried no such origin.`
-          : `The folder of group ${group} no longer carries ${answer.cleared.join(", ")}. Conversations keep their origins until /new.`,
-      );
-    });
 }
 
 function collectOrigin(given: string, before: readonly Origin[]): readonly Origin[] {

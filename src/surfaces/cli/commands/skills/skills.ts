@@ -4,22 +4,18 @@ import { join, resolve } from "node:path";
 
 import type { Command } from "commander";
 
-import { resolveGroup } from "../../../../config/resolve-group.ts";
 import { skillFile, skillNameFault } from "../../../../domain/sandbox/skill.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { visibleLines } from "../../../../lib/text/visible.ts";
-import type { SkillHome, SkillInList, SkillPlan } from "../../../../abilities/skills/offline.ts";
+import type { SkillHome, SkillPlan } from "../../../../abilities/skills/offline.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import type { Column } from "../../../../operations/definition/cli-leaf.ts";
 import { skillHome } from "./skill-home.ts";
 import { isConfirmed } from "../../confirm.ts";
 import { describeSkillTool, showPlan, viewSkillTool } from "./show-plan.ts";
 
 /** Skills are files, so none of it needs a running host; one that runs takes changes over between turns. */
-export function addSkillsCommand(program: Command, context: CommandContext): void {
-  const skills = program.command("skills").description("list, install, check or write skills");
-  addList(skills, context);
+export function addSkillCommands(skills: Command, context: CommandContext): void {
   addShow(skills, context);
   addInstall(skills, context);
   addRemove(skills, context);
@@ -27,25 +23,6 @@ export function addSkillsCommand(program: Command, context: CommandContext): voi
   addUpdate(skills, context);
   addSync(skills, context);
   addNew(skills, context);
-}
-
-const columns: readonly Column<SkillInList>[] = [
-  { title: "name", of: ({ name }) => name },
-  { title: "source", of: ({ source, group }) => (group === undefined ? source : `${source} ${group}`) },
-  { title: "state", of: ({ state, reason }) => (reason === undefined ? state : `${state}: ${reason}`) },
-  { title: "description", of: ({ description }) => description, fills: true },
-];
-
-function addList(skills: Command, context: CommandContext): void {
-  addLeaf(skills, "list", "list skills")
-    .option("--group <group>", "skills of this group")
-    .action(async ({ group }: { group?: string }, command: Command) => {
-      const home = skillHome(context);
-      const found = await (group === undefined
-        ? home.list()
-        : home.listFor(group, resolveGroup((await context.loadConfig()).config, { name: group }).skills));
-      context.outputOf(command).items(found, columns, "There are no skills.");
-    });
 }
 
 function addShow(skills: Command, context: CommandContext): void {

@@ -6,7 +6,7 @@ import { readAllowlist } from "../../../../../sandbox/mounts/allowlist.ts";
 import type { MountDenial } from "../../../../../sandbox/mounts/rules.ts";
 import { shellQuoted } from "../../../../../lib/files/paths.ts";
 import type { CommandContext } from "../../../context.ts";
-import { judgeNow } from "../../agents/mounts.ts";
+import { judgeNow } from "../../../offline/mounts.ts";
 import type { CheckResult } from "../check.ts";
 import { bad, good } from "../check.ts";
 

@@ -4,14 +4,13 @@ import { ownCommand } from "../../../../../lib/process/own-command.ts";
 import { AppError } from "../../../../../lib/app-error.ts";
 import type { CommandContext } from "../../../context.ts";
 import { listImages } from "../../../../../operations/images/operations.ts";
-import { runImageOperation } from "../../image/image.ts";
 import { type CheckResult, good, warning } from "../check.ts";
 
 /** Whether the packages that groups ask for are there. */
 export async function checkPackages(context: CommandContext): Promise<CheckResult[]> {
   if (!(await context.checkConfig()).ok) return [];
   try {
-    const images = await runImageOperation(context, listImages, {});
+    const images = await context.call(listImages, {});
     const missing = images.filter(({ state }) => state !== "ready" && state !== "unused");
     const unused = images.filter(({ state }) => state === "unused");
     const faults = missing.map(({ groups, packages, state, reason }) => {
