@@ -15,7 +15,7 @@ export interface ContextNeeds {
   readonly store: {
     readonly sessions: {
       list(): Promise<readonly Session[]>;
-      /** Absent where no host runs. */
+      /** Absent where no host runs; for members, whose group may have no conversation yet. */
       open?: (key: string, group: string) => Promise<Session>;
     };
   };
@@ -75,15 +75,14 @@ export const showContext = defineOperation<ContextNeeds>()({
   offline: true,
   cli: {},
   chat: { form: "/context [AGENT…]", compose: describeContexts },
-  run: async ({ store, groups, viewContext }, { group: wanted, session: given, agent, raw }) => {
+  run: async ({ store, groups, viewContext }, { group: wanted, session: given, agent, raw }, { member }) => {
     const group = requireGroup(groups.list(), wanted);
     const agents = agentsOf(group);
     if (agent !== undefined && !agents.includes(agent))
       throw new AppError("not_found", `Group ${wanted} has no agent "${agent}"; it has ${agents.join(", ")}.`);
     const main = mainSessionKey({ ...group, agent: agent ?? agents[0] });
     const how = { route: group.model, listsEntries: raw };
-    if (given === undefined && store.sessions.open)
-      return viewContext(await store.sessions.open(main, group.name), how);
+    if (member && store.sessions.open) return viewContext(await store.sessions.open(main, group.name), how);
     const all = (await store.sessions.list()).filter((session) => isSessionOf(session, group));
     const found = all.filter(({ id, key }) =>
       given === undefined ? key === main : key === given || id.startsWith(given),

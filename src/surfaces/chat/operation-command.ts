@@ -29,7 +29,7 @@ export function operationCommand({ load, around, ...command }: OperationCommand)
       const said = (given.pending.argument ?? "").trim();
       const forms = (await load()).flatMap((operation) => formsOf(operation, command.name));
       const found = forms.flatMap((form) => wordsOf(form, said) ?? [])[0];
-      if (!found) return { text: `Use ${forms.map(({ chat }) => chat.form).join(", or ")}.` };
+      if (!found) return { text: `Use ${forms.map(({ chat }) => chat.form.replace("…", "")).join(", or ")}.` };
       try {
         const text = await answerOf(found, given, services);
         const { before, after } = (said === "" && around?.(given, services)) || {};

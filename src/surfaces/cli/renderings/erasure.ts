@@ -14,4 +14,5 @@ export function showErasure(
   for (const file of files) output.line(`  ${visible(file)}`);
   if (left.length > 0) output.line("Traces remain in:");
   for (const file of left) output.line(`  ${visible(file)}`);
+  if (state === "would be erased") output.line("This cannot be undone.");
 }

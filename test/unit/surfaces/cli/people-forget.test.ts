@@ -33,6 +33,7 @@ test("without a host, a person is forgotten by the command line, also in a home 
   expect(asked.stdout.split("\n")).toEqual([
     "Of fake:ann, http:ann in family:",
     "  would be erased: messages 1",
+    "This cannot be undone.",
     "Nothing was changed. To proceed, run the same command with --yes.",
     "",
   ]);
