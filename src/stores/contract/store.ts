@@ -138,8 +138,6 @@ export interface GroupStore {
   remove(name: string): Promise<boolean>;
   /** The group's permanent number (0, 1, 2 …), from which its uid is derived. Works for configured groups too. */
   ordinal(name: string): Promise<number>;
-  /** True when a group of this name has ever existed, so that data may remain. */
-  wasUsed(name: string): Promise<boolean>;
   /** The owner of the folder with this name; undefined when none was recorded. */
   folder(name: string): Promise<GroupFolder | undefined>;
   /** All recorded folders, by name. */

@@ -250,7 +250,6 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.outbox.withFiles(1);
   await store.commands.giveUpLate(inChat("family"), stopping);
   await store.chats.get("terminal", "chat");
-  await store.groups.wasUsed("family");
   await store.groups.folder("family");
   await store.groups.earlierChat(inChat("family"));
   await store.groups.noteInstructions("family", "AGENTS.md", { sha256: "", bytes: 0, changedAt: undefined });

@@ -49,20 +49,6 @@ export const sqliteGroups = onDatabase<GroupStore>({
     return numDeletedRows > 0n;
   },
 
-  async wasUsed(database, name) {
-    const used = await database.read(async (kysely) => [
-      await kysely.selectFrom("ordinals").select("ordinal").where("group_name", "=", name).executeTakeFirst(),
-      await kysely
-        .selectFrom("messages")
-        .select("seq")
-        .where("group_name", "=", name)
-        .where(sql<boolean>`state <> 'handled'`)
-        .limit(1)
-        .executeTakeFirst(),
-    ]);
-    return used.some((row) => row !== undefined);
-  },
-
   async folder(database, name) {
     const [folder] = await foldersWhere(database, name);
     return folder;
