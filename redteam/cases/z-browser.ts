@@ -39,9 +39,14 @@ function words(parts: Readonly<Record<string, boolean>>): string {
     .join(", ");
 }
 
-/** Named conditions that must hold. */
-function judge(parts: Readonly<Record<string, boolean>>): { seen: string; holds: boolean } {
-  return { seen: words(parts), holds: Object.values(parts).every(Boolean) };
+/** Named conditions that must hold; where one does not, the beginning of each output is shown. */
+function judge(
+  parts: Readonly<Record<string, boolean>>,
+  outputs: readonly string[] = [],
+): { seen: string; holds: boolean } {
+  const holds = Object.values(parts).every(Boolean);
+  const said = holds ? [] : outputs.map((output, index) => `\n${index}: ${output.slice(0, 160)}`);
+  return { seen: `${words(parts)}${said.join("")}`, holds };
 }
 
 /**
@@ -173,13 +178,16 @@ export const attacks: readonly Attack[] = [
         ...(await play(stage, () => [command("echo $KEPT")])),
       ];
       const ended = [1, 4, 7].filter((index) => outputs[index] !== undefined);
-      return judge({
-        [`${ended.length} calls ended`]: ended.length === 3,
-        "a hung page is ended": outputs[1]?.includes("so the browser was closed") === true,
-        // A window of the old page may crash as late as when the next page is opened.
-        "the browser goes on each time": [2, 5].every((at) => isQuiet(outputs[at]) || isQuiet(outputs[at + 1])),
-        "the shell stays": outputs.at(-1)?.startsWith("stays") === true,
-      });
+      return judge(
+        {
+          [`${ended.length} calls ended`]: ended.length === 3,
+          "a hung page is ended": outputs[1]?.includes("so the browser was closed") === true,
+          // A window of the old page may crash as late as when the next page is opened.
+          "the browser goes on each time": [2, 5].every((at) => isQuiet(outputs[at]) || isQuiet(outputs[at + 1])),
+          "the shell stays": outputs.at(-1)?.startsWith("stays") === true,
+        },
+        outputs,
+      );
     },
   },
   {
@@ -227,12 +235,15 @@ export const attacks: readonly Attack[] = [
         command(countLeft),
       ]);
       const isNew = (index: number): boolean => outputs[index]?.includes("cookie , kept null") === true;
-      return judge({
-        "kept while it ran": outputs[1]?.includes("cookie kept=yes, kept yes") === true,
-        "ended in words": outputs[3]?.includes("open one first") === true,
-        "nothing known later": isNew(0) && isNew(4) && isNew(6),
-        "nothing left": [2, 5, 8].every((index) => outputs[index]?.startsWith("0\n0\n") === true),
-      });
+      return judge(
+        {
+          "kept while it ran": outputs[1]?.includes("cookie kept=yes, kept yes") === true,
+          "ended in words": outputs[3]?.includes("open one first") === true,
+          "nothing known later": isNew(0) && isNew(4) && isNew(6),
+          "nothing left": [2, 5, 8].every((index) => outputs[index]?.startsWith("0\n0\n") === true),
+        },
+        outputs,
+      );
     },
   },
 ];

@@ -50,7 +50,7 @@ export function roomsOnThisMachine(home: string): OpenRoom {
       jobs,
       files,
       environment,
-      browser: { ask: () => Promise.reject(new Error("there is no browser here")), close: () => false },
+      browser: { ask: () => Promise.reject(new Error("there is no browser here")), close: async () => false },
       outputs: new ToolOutputFolder(join(agentHome, "tool-output")),
       paths: { home: agentHome, workingDirectory: () => shell.workingDirectory },
     };

@@ -57,10 +57,11 @@ export class Browser implements Disposable {
     return turn;
   }
 
-  /** False: there was none. */
-  close(): boolean {
+  /** Resolves when its processes have ended: a shell that finds no room for a process ends. False: there was none. */
+  async close(): Promise<boolean> {
     const wasOpen = this.#driver?.isRunning === true;
     this[Symbol.dispose]();
+    await this.#driver?.gone;
     return wasOpen;
   }
 

@@ -37,7 +37,7 @@ export const browser = defineContainerTool({
   requires: "browser",
   origin: "web",
   run: async (input, { browser: own, files, signal }) => {
-    if (input.action === "close") return own.close() ? "The browser is closed." : "No browser is open.";
+    if (input.action === "close") return (await own.close()) ? "The browser is closed." : "No browser is open.";
     const { action, ...request } = input;
     if (action === "open" && input.url === undefined) throw new ToolError("Opening a page needs its url.");
     if (needsRef.has(action) && input.ref === undefined) throw new ToolError(`The action ${action} needs a ref.`);

@@ -48,7 +48,7 @@ test("a browser that nobody uses is closed, and what it knew is gone", async () 
   const { profile } = await opened.ask("https://a.example/");
   await expect.poll(() => existsSync(profile)).toBe(false);
 
-  expect(opened.browser.close()).toBe(false);
+  expect(await opened.browser.close()).toBe(false);
   await expect(opened.browser.ask({ action: "snapshot" }, signal)).rejects.toThrow("open one first");
   // The next one begins anew.
   expect((await opened.ask("https://a.example/")).profile).not.toBe(profile);
@@ -67,8 +67,9 @@ test("a browser in use stays, and one whose page does not answer is replaced by 
   expect(next.pid).not.toBe(first.pid);
   await expect.poll(() => existsSync(first.profile)).toBe(false);
   expect(existsSync(next.profile)).toBe(true);
-  expect(opened.browser.close()).toBe(true);
-  await expect.poll(() => existsSync(next.profile)).toBe(false);
+  expect(await opened.browser.close()).toBe(true);
+  // What comes next has its processes and its memory.
+  expect([isRunning(next.driver), isRunning(next.pid), existsSync(next.profile)]).toEqual([false, false, false]);
 });
 
 test("a browser that goes on without its driver is ended before the next one starts, with all that it keeps", async () => {
