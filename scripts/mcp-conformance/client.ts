@@ -2,7 +2,7 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 
 import type { RemoteServer } from "../../src/domain/sandbox/mcp-server.ts";
 import { guardedFetch } from "../../src/lib/http/guarded-fetch.ts";
-import { Connection } from "../../src/abilities/mcp/connection/connection.ts";
+import { McpConnection } from "../../src/abilities/mcp/connection/connection.ts";
 import { authorize, isOwnIssuer } from "../../src/abilities/mcp/http/authorize.ts";
 import { draftLogin, LoginFolder, type McpLogin } from "../../src/abilities/mcp/http/login-folder.ts";
 import { keyAuthentication, openHttp } from "../../src/abilities/mcp/http/open-http.ts";
@@ -111,11 +111,11 @@ async function crossAppAccess(): Promise<OAuthClientProvider> {
 const person = await findPerson();
 const provider = scenario === "auth/cross-app-access-complete-flow" ? await crossAppAccess() : person.login;
 
-async function connect(ownIssuer = false): Promise<Connection> {
+async function connect(ownIssuer = false): Promise<McpConnection> {
   const logins = new LoginFolder("/nonexistent");
   const transport = await openHttp(server, { logins, guarded, provider, isOwnIssuer: ownIssuer });
   try {
-    return await Connection.open({
+    return await McpConnection.open({
       transport,
       client: { name: "crabpot", version: "conformance" },
       isRemote: true,
@@ -147,7 +147,7 @@ async function finishLogin(): Promise<boolean> {
 }
 
 /** Calls all tools, with numbers where required. */
-async function useTools(connection: Connection): Promise<void> {
+async function useTools(connection: McpConnection): Promise<void> {
   const { items } = await connection.listTools(patience);
   for (const { name } of items as readonly { readonly name: string }[])
     await connection.callTool(name, { a: 5, b: 3 }, { signal: patience, timeoutMs: 20_000 });

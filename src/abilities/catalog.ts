@@ -2,6 +2,10 @@ import { heartbeat } from "./heartbeat/ability.ts";
 import { memory } from "./memory/ability.ts";
 import { packages } from "./packages/ability.ts";
 import { skills } from "./skills/ability.ts";
+import { mcp } from "./mcp/ability.ts";
+import { media } from "./media/ability.ts";
+import { jobs } from "./jobs/ability.ts";
+import { subAgents } from "./sub-agents/ability.ts";
 import { tasks } from "./tasks/ability.ts";
 import { webhooks } from "./webhooks/ability.ts";
 import { web } from "./web/ability.ts";
@@ -19,6 +23,10 @@ export const otherAbilities = [
   webhooks,
   packages,
   memory,
+  media,
+  mcp,
+  jobs,
+  subAgents,
   // The next one goes here.
 ] as const;
 

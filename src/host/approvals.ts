@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 
+import type { AbilityServices } from "../abilities/catalog.ts";
 import { ApprovalService } from "../rights/approvals/approval-service.ts";
 import type { Proposals, ProposalsByTool } from "../rights/approvals/proposals.ts";
 import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
@@ -9,15 +10,13 @@ import { createPresence } from "../rights/people/presence.ts";
 import { createAsk } from "../rights/approvals/asking.ts";
 import { Forms, type FormsOptions } from "../rights/approvals/forms/forms.ts";
 import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../rights/approvals/changed-descriptions.ts";
-import { pendingChange } from "../abilities/mcp/pins/pins.ts";
 import { firstGroupWith } from "../config/configured/mcp.ts";
 import { configuredPeople } from "../config/configured/people.ts";
 import type { Group } from "../domain/chats/group.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
-import type { GroupToolSet } from "./capabilities/group-tools.ts";
-import type { Mcp } from "./capabilities/mcp/mcp.ts";
+import type { GroupToolSet } from "./group-tools.ts";
 import { type InstructionProposalOptions, InstructionProposals } from "../tools/chat/instruction-proposals.ts";
 import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
 import type { CallGate } from "../turns/collaborators.ts";
@@ -40,7 +39,7 @@ interface ApprovalsOptions {
   readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
   readonly instructions: Pick<Instructions, "current" | "replace">;
   readonly hostTools: GroupToolSet;
-  readonly mcp: Pick<Mcp, "allow">;
+  readonly mcp: Pick<AbilityServices["mcp"], "allow" | "pendingOf">;
   readonly abilities: { readonly proposals: ProposalsByTool };
 }
 
@@ -51,7 +50,7 @@ export function createApprovals(
   options: ApprovalsOptions,
 ): Approvals {
   const { config, store, clock, forwardClock, logger } = context;
-  const { deliver, groups } = options;
+  const { deliver } = options;
   const proposals = new Map([
     ...options.abilities.proposals,
     [proposeInstructions.name, createInstructionProposals(context, options)] as const,
@@ -101,9 +100,9 @@ export function createApprovals(
 }
 
 function createChangedDescriptions(
-  { config, live, store, home, hasTrait, publish, forwardClock }: AppContext,
+  { config, live, store, hasTrait, publish, forwardClock }: AppContext,
   options: Pick<ChangedDescriptionsOptions, "asked" | "deliver" | "groups" | "isThere"> & {
-    readonly mcp: Pick<Mcp, "allow">;
+    readonly mcp: Pick<AbilityServices["mcp"], "allow" | "pendingOf">;
   },
 ): ChangedDescriptions {
   const { asked, deliver, isThere, groups, mcp } = options;
@@ -115,8 +114,8 @@ function createChangedDescriptions(
     policyOf: (name) => live.groupOf({ name }).policy,
     byThumb: (channel) => hasTrait(channel, "hearsReactions"),
     isThere,
-    allow: mcp.allow,
-    pendingOf: (server, name) => pendingChange(home.paths.mcpLock, server, name),
+    allow: (...tool) => mcp.allow(...tool),
+    pendingOf: (...tool) => mcp.pendingOf(...tool),
     asked,
     publish,
     deliver,

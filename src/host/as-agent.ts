@@ -6,7 +6,7 @@ import { agentFolder, type Group, workFolder } from "../domain/chats/group.ts";
 import { agentOfSession, agentsOf, type Session } from "../domain/turns/session.ts";
 import { routeFor } from "../domain/settings/resolved-group.ts";
 import type { SessionGroup } from "../turns/turn-scope.ts";
-import { narrowSettings } from "./capabilities/profiles.ts";
+import { narrowSettings } from "./profiles.ts";
 import type { AppContext } from "./context.ts";
 
 /**

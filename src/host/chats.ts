@@ -30,7 +30,7 @@ import type { Compactions } from "../turns/compaction/compactions.ts";
 import { createTurnEnded } from "../turns/ending/turn-ended.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import type { SessionQueue } from "../work/queue/session-queue.ts";
-import type { Capabilities } from "./capabilities/capabilities.ts";
+import type { RunningAbilities } from "../abilities/start-abilities.ts";
 import type { Entrances } from "./channels.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
@@ -42,13 +42,14 @@ import { createAccessOf } from "../config/serving/people.ts";
 interface ChatParts {
   readonly activeTurns: ActiveTurns;
   readonly approvals: Pick<Approvals, "forms" | "service">;
-  readonly capabilities: Pick<Capabilities, "abilities" | "subAgents" | "turnEnded">;
+  readonly abilities: Pick<RunningAbilities, "turnEnded">;
   readonly compactions: Compactions;
-  readonly containers: Pick<Containers, "jobs" | "pool">;
+  readonly containers: Pick<Containers, "pool">;
   readonly deliver: () => void;
   readonly entrances: Pick<Entrances, "gateway">;
   readonly folders: Pick<GroupFolders, "isFree">;
   readonly groups: GroupRegistry;
+  readonly services: AbilityServices;
   readonly sideSessions: SideSessions;
 }
 
@@ -64,11 +65,10 @@ export function openChats(
   readonly commands: GroupCommands;
 } {
   const { live, store, publish, clock, logger } = context;
-  const { activeTurns: active, capabilities, deliver, groups, sideSessions } = parts;
+  const { abilities, activeTurns: active, deliver, groups, sideSessions } = parts;
   const chats = stack.use(new ChatBook({ store, publish, clock, logger }, groups));
   const admissions = openAdmissions(context, parts, chats);
-  const subAgents = capabilities.subAgents.desk;
-  const ending = { active, sideSessions, subAgents, turnEnded: capabilities.turnEnded };
+  const ending = { active, sideSessions, turnEnded: abilities.turnEnded };
   const turnEnded = createTurnEnded({ clock, publish }, ending);
   const limitMinutes = (group: string): number => live.groupOf({ name: group }).turns.catchUpMinutes;
   const catchUp = new CatchUp({ store, limitMinutes, turnEnded, deliver, publish, clock });
@@ -103,10 +103,10 @@ function createRunCommands(
   { admissions, turnEnded }: Pick<ChatCommandOptions, "turnEnded"> & { readonly admissions: Admissions },
 ): RunChatCommands {
   const { live, store, roles, fingerprint, publish, clock, forwardClock } = context;
-  const { activeTurns, capabilities, compactions, containers, deliver, entrances } = parts;
+  const { activeTurns, compactions, containers, deliver, entrances } = parts;
   const { service: approvals, forms } = parts.approvals;
-  const { heartbeat, memory, tasks } = capabilities.abilities;
-  const { pool, jobs } = containers;
+  const { heartbeat, jobs, memory, subAgents, tasks } = parts.services;
+  const { pool } = containers;
   const services = createCommandServices({
     activeTurns,
     admissions,
@@ -125,7 +125,6 @@ function createRunCommands(
     clock,
     forwardClock,
   });
-  const subAgents = capabilities.subAgents.desk;
   const told = { approvals, forms, compactions, pool, subAgents, turnEnded, deliver };
   return createChatCommands({ store, services, ...told, publish, fingerprint, clock });
 }
@@ -139,6 +138,7 @@ interface IntakeParts {
   readonly entrances: Entrances;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
+  readonly media: Pick<AbilityServices["media"], "hear">;
   readonly memories: Pick<AbilityServices["memory"], "foresee">;
   readonly outbox: Outbox;
   readonly pace: TurnPace;
@@ -181,7 +181,7 @@ export async function openIntakeOf(
     commandsOf: (group) => commandsOf(group, config.memory.enabled),
     forms: approvals.forms,
     hears: () => config.media.transcription !== "none",
-    attachments: stack.use(await openAttachmentFetcher(context, groups)),
+    attachments: stack.use(await openAttachmentFetcher(context, parts.media.hear)),
     lateMs: (group) => live.groupOf({ name: group }).turns.catchUpMinutes * 60_000,
     metrics,
     onStranger: createStrangers({

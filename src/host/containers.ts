@@ -1,7 +1,3 @@
-import { join } from "node:path";
-
-import type { JobService } from "../abilities/jobs/job-service.ts";
-import { createServerContainers } from "../abilities/mcp/server-containers.ts";
 import type { AbilityServices } from "../abilities/catalog.ts";
 import { configuredGroups } from "../config/configured/groups.ts";
 import { ensureGlobalFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
@@ -9,7 +5,6 @@ import { WorkFolders } from "../config/home/work-folder.ts";
 import { networkOfServer } from "../config/configured/mcp.ts";
 import type { GroupNotices } from "../delivery/group-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
-import { speechServer } from "../domain/settings/speech.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { memoize } from "../lib/memoize.ts";
 import { availableMemoryMb } from "../lib/process/available-memory.ts";
@@ -29,10 +24,10 @@ import { SessionPool } from "../sandbox/pool/pool.ts";
 import { sandboxSize } from "../sandbox/profile/profile.ts";
 import { poolLimits } from "../sandbox/pool/pool-options.ts";
 import { watchSessions } from "../sandbox/pool/session-watch.ts";
+import { createServerContainers } from "../sandbox/servers/server-containers.ts";
 import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
-import { createJobs } from "./capabilities/jobs.ts";
 import type { AppContext } from "./context.ts";
 
 export interface Containers {
@@ -45,7 +40,6 @@ export interface Containers {
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
-  readonly jobs: JobService;
   /** Containers of MCP servers. */
   readonly servers: Servers;
 }
@@ -56,8 +50,6 @@ interface ContainerOptions {
   readonly tell: TellOperator;
   readonly groups: GroupRegistry;
   readonly skills: Pick<AbilityServices["skills"], "skillsIn">;
-  /** The end of a job has made work. */
-  readonly workAdded: () => void;
   readonly egress?: EgressOverrides | undefined;
 }
 
@@ -104,9 +96,8 @@ export async function openContainers(
   const parts = { engine, images, egress, instructions, skills, folders };
   const launcher: ContainerLauncher = createLauncher(context, { ...parts, isOther: (name) => servers.has(name) });
   const servers: Servers = openServers(context, stack, { ...parts, base, launcher });
-  const jobs = createJobs(context, { ...options, pool: () => pool });
   const { groups: groupFolders, sessions } = paths;
-  const watched = { space, groups: groupFolders, sessions, pool: () => pool, jobs, publish, logger };
+  const watched = { space, groups: groupFolders, sessions, pool: () => pool, publish, logger };
   const watch = stack.use(watchSessions(watched));
   const mounts = stack.use(
     new MountWatch({
@@ -116,17 +107,15 @@ export async function openContainers(
       logger,
     }),
   );
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, jobs, notices }));
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, notices }));
   images.changed.on(() => pool.endOutdated((name) => groups.byName(name)));
-  // Timers first: what they would end, the pool ends.
-  stack.use(jobs);
   const prepare = async (): Promise<void> => {
     const { id } = await base();
     await images.review();
     logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
   const imageWait = new ImageWait(images, (group, text) => notices.send(group, text));
-  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, jobs, servers };
+  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, servers };
 }
 
 function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
@@ -213,9 +202,9 @@ function openServers(
     readonly launcher: ContainerLauncher;
   },
 ): Servers {
-  const { config, home, environment, store, space, installed, clock, publish, logger } = context;
+  const { config, home, store, space, publish, logger } = context;
   const { engine, images, base, egress, instructions, folders, launcher } = parts;
-  const { root, mcp, mcpLock } = home.paths;
+  const { root, mcp } = home.paths;
   const options = {
     folder: mcp,
     home: root,
@@ -223,13 +212,6 @@ function openServers(
     engine,
     sandbox: () => sandboxSize(config.sandbox),
     quotaBytes: () => space.quotaBytes,
-    packages: {
-      lock: mcpLock,
-      folder: join(mcp, "packages"),
-      variables: environment.variables,
-      now: () => clock.now(),
-    },
-    installed: () => installed.look(),
     groups: store.groups,
     openWorkFolder: folders.open.bind(folders),
     egress,
@@ -239,10 +221,7 @@ function openServers(
     logger,
   };
   return createServerContainers(
-    {
-      ...options,
-      imageOf: ({ name }, group) => (name === speechServer && group ? images.imageOf(group.name) : base()),
-    },
+    { ...options, imageOf: (group) => (group === undefined ? base() : images.imageOf(group)) },
     stack,
   );
 }
@@ -253,12 +232,11 @@ function createPool(
     readonly launcher: ContainerLauncher;
     readonly watch: ReturnType<typeof watchSessions>;
     readonly mounts: MountWatch;
-    readonly jobs: JobService;
     readonly notices: GroupNotices;
   },
 ): SessionPool {
   const { config, home, store, logs, clock, logger, publish, interception } = context;
-  const { launcher, watch, mounts, jobs, notices } = parts;
+  const { launcher, watch, mounts, notices } = parts;
   const { sessions } = home.paths;
   return new SessionPool({
     launcher: interception.launcher(launcher),
@@ -269,7 +247,6 @@ function createPool(
     publish,
     notify: (group, text) => notices.send(group, text),
     workspaces: watch,
-    jobs,
     mounts,
     get limits() {
       return poolLimits(config.sessions);

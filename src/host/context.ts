@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 
-import type { Media } from "../abilities/media/media.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { ChannelTraits } from "../channels/define-channel.ts";
 import type { Adapters } from "../config/adapters.ts";
@@ -50,8 +49,6 @@ export interface AppContext {
   readonly blobs: BlobFolder;
   /** Disk space of groups. */
   readonly space: GroupSpace;
-  /** Reads files of strangers. */
-  readonly media: Media;
   readonly logs: SessionLogs;
   readonly events: Pick<EventBus, "subscribe" | "next">;
   readonly publish: Publish;

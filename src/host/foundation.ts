@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { installedServers } from "../abilities/mcp/packages/lock-file.ts";
 import { installedSkills } from "../abilities/skills/install/lock-file.ts";
 import { installedPlugins } from "../plugins/install/lock-file.ts";
 import { InstalledRecord } from "../records/installed-record.ts";
@@ -28,7 +27,6 @@ import { openSessionLogs } from "../records/session-logs/open-session-logs.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
-import { createMedia } from "./capabilities/media.ts";
 import { BlobFolder } from "../stores/blobs/blob-folder.ts";
 import { createGroupSpace } from "./storage.ts";
 import { createRolesOf, loadAliases } from "../config/serving/people.ts";
@@ -79,7 +77,6 @@ export async function openFoundation(
   events.subscribe("session logs", writeEventLines(logs));
   const live = new LiveConfig(config);
   const aliases = await loadAliases(store.channelState, { config, adapters });
-  const media = stack.use(createMedia({ home, publish, logger }));
   stack.defer(() => recordStop(publish));
   return {
     config: live.view,
@@ -96,7 +93,6 @@ export async function openFoundation(
     store,
     blobs: await BlobFolder.open({ folder: home.paths.blobs, clock }),
     space: createGroupSpace({ live, home }),
-    media,
     logs,
     events,
     publish,
@@ -104,18 +100,16 @@ export async function openFoundation(
     aliases,
     roles: createRolesOf({ live, adapters }, aliases),
     fingerprint: (text) => audit.fingerprint(text),
-    installed: createInstalledRecord(home, { publish, logger }),
+    installed: stack.use(createInstalledRecord(home, { publish, logger })),
     interception,
   };
 }
 
 function createInstalledRecord({ paths }: Home, told: Pick<AppContext, "publish" | "logger">): InstalledRecord {
-  const readers = {
-    plugin: () => installedPlugins(paths.pluginLock),
-    skill: () => installedSkills(paths.skillLock),
-    mcp: () => installedServers(paths.mcpLock),
-  };
-  return new InstalledRecord({ file: join(paths.root, "installed.json"), readers, ...told });
+  const record = new InstalledRecord({ file: join(paths.root, "installed.json"), ...told });
+  record.follow("plugin", () => installedPlugins(paths.pluginLock));
+  record.follow("skill", () => installedSkills(paths.skillLock));
+  return record;
 }
 
 /** The log of a copied home goes on under the name that it has in its keys. */

@@ -24,9 +24,10 @@ import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { RetryingStore } from "../stores/retrying-store.ts";
-import { createGroupToolSet } from "./capabilities/group-tools.ts";
-import { startFirstAbilities, startOtherAbilities } from "./abilities.ts";
-import { type Capabilities, createCapabilities } from "./capabilities/capabilities.ts";
+import { createGroupToolSet } from "./group-tools.ts";
+import type { AbilityServices } from "../abilities/catalog.ts";
+import type { RunningAbilities } from "../abilities/start-abilities.ts";
+import { type ChangedTools, startFirstAbilities, startOtherAbilities } from "./abilities.ts";
 import { type Containers, openContainers, openEngineLater } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { type Approvals, createApprovals } from "./approvals.ts";
@@ -39,8 +40,6 @@ import { asAgent } from "./as-agent.ts";
 import type { HostInProcess } from "../surfaces/cli/host-process.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
-import { createMcpOperations } from "./capabilities/mcp/mcp-desk.ts";
-import { type ChangedTools, createMcp } from "./capabilities/mcp/mcp.ts";
 import { openChats, openIntakeOf } from "./chats.ts";
 import type { GroupCommands } from "../surfaces/chat/group-commands.ts";
 import { openWork, type WorkOptions, type WorkQueue } from "../work/queue/open-work.ts";
@@ -92,7 +91,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { outbox, deliver, notices, tell, retrying, patient } = replies;
   signal?.throwIfAborted();
   const { abilities, skills } = await startFirstAbilities(patient, stack, { groups, tell });
-  const contained = { engine, notices, tell, groups, skills, workAdded: addWork };
+  const contained = { engine, notices, tell, groups, skills };
   const containers = await openSandbox(context, stack, { ...contained, started: options, retrying, patient });
   const changeable = { started: options, groups: opened, history, containers, tell };
   const { reloader, settings, groupOperations } = openSettings(context, stack, changeable);
@@ -101,23 +100,21 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const providers = openProviderSet(context, stack);
   const sideSessions = openSideSessions(patient, stack, { pool: containers.pool, workAdded: addWork });
-  const needed = { groups, sideSessions, settings, providers, workAdded: addWork, deliver, tell, guard, entrances };
-  const services = { skills, ...(await startOtherAbilities(patient, abilities, needed)) };
-  const changed = new Signal<ChangedTools>();
-  const mcp = createMcp(context, stack, { servers: containers.servers, changed, groups, tell, providers });
-  const hostTools = createGroupToolSet(context, [...abilities.toolSources, mcp.source]);
-  const shares = { ...containers, mcp, hostTools, groups, deliver, skills, abilities };
   const sessionReady = new Signal<QueuedSession>();
+  const toolsChanged = new Signal<ChangedTools>();
   const activeTurns = new ActiveTurns();
-  const approvals = createApprovals(context, stack, { ...shares, sessionReady });
-  changed.on(({ tools, group }) => approvals.descriptions.ask(tools, group));
-  const capable = { ...shares, workAdded: addWork, approvals, services, sideSessions, sessionReady, activeTurns };
-  const capabilities = await createCapabilities(patient, stack, capable);
-  const working = { ...shares, approvals, capabilities, pace, progress, guard, tell, providers };
+  const given = { groups, sideSessions, settings, providers, deliver, tell, guard, entrances, skills, activeTurns };
+  const needed = { ...containers, ...given, workAdded: addWork, sessionReady, toolsChanged, direct: context.store };
+  const services = { skills, ...(await startOtherAbilities(patient, abilities, needed)) };
+  const hostTools = createGroupToolSet(context, abilities.toolSources);
+  const shares = { ...containers, hostTools, groups, deliver, abilities, services };
+  const approvals = createApprovals(context, stack, { ...shares, mcp: services.mcp, sessionReady });
+  toolsChanged.on(({ tools, group }) => approvals.descriptions.ask(tools, group));
+  const working = { ...shares, approvals, sideSessions, workAdded: addWork, pace, progress, guard, tell, providers };
   const { runner, compactions, firstPrompt } = await openTurns(context, stack, { ...working, activeTurns, patient });
-  const reached = { ...shares, activeTurns, approvals, capabilities, compactions, containers, entrances, sideSessions };
+  const reached = { ...shares, activeTurns, approvals, compactions, containers, entrances, sideSessions };
   const { chats, admissions, catchUp, commands } = openChats(context, stack, { ...reached, folders: opened.folders });
-  await capabilities.resume();
+  await sideSessions.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const scheduled = { groups, runner, compactions, commands, catchUp, engineWait, imageWait: containers.imageWait };
   const work = openWorkOf(context, stack, { ...scheduled, signs: stack.use(createSigns(groups, entrances)) });
@@ -125,43 +122,43 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   sessionReady.on((queued) => work.queue.wake(queued));
   await settleAbsence(groups, commands, catchUp);
   signal?.throwIfAborted();
-  const taken = { admissions, approvals, catchUp, commands, entrances, groups, guard, memories: services.memory };
+  const { jobs, media, memory: memories } = services;
+  const taken = { admissions, approvals, catchUp, commands, entrances, groups, guard, media, memories };
   const intake = await openIntakeOf(context, stack, { ...taken, outbox, pace, progress, queue: work.queue });
   welcomeGroups(opened, { chats, catchUp, queue: work.queue });
   stack.use(watchConfig(context, reloader));
   const stopAsked = Promise.withResolvers<void>();
-  const mcpDesk = createMcpOperations(context, mcp, { list: () => groups.list(), approvals });
-  const asked = { ...capabilities, containers, providers, admissions, approvals, reloader, settings, mcpDesk };
+  const asked = { abilities: services, containers, providers, admissions, approvals, reloader, settings };
   const state = { stop: stopAsked.resolve, intake: () => guard.state(), plugins: options.plugins };
   const shared = { groups, ...work, activeTurns, pace, compactions, firstPrompt, outbox, entrances };
   const operations = operationNeeds(context, { ...shared, ...asked, groupOperations, ...state });
-  await serveOperations(context, stack, { entrances, operations, capabilities, groups, commands });
+  await serveOperations(context, stack, { entrances, operations, webhooks: services.webhooks, groups, commands });
   stack.use(openRetention(context));
-  addHostGauges(registry, context.store, { guard, containers, queue: work.queue, entrances });
+  addHostGauges(registry, context.store, { guard, containers, jobs, queue: work.queue, entrances });
   await openIntake(guard, stack, () => beginIntake(entrances, { ...intake, outbox, chats, tell }));
-  await goOn(context, { groups, work, compactions, approvals, capabilities, outbox });
+  await goOn(context, { groups, work, compactions, approvals, abilities, outbox });
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
 /** Goes on with unfinished work and open answers, and lets abilities begin. */
 async function goOn(
-  { store }: AppContext,
+  { store, installed }: AppContext,
   parts: {
     readonly groups: GroupRegistry;
     readonly work: WorkQueue;
     readonly compactions: Compactions;
     readonly approvals: Pick<Approvals, "service">;
-    readonly capabilities: Capabilities;
+    readonly abilities: Pick<RunningAbilities, "begin">;
     readonly outbox: Outbox;
   },
 ): Promise<void> {
-  const { groups, work, compactions, approvals, capabilities, outbox } = parts;
+  const { groups, work, compactions, approvals, abilities, outbox } = parts;
   await wakeUnfinished(store, groups, work.queue);
   await compactions.resume();
   work.dueWork.changed();
   approvals.service.checkNow();
-  capabilities.subAgents.desk.changed();
-  capabilities.start();
+  abilities.begin();
+  void installed.look();
   outbox.wake();
 }
 
@@ -191,7 +188,7 @@ async function openEngineWait(
 ): Promise<EngineWait> {
   const { store, home, logger } = context;
   const { groups, mayWait, containers } = options;
-  const { pool, jobs, prepare: prepareEngine } = containers;
+  const { pool, prepare: prepareEngine } = containers;
   // Asked now: a turn that is given up before the engine is there still had its agent at work.
   const busy = new Set((await store.turns.running()).map((turn) => turn.session));
   const asOwn = (group: Group, agent: string): Group => asAgent(context, group, agent);
@@ -201,7 +198,6 @@ async function openEngineWait(
     groups,
     asAgent: asOwn,
     pool,
-    jobs,
     logger,
   };
   const prepare = async (): Promise<void> => {
@@ -235,18 +231,19 @@ function addHostGauges(
   parts: {
     readonly guard: IntakeGuard;
     readonly containers: Containers;
+    readonly jobs: AbilityServices["jobs"];
     readonly queue: SessionQueue;
     readonly entrances: Entrances;
   },
 ): void {
-  const { guard, containers, queue, entrances } = parts;
+  const { guard, containers, jobs, queue, entrances } = parts;
   addGauges(registry, {
     intakeOpen: () => guard.state().open,
     containersHot: () => containers.pool.list().length,
     groupsWaiting: () => queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
     approvals: () => store.approvals.openCount(),
-    jobs: () => containers.jobs.count(),
+    jobs: () => jobs.count(),
     channels: () => entrances.channels,
   });
 }
@@ -310,18 +307,18 @@ async function serveOperations(
   {
     entrances,
     operations,
-    capabilities,
+    webhooks,
     groups,
     commands,
   }: {
     readonly entrances: Entrances;
     readonly operations: OperationNeeds;
-    readonly capabilities: Capabilities;
+    readonly webhooks: AbilityServices["webhooks"];
     readonly groups: GroupRegistry;
     readonly commands: GroupCommands;
   },
 ): Promise<void> {
-  entrances.gateway.serve(operations, capabilities.abilities.webhooks);
+  entrances.gateway.serve(operations, webhooks);
   // Commands that an earlier life of the host has left may call operations.
   for (const group of groups.list()) await commands.runLeft(group);
   stack.use(await openControl(context, operations));

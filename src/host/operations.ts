@@ -17,7 +17,6 @@ import type { SessionQueue } from "../work/queue/session-queue.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
-import type { SubAgents } from "./capabilities/sub-agents.ts";
 import type { Approvals } from "./approvals.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { Containers } from "./containers.ts";
@@ -43,10 +42,8 @@ export interface HostOperationOptions {
   readonly settings: SettingsService;
   readonly groupOperations: GroupOperations;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
-  readonly approvals: Pick<Approvals, "service">;
-  readonly subAgents: Pick<SubAgents, "desk">;
+  readonly approvals: Pick<Approvals, "descriptions" | "service">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
-  readonly mcpDesk: OperationNeeds["mcp"];
   readonly providers: Pick<ProviderSet, "calibration">;
   readonly plugins?: Plugins | undefined;
   readonly compactions: Pick<Compactions, "hold">;
@@ -80,8 +77,7 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     admissions: options.admissions,
     taskDesk: options.abilities.tasks.book,
     approvalService: options.approvals.service,
-    jobs: containers.jobs,
-    subAgentDesk: options.subAgents.desk,
+    changedDescriptions: options.approvals.descriptions,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
@@ -92,7 +88,6 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     intake: options.intake,
     config: options.reloader,
     settings: options.settings,
-    mcp: options.mcpDesk,
     plugins: () => options.plugins?.list() ?? [],
     nextHeartbeat: () => options.abilities.heartbeat.next(),
     outdatedSkills: () => options.abilities.skills.outdated(),

@@ -1,6 +1,7 @@
 import { ensureGroupFolder } from "../config/home/group-folders.ts";
 import { OutgoingFiles } from "../delivery/outgoing-files.ts";
 import { agentFolder } from "../domain/chats/group.ts";
+import type { HearSound } from "../domain/chats/message.ts";
 import { AttachmentFetcher } from "../intake/attachment-fetcher.ts";
 import { roomOnDisk } from "../lib/files/free-space.ts";
 import { hostUid } from "../lib/process/host-uid.ts";
@@ -9,8 +10,6 @@ import { GroupSpace } from "../sandbox/workspace/group-space.ts";
 import { removeUnreferenced } from "../stores/blobs/remove-unreferenced.ts";
 import { Retention } from "../stores/retention.ts";
 import { messagesPerStep } from "../turns/steps/collect-messages.ts";
-import { createHearingOf } from "./capabilities/media.ts";
-import type { GroupBudgets } from "./capabilities/voice/sound-calls.ts";
 import type { AppContext } from "./context.ts";
 
 /** The disk space of groups' folders. */
@@ -37,7 +36,7 @@ export function reserveBytes(live: AppContext["live"]): number {
 /**
  * The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk.
  */
-export async function openAttachmentFetcher(context: AppContext, registry: GroupBudgets): Promise<AttachmentFetcher> {
+export async function openAttachmentFetcher(context: AppContext, hear: HearSound): Promise<AttachmentFetcher> {
   const { config, live, home, environment, space, clock, logger } = context;
   const { groups, incoming } = home.paths;
   const folders = { groups, checkout: environment.checkout };
@@ -56,7 +55,7 @@ export async function openAttachmentFetcher(context: AppContext, registry: Group
     hostUid: hostUid(),
     clock,
     logger,
-    hear: createHearingOf(context, registry),
+    hear,
   });
 }
 

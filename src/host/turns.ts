@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 
 import type { AbilityServices } from "../abilities/catalog.ts";
-import { forkOf } from "../abilities/sub-agents/spawning.ts";
+import type { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { secretsOf } from "../config/loading/secrets.ts";
 import { promptTexts } from "../config/prompts/prompt-files.ts";
@@ -11,6 +11,7 @@ import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { type ReplyFormats, createReplyFormats } from "../delivery/reply-redaction.ts";
 import { workFolder } from "../domain/chats/group.ts";
+import type { Session } from "../domain/turns/session.ts";
 import { leftOf } from "../domain/sandbox/skill.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
@@ -28,21 +29,21 @@ import { createFit } from "../turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../turns/compaction/shown-conversation.ts";
 import { estimateStepTokens } from "../turns/context/tokens.ts";
 import { CacheWatch } from "../turns/conversation/cache-watch.ts";
+import { earlierResults } from "../turns/conversation/earlier-results.ts";
 import { ResultClearing } from "../turns/conversation/clearing.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
 import { firstCallOf } from "../turns/conversation/first-prompt.ts";
 import { ShownPictures } from "../turns/conversation/shown-pictures.ts";
 import { StoredConversation } from "../turns/conversation/stored-conversation.ts";
-import { LiveWatchers } from "../turns/live-watchers.ts";
+import { LiveWatchers, type LiveWatchersOptions } from "../turns/live-watchers.ts";
 import { SessionLeases } from "../turns/sessions/session-leases.ts";
 import { createSessionService } from "../turns/sessions/session-service.ts";
 import { OfferedTools } from "../turns/tool-calls/offered-tools.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
+import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import { groupForSession } from "./as-agent.ts";
-import type { Capabilities } from "./capabilities/capabilities.ts";
 import type { FirstPrompt } from "../turns/conversation/view-context.ts";
-import type { GroupToolSet } from "./capabilities/group-tools.ts";
-import { type Pictures, createPictures } from "./capabilities/pictures.ts";
+import type { GroupToolSet } from "./group-tools.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createConfiguredModels } from "./models.ts";
@@ -54,9 +55,11 @@ interface TurnSurroundings extends Containers {
   readonly activeTurns: ActiveTurns;
   /** Context whose store and events wait for trouble of the machine to pass. */
   readonly patient: AppContext;
+  readonly abilities: RunningAbilities;
   readonly approvals: Approvals;
-  readonly capabilities: Capabilities;
-  readonly skills: Pick<AbilityServices["skills"], "known">;
+  readonly services: AbilityServices;
+  readonly sideSessions: Pick<SideSessions, "settled">;
+  readonly workAdded: () => void;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
   readonly hostTools: GroupToolSet;
@@ -87,12 +90,11 @@ export async function openTurns(
   const sessionGroups: SessionGroups = {
     forSession: (group, session) => groupForSession(options.patient, group, session),
   };
-  const pictures = createPictures(options.patient, providers);
-  const offered = createOfferedTools(context, options, pictures);
+  const offered = createOfferedTools(context, options);
   const prompts = createPrompts(options.patient, options, offered);
   const formats = createFormats(context, options.tell);
   const watchers = createWatchers(options.patient, options, formats);
-  const parts = { leases, models, sessionGroups, pictures, offered, prompts, watchers };
+  const parts = { leases, models, sessionGroups, offered, prompts, watchers };
   const { conversation, compactions } = createConversations(options, parts);
   stack.use(compactions);
   const runner = new TurnRunner({
@@ -105,7 +107,7 @@ export async function openTurns(
     machine: guard,
     conversation,
     calls: createCallGate(options),
-    tools: await createHostTools(context, stack, { ...options, pictures }),
+    tools: await createHostTools(context, stack, options),
     answers: createAnswers(context, options, formats),
     watchers,
     publish,
@@ -119,29 +121,29 @@ export async function openTurns(
 
 /** Conversations as models are shown them, and what makes those shorter that outgrow them. */
 function createConversations(
-  { patient, groups, jobs, deliver, capabilities }: TurnSurroundings,
+  { abilities, patient, groups, deliver, services }: TurnSurroundings,
   parts: {
     readonly leases: SessionLeases;
     readonly models: ReturnType<typeof createConfiguredModels>;
     readonly sessionGroups: SessionGroups;
-    readonly pictures: Pictures;
     readonly offered: OfferedTools;
     readonly prompts: ConversationPrompts;
     readonly watchers: LiveWatchers;
   },
 ): { readonly conversation: StoredConversation; readonly compactions: Compactions } {
   const { store, publish, clock, logger, roles, fingerprint } = patient;
-  const { leases, models, sessionGroups, pictures, offered, prompts, watchers } = parts;
+  const { leases, models, sessionGroups, offered, prompts, watchers } = parts;
   const { sessions, messages } = store;
-  const { foreword, extract } = capabilities.forTurns;
+  const { jobs, media, memory, subAgents } = services;
+  const { pictures } = media;
   const clearing = new ResultClearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
-  const shownPictures = new ShownPictures({ sessions, captions: pictures.captions });
-  const before = (session: Parameters<typeof forkOf>[1]) => forkOf(store, session);
+  const shownPictures = new ShownPictures({ sessions, captions: pictures });
+  const before = (session: Session) => subAgents.forkOf(session);
   const shown = new ShownConversations({ store, offered, prompts, before, clearing, pictures: shownPictures });
   const compactor = new Compactor({ store, shown, publish, clock });
   const groupOf = (name: string) => groups.byName(name);
   const working = { leases, shown, compactor, sessionGroups, models, groupOf, deliver };
-  const compactions = new Compactions({ ...working, store, before: extract, clock, logger });
+  const compactions = new Compactions({ ...working, store, before: memory.extract, clock, logger });
   const { roleOf } = roles;
   const conversation = new StoredConversation({
     fit: createFit({ shown, compactor, clearing, logger }),
@@ -150,67 +152,78 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    messages: { messages, pictures: pictures.forTurns, foreword, roleOf, fingerprint, clock },
+    messages: { messages, pictures, foreword: abilities.foreword, roleOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };
 }
 
-function createOfferedTools(
-  context: AppContext,
-  { patient, hostTools, capabilities }: TurnSurroundings,
-  { areOfUse }: Pictures,
-): OfferedTools {
+function createOfferedTools(context: AppContext, { patient, hostTools, services }: TurnSurroundings): OfferedTools {
   const { registryOf, whyMissing } = hostTools;
   const { sessions, origins } = patient.store;
   const tools = new ConversationTools({ registryOf, whyMissing, sessions, channelCan: context.hasTrait });
-  const { spawning } = capabilities.subAgents;
-  return new OfferedTools({ tools, spawning, pictures: { areOfUse }, origins, roleOf: context.roles.roleOf });
+  const { media, subAgents: spawning } = services;
+  return new OfferedTools({ tools, spawning, pictures: media.pictures, origins, roleOf: context.roles.roleOf });
 }
 
 function createWatchers(
   { deltas: bus, clock }: AppContext,
-  { mounts, pace, progress, hostTools: tools, capabilities }: TurnSurroundings,
+  { abilities, mounts, pace, progress, hostTools: tools, services, sideSessions }: TurnSurroundings,
   formats: ReplyFormats,
 ): LiveWatchers {
   const deltas = new TurnDeltas({ bus, piecesOf: formats.piecesOf, clock });
-  const { subAgents, forTurns: sessions } = capabilities;
-  return new LiveWatchers({ mounts, pace, progress, deltas, tools, formats, subAgents: subAgents.desk, sessions });
+  const sessions: LiveWatchersOptions["sessions"] = {
+    turnEndedIn: (session, turn) => {
+      abilities.turnEnded(turn);
+      sideSessions.settled(session);
+    },
+  };
+  const { subAgents } = services;
+  return new LiveWatchers({ mounts, pace, progress, deltas, tools, formats, subAgents, sessions });
 }
 
-function createCallGate({ approvals, capabilities }: TurnSurroundings): CallGate {
-  const { ask, approvalsAsked, futility, changeOutcome } = approvals.forTurns;
-  const { prepareSpawns, spawned } = capabilities.subAgents.forTurns;
-  return { ask, approvalsAsked, futility, changeOutcome, prepareSpawns, spawned };
+function createCallGate({ approvals, services }: TurnSurroundings): CallGate {
+  const { subAgents } = services;
+  return {
+    ...approvals.forTurns,
+    prepareSpawns: (scope, calls) => subAgents.prepareSpawns(scope, calls),
+    spawned: () => subAgents.spawned(),
+  };
 }
 
 async function createHostTools(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { patient, groups, capabilities, pictures }: TurnSurroundings & { readonly pictures: Pictures },
+  { abilities, approvals, patient, groups, services, workAdded }: TurnSurroundings,
 ): Promise<HostTools> {
   const files = stack.use(await openOutgoingFiles(context));
-  const { portsOf, workAdded } = capabilities.forTurns;
   const { store, publish, clock, live, roles } = patient;
   const { roleOf } = roles;
   const agentName = (agent: string): string => agentNameOf(live.current, agent);
   const desk = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
   return {
-    portsOf,
+    portsOf: (scope, signal) => ({
+      results: earlierResults(store.turns, scope),
+      askForm: (form, until) => {
+        const { group, session, turn } = scope;
+        return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
+      },
+      ability: (name) => abilities.portOf(name, scope, signal),
+    }),
     sessionsFor: (scope, call) => createSessionService(desk, scope, call),
     keepFile: (folder, path) => files.keep(folder, path),
     keepVoice: (group, said) => files.keepVoice(group, said),
-    keepImage: (image) => pictures.forTurns.keepImage(image),
+    keepImage: (image) => services.media.pictures.keepImage(image),
   };
 }
 
 function createAnswers(
   { clock }: AppContext,
-  { tell, groups, deliver, capabilities }: TurnSurroundings,
+  { tell, groups, deliver, workAdded }: TurnSurroundings,
   { formatReply, formatNotice }: ReplyFormats,
 ): AnswerWriter {
   const tellFailure = createFailureNotices({ tell, groups, clock });
-  return { formatReply, formatNotice, tellFailure, deliver, workAdded: capabilities.forTurns.workAdded };
+  return { formatReply, formatNotice, tellFailure, deliver, workAdded };
 }
 
 function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {
@@ -227,7 +240,7 @@ function createFormats({ live, adapters, home, publish, clock, logger }: AppCont
 
 function createPrompts(
   { store, clock, home, environment, logger }: AppContext,
-  { instructions, launcher, images, skills }: TurnSurroundings,
+  { instructions, launcher, images, services }: TurnSurroundings,
   offered: OfferedTools,
 ): ConversationPrompts {
   const sources: PromptSources = {
@@ -239,7 +252,10 @@ function createPrompts(
     notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
     instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
     skillsOf: ({ group, settings }) =>
-      leftOf(skills.known(group.name), settings.agent.skills).map(({ name, description }) => ({ name, description })),
+      leftOf(services.skills.known(group.name), settings.agent.skills).map(({ name, description }) => ({
+        name,
+        description,
+      })),
     foldersOf: (group, kind) => launcher.foldersOf(group.name, kind),
     refusedFoldersOf: ({ name }) => {
       const refused = launcher.refusedMounts().filter(({ group }) => group === name);

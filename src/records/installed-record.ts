@@ -23,8 +23,6 @@ type Found = Readonly<Record<string, InstalledFacts>>;
 interface InstalledRecordOptions {
   /** `<home>/installed.json`: what was put on record. */
   readonly file: string;
-  /** Readers of what is installed now, by kind. One that rejects changes nothing. */
-  readonly readers: Readonly<Record<Kind, () => Promise<Found>>>;
   readonly publish: Publish<"mcp.installed" | "installed.changed">;
   readonly logger: Pick<Logger, "error">;
 }
@@ -33,13 +31,20 @@ const kinds = ["plugin", "skill", "mcp"] as const;
 const emptyNotes: Partial<Record<Kind, Found>> = {};
 
 /** Puts on record what was installed or removed, also while no host ran. */
-export class InstalledRecord {
+export class InstalledRecord implements AsyncDisposable {
   readonly #options: InstalledRecordOptions;
+  /** Readers of what is installed now. */
+  readonly #readers = new Map<Kind, () => Promise<Found>>();
   /** The last look: one after another, so that nothing is told twice. */
   #look: Promise<void> = Promise.resolve();
 
   constructor(options: InstalledRecordOptions) {
     this.#options = options;
+  }
+
+  /** Looks at things of this kind from now on. A reader that rejects changes nothing. */
+  follow(kind: Kind, read: () => Promise<Found>): void {
+    this.#readers.set(kind, read);
   }
 
   /** Records changes since the last look. Never rejects. Killed before it has noted them, it records them again. */
@@ -52,15 +57,20 @@ export class InstalledRecord {
     return this.#look;
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#look;
+  }
+
   async #note(): Promise<void> {
-    const { file, readers } = this.#options;
+    const { file } = this.#options;
     const text = await readFile(file, "utf8").catch(nothingIfMissing);
     const before = notes.safeParse(text === undefined ? {} : JSON.parse(text)).data ?? emptyNotes;
     const now: Partial<Record<Kind, Found>> = {};
     let isChanged = false;
     for (const kind of kinds) {
       // Others say what cannot be read.
-      const found = (await readers[kind]().catch(() => before[kind])) ?? {};
+      const read = this.#readers.get(kind) ?? (async () => before[kind]);
+      const found = (await read().catch(() => before[kind])) ?? {};
       now[kind] = found;
       if (await this.#tell(kind, before[kind] ?? {}, found)) isChanged = true;
     }

@@ -6,32 +6,24 @@ import { react } from "./chat/react.ts";
 import { readResult } from "./results/read-result.ts";
 import { sendFile } from "./chat/send-file.ts";
 import { sendMessage } from "./chat/send-message.ts";
-import { sendVoice } from "./chat/send-voice.ts";
 import { sessionsHistory } from "./sessions/sessions-history.ts";
 import { sessionsList } from "./sessions/sessions-list.ts";
 import { sessionsSend } from "./sessions/sessions-send.ts";
 import { sessionsSpawn } from "./sessions/sessions-spawn.ts";
 import type { CommandTool } from "./skills/command-tool.ts";
-import { spawnAgent } from "./sub-agents/spawn-agent.ts";
-import { agentCancel, agentMessage, agentStatus } from "./sub-agents/sub-agent-tools.ts";
 
 export type Tool = HostTool | ContainerTool | CommandTool;
 
 const hostTools: readonly HostTool[] = [
-  agentCancel,
-  agentMessage,
-  agentStatus,
   proposeInstructions,
   react,
   readResult,
   sendFile,
   sendMessage,
-  sendVoice,
   sessionsHistory,
   sessionsList,
   sessionsSend,
   sessionsSpawn,
-  spawnAgent,
 ];
 
 /** Every tool that comes with crabpot. */

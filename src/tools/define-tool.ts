@@ -6,7 +6,6 @@ import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/chats
 import type { VoiceMessage } from "../domain/settings/speech.ts";
 import type { Origin } from "../domain/people/origin.ts";
 import type { Part } from "../domain/chats/part.ts";
-import type { SpeechPort } from "./chat/speech-port.ts";
 import type { ResultPort } from "./results/result-port.ts";
 import type { SessionService } from "./sessions/session-service.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
@@ -18,16 +17,12 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /**
- * Capabilities of the host for tools, each its own port; `src/host/capabilities/tool-ports.ts` makes them.
+ * Capabilities of the host for tools, each its own port.
  */
 export interface CapabilityPorts {
-  /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
-  readonly subAgents: SubAgentPort;
   /** Earlier results that the model no longer sees. */
   readonly results: ResultPort;
   readonly askForm: FormPort;
-  /** Speech; undefined without any. Tools that need it are offered only with it. */
-  readonly speech?: SpeechPort | undefined;
   /** Gives the port that the ability of this name made for the call. */
   readonly ability: (name: string) => Promise<unknown>;
 }
@@ -37,13 +32,6 @@ export interface CapabilityPorts {
  * asked.
  */
 export type FormPort = (form: FormRequest, signal: AbortSignal) => Promise<FilledForm>;
-
-/** Actions on running sub-agents; each answers in words for the model. */
-export interface SubAgentPort {
-  status(id: string | undefined): Promise<string>;
-  message(id: string, text: string): Promise<string>;
-  cancel(id: string): Promise<string>;
-}
 
 /** Ports of the host for its tools. A tool names the ports that it needs and gets no others. */
 export interface ToolPorts extends CapabilityPorts {
@@ -226,7 +214,6 @@ export function defineTool<
 /** Abilities of groups that are behind ports. */
 const behindPorts: { readonly [Port in keyof ToolPorts]?: GroupAbility } = {
   sessions: "sessions",
-  speech: "speech",
 };
 
 function requiredBy(needs: readonly (keyof ToolPorts)[]): GroupAbility | undefined {

@@ -2,16 +2,14 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { hearSample, installSpeechModel } from "../../src/abilities/media/speech/install-speech-model.ts";
-import { isSpeechModelInstalled } from "../../src/abilities/media/speech/hearing.ts";
-import { speechModel } from "../../src/abilities/media/speech/speech-model.ts";
+import { LocalSpeechModel } from "../../src/abilities/media/offline.ts";
 import { cachedModelFolder } from "../support/cached-model.ts";
 
 const checkout = join(import.meta.dirname, "../..");
 
 test("the local model hears what a program says", async () => {
-  const folder = join(cachedModelFolder(), "..", speechModel.name);
-  if (!isSpeechModelInstalled(folder)) await installSpeechModel({ folder, variables: process.env, checkout });
+  const model = new LocalSpeechModel(join(cachedModelFolder(), "../.."), checkout);
+  if (!model.isInstalled) await model.install({ variables: process.env });
 
-  expect(await hearSample(folder, checkout)).toMatch(/please remind us to buy two liters of milk and bread/i);
+  expect(await model.hearSample()).toMatch(/please remind us to buy two liters of milk and bread/i);
 });

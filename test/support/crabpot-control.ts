@@ -178,7 +178,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       publish: () => Promise.resolve(),
       clock: systemClock,
     }),
-    subAgentDesk: { cancel: () => Promise.resolve(false) },
+    subAgents: { cancel: () => Promise.resolve(false) },
     approvalService: new ApprovalService({
       store: store.approvals,
       wake: () => Promise.resolve(),
@@ -202,10 +202,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       prune: () => Promise.resolve([]),
     },
     mcp: {
-      list: () => Promise.resolve([]),
+      list: () => [],
+      require: () => {
+        throw new Error("there are no MCP servers");
+      },
       test: () => Promise.reject(new Error("there are no MCP servers")),
-      allow: () => Promise.reject(new Error("there are no MCP servers")),
+      allowForOperator: () => Promise.reject(new Error("there are no MCP servers")),
     },
+    changedDescriptions: { openFor: () => Promise.resolve(undefined) },
     refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],
     intake: () => ({ open: true }),
     config: {

@@ -10,6 +10,7 @@ import { readEnvironment } from "../../src/config/environment.ts";
 import { configuredGroups } from "../../src/config/configured/groups.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import { loadConfig } from "../../src/config/loading/load.ts";
+import { programOf } from "../../src/abilities/mcp/packages/server-program.ts";
 import { mcpServers } from "../../src/config/configured/mcp.ts";
 import type { StdioServer } from "../../src/domain/sandbox/mcp-server.ts";
 import type { HostEvent } from "../../src/domain/events/event.ts";
@@ -62,7 +63,7 @@ export interface McpRigOptions {
 export const ownProgram = { command: "python3", args: ["-u", "/opt/mcp/main.py"] } as const;
 
 export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
-  const { servers, config = {}, variables = {}, programs = {} } = wanted;
+  const { servers, config = {}, variables = {}, programs: ownPrograms = {} } = wanted;
   noteEngine();
   await using stack = new AsyncDisposableStack();
   const chat = (name: string): object => ({ channel: "terminal", chat: name, mcp: Object.keys(servers) });
@@ -70,7 +71,7 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
   const text = stringify({ groups, ...config, mcp: { servers } });
   const folder = wanted.home ?? stack.use(await newHome()).home;
   await writeFile(join(folder, "config.yaml"), text, { mode: 0o600 });
-  for (const [name, program] of Object.entries(programs)) {
+  for (const [name, program] of Object.entries(ownPrograms)) {
     await mkdir(join(folder, "mcp/files", name), { recursive: true });
     await writeFile(join(folder, "mcp/files", name, "main.py"), program, { mode: 0o644 });
   }
@@ -94,12 +95,22 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
     ...parts,
     egress: wanted.egress,
     skills: { skillsIn: async () => [] },
-    workAdded: () => undefined,
   });
   const serverOf = (name: string): StdioServer => {
     const found = mcpServers(context.config).find((server) => server.name === name);
     if (found?.kind !== "stdio") throw new Error(`There is no server ${name}.`);
     return found;
+  };
+  const programs = {
+    folder: home.paths.mcp,
+    packages: {
+      lock: home.paths.mcpLock,
+      folder: join(home.paths.mcp, "packages"),
+      variables: environment.variables,
+      now: Date.now,
+    },
+    installed: () => context.installed.look(),
+    logger,
   };
   const owned = stack.move();
   return {
@@ -111,7 +122,11 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
     logged,
     server: serverOf,
     open: (name, group = "family") =>
-      containers.servers.open(serverOf(name), groupOf(group), AbortSignal.timeout(500_000)),
+      containers.servers.open(
+        { server: serverOf(name), program: (signal) => programOf(programs, serverOf(name), signal) },
+        groupOf(group),
+        AbortSignal.timeout(500_000),
+      ),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

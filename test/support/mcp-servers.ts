@@ -48,7 +48,7 @@ export async function openTestServers(scripts: Readonly<Record<string, ServerScr
     else await rename(`${fileOf(server)}.new`, fileOf(server));
   };
   for (const [server, script] of Object.entries(scripts)) await say(server, script);
-  const open: OpenStdio = async ({ name }) => {
+  const open: OpenStdio = async ({ server: { name } }) => {
     started.push(name);
     return openProcess(fileOf(name));
   };

@@ -46,7 +46,7 @@ const programs: Readonly<Record<string, Program>> = {
     rooms: [
       ...commandLine.rooms,
       ...[
-        "abilities channels delivery domain intake models operations plugins processes protocol records rights",
+        "abilities channels delivery domain intake models operations plugins protocol records rights",
         "sandbox stores tools turns work",
       ]
         .join(" ")

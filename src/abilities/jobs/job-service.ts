@@ -4,15 +4,11 @@ import type { Job, JobEnd } from "../../domain/work/job.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { Timers } from "../../lib/time/timers.ts";
+import type { ContainerRun } from "../../sandbox/pool/pool-options.ts";
+import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import type { AbilityService } from "../define-ability.ts";
 import { formatSpan, jobWork, jobWorkId, type JobOwner } from "./job-work.ts";
-
-/** A life of a session's container. */
-export interface JobContainer {
-  readonly session: string;
-  readonly group: string;
-  readonly generation: number;
-}
 
 /** An agent's report on a job. */
 export type JobReport =
@@ -31,12 +27,8 @@ export interface JobServiceOptions {
   /** Maximum number and duration of a session's jobs. */
   readonly limits: (group: string) => { readonly atOnce: number; readonly seconds: number };
   readonly ownerOf: (job: Job) => Promise<JobOwner>;
-  /** Tells the session's agent to end a job. False: the session has no container. */
-  readonly tellAgent: (session: string, job: string) => Promise<boolean>;
-  /** Ends the session's container, busy or not. False: it has none. */
-  readonly endContainer: (session: string, reason: string) => Promise<boolean>;
-  /** Called when the session has no more jobs: its container may idle. */
-  readonly over: (session: string) => void;
+  /** Containers of sessions; one with jobs does not idle. */
+  readonly pool: Pick<SessionPool, "hold" | "letRest" | "stop" | "stopJob">;
   readonly workAdded: () => void;
   readonly publish: Publish<"job.started" | "job.ended" | "agent.overstepped" | "limit.reached">;
   readonly graceMs?: number;
@@ -62,7 +54,7 @@ const longestGraceMs = 15_000;
  * Background jobs of all sessions: agents' reports, checked against their limits. An agent that lies about its jobs can
  * only keep its container from idling, for a job's maximum time.
  */
-export class JobService implements Disposable {
+export class JobService implements AbilityService {
   readonly #options: JobServiceOptions;
   readonly #timers = new Timers();
   /** By session, then by id. */
@@ -77,7 +69,7 @@ export class JobService implements Disposable {
   }
 
   /** Stops all timers. */
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#timers[Symbol.dispose]();
   }
 
@@ -94,7 +86,7 @@ export class JobService implements Disposable {
   }
 
   /** Takes in what an agent says; `turn` is the one that its container works on. Resolves when it is on record. */
-  async report(place: JobContainer, report: JobReport, turn: string | undefined): Promise<void> {
+  async report(place: ContainerRun, report: JobReport, turn: string | undefined): Promise<void> {
     if (report.type === "job-started") return this.#started(place, report, turn);
     const running = this.#find(place, report.job);
     if (!running) return;
@@ -109,14 +101,14 @@ export class JobService implements Disposable {
   }
 
   /** A container of an earlier life of the host is taken over, with what runs in it. */
-  async adopted(place: JobContainer): Promise<void> {
+  async adopted(place: ContainerRun): Promise<void> {
     for (const job of await this.#options.store.running(place.session)) {
       if (job.generation === place.generation) this.#watch(job);
     }
   }
 
   /** A container has ended, and its jobs with it. */
-  async gone({ session, generation }: JobContainer, reason: string): Promise<void> {
+  async gone({ session, generation }: ContainerRun, reason: string): Promise<void> {
     this.#overstepped.delete(session);
     const lost = [...(this.#running.get(session)?.values() ?? [])].filter(({ job }) => job.generation === generation);
     for (const running of lost) {
@@ -154,7 +146,7 @@ export class JobService implements Disposable {
   }
 
   async #started(
-    place: JobContainer,
+    place: ContainerRun,
     { job: id, turn: claimed, command }: Extract<JobReport, { type: "job-started" }>,
     turn: string | undefined,
   ): Promise<void> {
@@ -187,6 +179,7 @@ export class JobService implements Disposable {
     });
     const running: Running = { job, timer, ending: undefined, ended: Promise.withResolvers(), isClosing: false };
     jobs.set(job.id, running);
+    this.#options.pool.hold(job.session);
     return running;
   }
 
@@ -194,11 +187,11 @@ export class JobService implements Disposable {
   async #end(running: Running, ending: NonNullable<Running["ending"]>): Promise<void> {
     const { job, ended } = running;
     running.ending ??= ending;
-    if (!(await this.#options.tellAgent(job.session, job.id)))
+    if (!(await this.#options.pool.stopJob(job.session, job.id)))
       return this.#close(running, { ...ending, at: this.#options.clock.now() }, "");
     const late = this.#timers.after(this.#options.graceMs ?? longestGraceMs, () => {
       const reason = `background job ${job.id} did not end when it was told to`;
-      this.#options.endContainer(job.session, reason).catch((error: unknown) => this.#failed(job, error));
+      this.#options.pool.stop(job.session, reason).catch((error: unknown) => this.#failed(job, error));
     });
     await ended.promise;
     late[Symbol.dispose]();
@@ -247,16 +240,16 @@ export class JobService implements Disposable {
     jobs?.delete(id);
     if (jobs?.size === 0) this.#running.delete(session);
     running.ended.resolve();
-    if (this.count(session) === 0) this.#options.over(session);
+    if (this.count(session) === 0) this.#options.pool.letRest(session);
   }
 
-  #find({ session, generation }: JobContainer, id: string): Running | undefined {
+  #find({ session, generation }: ContainerRun, id: string): Running | undefined {
     const running = this.#running.get(session)?.get(id);
     return running?.job.generation === generation ? running : undefined;
   }
 
   /** Told once in the life of a container: an agent may say such things as often as it likes. */
-  async #overstep({ session, group, generation }: JobContainer, reason: string): Promise<void> {
+  async #overstep({ session, group, generation }: ContainerRun, reason: string): Promise<void> {
     if (this.#overstepped.get(session) === generation) return;
     this.#overstepped.set(session, generation);
     await this.#options.publish({ type: "agent.overstepped", group, session, actor: "agent", data: { reason } });

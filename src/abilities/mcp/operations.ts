@@ -1,20 +1,13 @@
 import * as z from "zod";
 
-import type { TestedServer, TestedTool } from "../../domain/sandbox/mcp-server.ts";
 import { risks } from "../../domain/rights/policy.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { operator } from "../../operations/approvals/approval-view.ts";
 import { list, name, nothing } from "../../operations/definition/schemas.ts";
-
-/** An MCP server of config.yaml, as it is in the running host. */
-const mcpServerView = z.strictObject({
-  name: z.string(),
-  kind: z.enum(["stdio", "remote"]),
-  groups: list(z.string()).describe("Groups that name it"),
-  state: z.enum(["closed", "opening", "open", "failed"]).describe("closed: it was not needed lately"),
-  reason: z.string().optional().describe("Why it cannot be reached"),
-});
-
-export type McpServerView = z.infer<typeof mcpServerView>;
+import type { ApprovalService } from "../../rights/approvals/approval-service.ts";
+import type { ChangedDescriptions } from "../../rights/approvals/changed-descriptions.ts";
+import type { McpService } from "./mcp-service.ts";
+import { mcpServerView } from "./server-view.ts";
 
 const testedTool = z.strictObject({
   server: z.string(),
@@ -33,14 +26,14 @@ const testedServer = z.strictObject({
 });
 
 /** The part that knows the MCP servers of a running host. */
-export interface McpNeeds {
-  readonly mcp: {
-    list(): Promise<readonly McpServerView[]>;
-    /** Rejects with `not_found`, or why it cannot be used. */
-    test(server: string): Promise<TestedServer>;
-    /** Rejects with `not_found`, or `conflict` if the tool does not have this description. */
-    allow(server: string, tool: string, sha256: string): Promise<Pick<TestedTool, "server" | "name" | "state">>;
-  };
+interface McpNeeds {
+  readonly mcp: Pick<McpService, "allowForOperator" | "list" | "require" | "test">;
+}
+
+/** The parts that people's answers about changed descriptions go to. */
+interface DescriptionNeeds extends McpNeeds {
+  readonly changedDescriptions: Pick<ChangedDescriptions, "openFor">;
+  readonly approvalService: Pick<ApprovalService, "answer" | "checkNow">;
 }
 
 export const listMcpServers = defineOperation<McpNeeds>()({
@@ -52,7 +45,7 @@ export const listMcpServers = defineOperation<McpNeeds>()({
   effect: "none",
   rest: "GET /mcp",
   listAs: "servers",
-  run: ({ mcp }) => mcp.list(),
+  run: async ({ mcp }) => mcp.list(),
 });
 
 export const testMcpServer = defineOperation<McpNeeds>()({
@@ -66,14 +59,24 @@ export const testMcpServer = defineOperation<McpNeeds>()({
   run: ({ mcp }, input) => mcp.test(input.name),
 });
 
-export const allowMcpTool = defineOperation<McpNeeds>()({
+export const allowMcpTool = defineOperation<DescriptionNeeds>()({
   name: "mcp.allow",
   summary: "use a tool whose description has changed",
   input: z.strictObject({ name, tool: z.string().min(1).max(128), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
   output: testedTool.pick({ server: true, name: true, state: true }),
   may: { scope: "admin" },
   effect: "change",
-  run: ({ mcp }, input) => mcp.allow(input.name, input.tool, input.sha256),
+  run: async ({ mcp, changedDescriptions, approvalService }, { name: server, tool, sha256 }) => {
+    mcp.require(server);
+    const code = await changedDescriptions.openFor(server, tool, sha256);
+    const by = { allow: true, scope: "once", by: operator } as const;
+    const answer = code === undefined ? undefined : await approvalService.answer({ code, ...by });
+    if (answer?.outcome !== "written") {
+      await mcp.allowForOperator(server, tool, sha256);
+      approvalService.checkNow();
+    }
+    return { server, name: tool, state: "ok" as const };
+  },
 });
 
 /** Operations on MCP servers. */

@@ -1,7 +1,7 @@
 import type { Group } from "../../domain/chats/group.ts";
 import { type McpServer, serverToolSeparator, type TestedServer } from "../../domain/sandbox/mcp-server.ts";
 import type { HostTool } from "../../tools/define-tool.ts";
-import type { Connection } from "./connection/connection.ts";
+import type { McpConnection } from "./connection/connection.ts";
 import type { Elicit } from "./connection/wishes.ts";
 import { KeptConnection, type ConnectionState, type Lists } from "./connection/kept-connection.ts";
 import type { ChangedTool, Pins } from "./pins/pins.ts";
@@ -34,7 +34,7 @@ export interface McpServersOptions {
     server: McpServer,
     group: Group | undefined,
     listen: { readonly onToolsChanged: () => void; readonly elicit: Elicit; readonly signal: AbortSignal },
-  ) => Promise<Connection>;
+  ) => Promise<McpConnection>;
   readonly pins: Pick<Pins, "judge" | "allow">;
   /** Tools of servers in one turn, at most. */
   readonly mostTools: () => number;
@@ -199,7 +199,7 @@ export class McpServers implements AsyncDisposable {
   async #take(
     used: Used,
     group: Group | undefined,
-    { lists, connection }: { readonly lists: Lists; readonly connection: Connection },
+    { lists, connection }: { readonly lists: Lists; readonly connection: McpConnection },
   ): Promise<void> {
     const { pins, tell } = this.#options;
     const { server } = used.kept;

@@ -1,11 +1,11 @@
 import { type McpServer, configuredRisk, type TestedServer, type TestedTool } from "../../domain/sandbox/mcp-server.ts";
-import type { Connection } from "./connection/connection.ts";
+import type { McpConnection } from "./connection/connection.ts";
 import type { ChangedTool, Pins } from "./pins/pins.ts";
 import { checkTools, type RefusedTool } from "./tools/listed-tool.ts";
 
 /** Asks a server what it has, and pings it. With pins, what is new of its tools is pinned, as a turn would. */
 export async function testServer(
-  connection: Pick<Connection, "listTools" | "ping" | "serverVersion" | "protocol">,
+  connection: Pick<McpConnection, "listTools" | "ping" | "serverVersion" | "protocol">,
   server: McpServer,
   { pins, signal }: { readonly pins?: Pick<Pins, "judge"> | undefined; readonly signal: AbortSignal },
 ): Promise<TestedServer> {

@@ -7,7 +7,7 @@ import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { sniffFileType } from "../../lib/files/file-type.ts";
 import { hiddenCharacter } from "../../lib/text/hidden-characters.ts";
 import type { Media, MediaWork } from "./media.ts";
-import { MediaError, type MediaResult } from "./operations.ts";
+import { MediaError, type MediaResult } from "./media-error.ts";
 import type { BlobFolder } from "../../stores/blobs/blob-folder.ts";
 
 export interface PictureOptions {

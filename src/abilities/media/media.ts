@@ -8,8 +8,8 @@ import { rejectAt } from "../../lib/time/reject-at.ts";
 import { InvalidAnswer } from "../../processes/line.ts";
 import { Restarted } from "../../processes/restarted.ts";
 import { toError } from "../../lib/app-error.ts";
-import { MediaError } from "./operations.ts";
-import type { MediaOperation, MediaRequest, MediaResult } from "./operations.ts";
+import { MediaError } from "./media-error.ts";
+import type { MediaOperation, MediaRequest, MediaResult } from "./media-error.ts";
 import type { MediaProcess } from "./process/media-process.ts";
 
 export interface MediaLimits {

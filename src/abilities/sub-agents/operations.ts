@@ -17,7 +17,7 @@ export interface SubAgentReadingNeeds {
 
 /** The parts that cancel them. */
 export interface SubAgentNeeds extends SubAgentReadingNeeds {
-  readonly subAgentDesk: { cancel(id: string, reason: string): Promise<boolean> };
+  readonly subAgents: { cancel(id: string, reason: string): Promise<boolean> };
 }
 
 const listed = 1_000;
@@ -113,9 +113,9 @@ export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
   effect: "change",
   cli: { args: ["id"], say: ({ id, group }) => `${id} of group ${group} is cancelled.` },
   chat: { form: "/agents stop ID", say: ({ id }) => `${id} is stopped.` },
-  run: async ({ store, subAgentDesk }, input, { member }) => {
+  run: async ({ store, subAgents }, input, { member }) => {
     const { id } = await found(store.subAgents, input.id);
-    const isEnded = await subAgentDesk.cancel(id, member ? "stopped in the chat" : "the operator has cancelled it");
+    const isEnded = await subAgents.cancel(id, member ? "stopped in the chat" : "the operator has cancelled it");
     const agent = await found(store.subAgents, id);
     if (isEnded) return view(agent);
     throw new AppError("conflict", `${id} has ended: it is ${agent.state}.`);

@@ -1,18 +1,24 @@
+import type * as z from "zod";
+
 import type { ToolCall } from "../../domain/turns/model.ts";
 import { partsOf, isBlob } from "../../domain/chats/part.ts";
 import { sideSessionKey, type Session } from "../../domain/turns/session.ts";
-import { type NewSubAgent, type SubAgent, type SubAgentContext, subAgentId } from "../../domain/work/sub-agent.ts";
+import { type NewSubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import type { Group } from "../../domain/chats/group.ts";
-import type { Summary } from "../../domain/turns/summary.ts";
 import type { Step, Turn } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { Principal } from "../../rights/people/principal.ts";
+import { refusalOfSkills } from "../../domain/sandbox/skill.ts";
+import type { Profile } from "../../domain/rights/profile.ts";
+import { refusalOfRoute } from "../../models/routes/narrower-route.ts";
+import { principalOf } from "../../rights/people/principal.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import type { spawnInput } from "./tools/spawn-agent.ts";
 
 /** Limits of number and time. */
-export interface SubAgentLimits {
+interface SubAgentLimits {
   /** 1: sub-agents of a group's own agent alone; 0: none. */
   readonly depth: number;
   readonly atOnce: number;
@@ -20,36 +26,21 @@ export interface SubAgentLimits {
 }
 
 /** A model's wish for a sub-agent. */
-export interface WantedSubAgent {
-  readonly task: string;
-  readonly agent?: string | undefined;
-  readonly route?: string | undefined;
-  readonly skills?: readonly string[] | undefined;
-  readonly context: SubAgentContext;
-  readonly background: boolean;
-  readonly timeoutMinutes?: number | undefined;
-  readonly files: readonly string[];
-}
+type WantedSubAgent = z.output<typeof spawnInput>;
 
-export interface SpawningOptions {
+export interface SpawningNeeds {
   readonly store: {
+    readonly origins: Pick<Store["origins"], "provenance">;
     readonly subAgents: Pick<Store["subAgents"], "nextNumber" | "ofSession">;
     readonly turns: Pick<Store["turns"], "history">;
   };
-  readonly limits: () => SubAgentLimits;
-  /** Rejects with an AppError whose words are for the model when there is no such profile, or it cannot be used. */
-  readonly requireProfile: (name: string) => Promise<void>;
-  /** Returns why the route is refused, for the model; undefined when allowed. */
-  readonly refusalOfRoute: (
-    group: Group,
-    wanted: { readonly route: string; readonly profile: string | undefined },
-  ) => Promise<string | undefined>;
-  /** Returns why these skills are refused, for the model; undefined when allowed. */
-  readonly refusalOfSkills: (
-    scope: SpawningTurn,
-    wanted: { readonly skills: readonly string[]; readonly profile: string | undefined },
-  ) => Promise<string | undefined>;
-  readonly principalOf: (group: Group, turn: Pick<Turn, "id" | "cause">) => Promise<Principal>;
+  readonly subAgentLimits: () => SubAgentLimits;
+  /** Returns the profile of this name. Rejects with an AppError in words for the model when it cannot be used. */
+  readonly usableProfile: (name: string) => Promise<Pick<Profile, "route" | "skills">>;
+  readonly modelSettings: () => Parameters<typeof refusalOfRoute>[0];
+  /** Returns the skills of a group, as far as they are known now. */
+  readonly knownSkills: (group: string) => readonly { readonly name: string }[];
+  readonly roleOf: RoleOf;
   readonly publish: Publish<"agent.started">;
   readonly clock: Pick<Clock, "now">;
 }
@@ -68,27 +59,27 @@ const digestChars = 600;
 
 /** Makes of what a model wants what is going to begin, or says why it cannot. */
 export class Spawning {
-  readonly #options: SpawningOptions;
+  readonly #needs: SpawningNeeds;
   /** Depth of sub-agents' sessions, which never change. */
   readonly #depths = new WeakMap<Session, number>();
 
-  constructor(options: SpawningOptions) {
-    this.#options = options;
+  constructor(needs: SpawningNeeds) {
+    this.#needs = needs;
   }
 
   /** 0: a group's own agent; 1: a sub-agent of it; and so on. */
-  async depthOf(session: Session): Promise<number> {
+  async #depthOf(session: Session): Promise<number> {
     if (session.kind !== "agent") return 0;
     const known = this.#depths.get(session);
     if (known !== undefined) return known;
-    const depth = (await this.#options.store.subAgents.ofSession(session.id))?.depth ?? Infinity;
+    const depth = (await this.#needs.store.subAgents.ofSession(session.id))?.depth ?? Infinity;
     this.#depths.set(session, depth);
     return depth;
   }
 
   async maySpawn(session: Session): Promise<boolean> {
-    const { depth, atOnce } = this.#options.limits();
-    return atOnce > 0 && depth > 0 && (session.kind !== "agent" || (await this.depthOf(session)) < depth);
+    const { depth, atOnce } = this.#needs.subAgentLimits();
+    return atOnce > 0 && depth > 0 && (session.kind !== "agent" || (await this.#depthOf(session)) < depth);
   }
 
   /** Prepares the sub-agent of this call; a string is the refusal for the model. Recorded before it begins. */
@@ -97,20 +88,16 @@ export class Spawning {
     { call, position, wanted }: { readonly call: ToolCall; readonly position: number; readonly wanted: WantedSubAgent },
   ): Promise<NewSubAgent | string> {
     const { turn, group, session } = scope;
-    const refusal =
-      (await this.#refusalOf(session, wanted)) ??
-      (await this.#profileRefusal(wanted)) ??
-      (await this.#routeRefusal(group, wanted)) ??
-      (await this.#skillsRefusal(scope, wanted));
+    const refusal = (await this.#refusalOf(session, wanted)) ?? (await this.#refusalOfChoice(scope, wanted));
     if (refusal !== undefined) return refusal;
-    const { clock, publish, principalOf, store } = this.#options;
-    const limits = this.#options.limits();
+    const { clock, publish, roleOf, store } = this.#needs;
+    const limits = this.#needs.subAgentLimits();
     const minutes = Math.min(wanted.timeoutMinutes ?? limits.minutes, limits.minutes);
     const createdAt = clock.now();
     const number = await store.subAgents.nextNumber();
     const id = subAgentId(number);
-    const { requester, role } = await principalOf(group, turn);
-    const depth = (await this.depthOf(session)) + 1;
+    const { requester, role } = await principalOf({ origins: store.origins, roleOf }, group, turn);
+    const depth = (await this.#depthOf(session)) + 1;
     const about = { group: group.name, session: session.id, turn: turn.id, actor: "model" } as const;
     const data = { id, call: call.id, depth, background: wanted.background, context: wanted.context, role, minutes };
     await publish({ type: "agent.started", ...about, data });
@@ -141,23 +128,26 @@ export class Spawning {
     return "Here a sub-agent cannot work in the background: nobody would get its result. Wait for it.";
   }
 
-  /** Checks that the profile exists; each turn reads it. */
-  async #profileRefusal({ agent }: WantedSubAgent): Promise<string | undefined> {
+  /** Checks the profile, route and skills that it names. Each of its turns reads the profile again. */
+  async #refusalOfChoice(
+    { group, settings }: SpawningTurn,
+    { agent, route, skills }: WantedSubAgent,
+  ): Promise<string | undefined> {
+    const { usableProfile, modelSettings, knownSkills } = this.#needs;
     try {
-      if (agent !== undefined) await this.#options.requireProfile(agent);
-      return undefined;
+      const profile = agent === undefined ? undefined : await usableProfile(agent);
+      const ofRoute =
+        route === undefined
+          ? undefined
+          : refusalOfRoute(modelSettings(), { wanted: route, own: profile?.route ?? group.model });
+      return (
+        ofRoute ??
+        (skills && refusalOfSkills(knownSkills(group.name), skills, [settings.agent.skills, profile?.skills]))
+      );
     } catch (error) {
       if (error instanceof AppError && !isPassing(error)) return [error.message, error.fix ?? ""].join(" ").trim();
       throw error;
     }
-  }
-
-  async #routeRefusal(group: Group, { route, agent: profile }: WantedSubAgent): Promise<string | undefined> {
-    return route === undefined ? undefined : this.#options.refusalOfRoute(group, { route, profile });
-  }
-
-  async #skillsRefusal(scope: SpawningTurn, { skills, agent }: WantedSubAgent): Promise<string | undefined> {
-    return skills && this.#options.refusalOfSkills(scope, { skills, profile: agent });
   }
 
   async #textFor(scope: SpawningTurn, { task, files, context }: WantedSubAgent) {
@@ -168,7 +158,7 @@ export class Spawning {
 
   /** The last messages and answers, shortened: what was said, not what was done. */
   async #digest({ turn, session }: SpawningTurn): Promise<string> {
-    const steps = await this.#options.store.turns.history(session.id, turn.conversation, session.windowStart);
+    const steps = await this.#needs.store.turns.history(session.id, turn.conversation, session.windowStart);
     const said = steps.flatMap(saidIn).slice(-digestMessages);
     return said.length === 0 ? "" : ["What was said before, shortened:", ...said].join("\n");
   }
@@ -184,28 +174,4 @@ function saidIn({ body }: Step): string[] {
           .join("\n");
   if (text.trim() === "") return [];
   return [`${body.kind === "model" ? "You said" : "You were told"}: ${text.slice(0, digestChars).toWellFormed()}`];
-}
-
-/** Part of a parent's conversation shown to a sub-agent. */
-export interface Fork {
-  readonly cover: readonly Summary[];
-  readonly steps: readonly Step[];
-}
-
-/** The parent's conversation at the sub-agent's start, regardless of later changes; undefined: none. */
-export async function forkOf(
-  store: {
-    readonly subAgents: Pick<Store["subAgents"], "ofSession">;
-    readonly turns: Pick<Store["turns"], "history">;
-    readonly summaries: Pick<Store["summaries"], "cover">;
-  },
-  session: Session,
-): Promise<Fork | undefined> {
-  const agent: SubAgent | undefined = await store.subAgents.ofSession(session.id);
-  if (agent?.forksFrom === undefined) return undefined;
-  const from = Math.max(agent.forksFrom, session.windowStart);
-  const steps = await store.turns.history(agent.parent, agent.conversation, from);
-  const cover =
-    agent.forksFrom === 0 ? [] : await store.summaries.cover(agent.parent, agent.conversation, agent.forksFrom);
-  return { cover, steps: steps.filter(({ seq }) => seq < agent.step) };
 }

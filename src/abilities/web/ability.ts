@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/time/clock.ts";
 import type { EventStore } from "../../stores/contract/event-store.ts";
+import { sumEvents } from "../../stores/sum-events.ts";
 import { defineAbility } from "../define-ability.ts";
 import { webConfig } from "./config.ts";
 import { webFetch } from "./tools/web-fetch.ts";
@@ -17,9 +18,9 @@ export const web = defineAbility<WebNeeds>()({
   config: webConfig,
   tools: [webFetch, webSearch],
   start: async ({ webOf, publish, store, clock }) => {
-    const [{ WebService }, { countUses }] = await Promise.all([import("./web-service.ts"), import("./count-uses.ts")]);
+    const { WebService } = await import("./web-service.ts");
     const countSince: WebServiceOptions["countSince"] = (group, use, since) =>
-      countUses(store.events, { group, use, since });
+      sumEvents(store.events, { type: "web.asked", group, since }, ({ data }) => Number(data.use === use));
     return new WebService({ webOf, publish, countSince, now: () => clock.now() });
   },
   portFor: (service, { group, session, turn }, signal) =>

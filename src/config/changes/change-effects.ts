@@ -13,9 +13,7 @@ export const changeEffects = {
   budgets: "now",
   policy: "now",
   approvals: "now",
-  mcp: "now",
   ...effectsOfAbilities,
-  media: "now",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   // What its tools are given was handed to them at the start.

@@ -7,9 +7,7 @@ import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
 import { agentName, agents, groupAgents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
-import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
-import { groupMcp, mcp } from "./mcp.ts";
-import { mediaSchema } from "./media.ts";
+import { nameserverSchema, networkSchema, secretSchema } from "../../abilities/network.ts";
 import { name } from "../../abilities/name.ts";
 import { modelsOf } from "./models.ts";
 import { pluginsOf } from "./plugins.ts";
@@ -103,7 +101,6 @@ const group = z.strictObject({
   agent: name.optional(),
   agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),
-  mcp: groupMcp,
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
@@ -264,8 +261,6 @@ export function configSchema(adapters: Adapters) {
     budgets,
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
-    media: mediaSchema(name),
-    mcp,
     ...settingsOfAbilities,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))

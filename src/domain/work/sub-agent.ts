@@ -1,6 +1,9 @@
 import type { Origin } from "../people/origin.ts";
 import type { Role } from "../people/role.ts";
 
+/** The tool by which an agent makes one. */
+export const spawnTool = "spawn_agent";
+
 /**
  * `running` until its turn has ended: `done`, or `failed`. `expired`: its time was over; `cancelled`: somebody stopped
  * it, or what it worked for has ended. All but the first are final.
@@ -11,8 +14,6 @@ export type SubAgentState = (typeof subAgentStates)[number];
 
 /** Parts of the parent's conversation that a sub-agent can be shown. */
 export const subAgentContexts = ["none", "summary", "fork"] as const;
-
-export type SubAgentContext = (typeof subAgentContexts)[number];
 
 /** A sub-agent that is about to begin with the step that has its call. */
 export interface NewSubAgent {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Group } from "../../domain/chats/group.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import type { JobPayload, Mailbox, MailboxEvents } from "./hot-container.ts";
+import type { Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";
 
@@ -59,15 +59,6 @@ export interface PoolOptions {
   readonly notify: (group: Group, text: string) => Promise<void>;
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
-  /** Background jobs: a container with jobs does not idle. */
-  readonly jobs: {
-    count(session: string): number;
-    report(place: ContainerRun, payload: JobPayload, turn: string | undefined): Promise<void>;
-    /** A container is taken over. */
-    adopted(place: ContainerRun): Promise<void>;
-    /** A container has ended. */
-    gone(place: ContainerRun, reason: string): Promise<void>;
-  };
   /** Watch over the containers' mounts. */
   readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;
   readonly limits: {

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 
 import type { Group } from "../../domain/chats/group.ts";
-import type { LimitHit } from "../../domain/turns/limit.ts";
 import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer, type HotContainerOptions, type TurnListener } from "./hot-container.ts";
 import type { FindOwner, Owner, PoolOptions } from "./pool-options.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { adoptionFault, isOutdated } from "./adoption.ts";
+import { ContainerSignals, lifeOf, ownerOfContainer, tellLimit } from "./container-events.ts";
 import { Freezing } from "./freezing.ts";
 import { IdlePlan } from "./idle-plan.ts";
 import { Leftovers } from "./leftovers.ts";
@@ -28,6 +28,7 @@ const stopping = "the host is stopping";
  * turns that only wait for their tools come on top.
  */
 export class SessionPool implements AsyncDisposable {
+  readonly signals = new ContainerSignals();
   readonly #options: PoolOptions;
   readonly #hot = new Map<string, HotContainer>();
   readonly #idle: IdlePlan;
@@ -39,6 +40,8 @@ export class SessionPool implements AsyncDisposable {
   readonly #starting = new Map<string, number | undefined>();
   readonly #leftovers: Leftovers;
   readonly #stop = new AbortController();
+  /** Sessions in whose containers something runs between turns. */
+  readonly #held = new Set<string>();
   /** Sessions whose containers were busy when the configuration changed. */
   readonly #doubtful = new Set<string>();
   #groupOf: ((name: string) => Group | undefined) | undefined;
@@ -63,7 +66,7 @@ export class SessionPool implements AsyncDisposable {
     });
     this.#memory = new MemoryRelief({
       idle: () => this.#idleOnes(),
-      isNeeded: (hot) => this.#hasJobs(hot),
+      isNeeded: (hot) => this.isHeld(hot.view().session),
       availableMb: options.availableMemoryMb,
       get reserveMb() {
         return options.limits.memoryReserveMb;
@@ -115,15 +118,25 @@ export class SessionPool implements AsyncDisposable {
     hot.release();
     this.#options.workspaces.released(hot.view().group);
     this.#options.mounts.released(session);
-    this.rest(session);
+    this.#rest(session);
     this.#pending.add(this.#endExcess());
     if (this.#doubtful.delete(session)) this.#pending.add(this.#endIfOutdated(session));
   }
 
-  /** Lets an idle container be frozen and ended in time, unless something still runs in it. */
-  rest(session: string): void {
-    const hot = this.#hot.get(session);
-    if (hot?.state === "idle" && !this.#hasJobs(hot)) this.#idle.begin(session);
+  /** Keeps the session's container from being frozen or ended while idle, until `letRest`. */
+  hold(session: string): void {
+    this.#held.add(session);
+  }
+
+  /** Lets the session's container be frozen and ended in time, when it is idle. */
+  letRest(session: string): void {
+    this.#held.delete(session);
+    this.#rest(session);
+  }
+
+  /** True while something runs in the session's container between turns. */
+  isHeld(session: string): boolean {
+    return this.#held.has(session);
   }
 
   /** Tells the session's agent to end a job. False: the session has no container. */
@@ -166,6 +179,7 @@ export class SessionPool implements AsyncDisposable {
   async reconcile(find: FindOwner): Promise<void> {
     const found = await this.#options.launcher.found();
     await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
+    await this.signals.reconciled.emit();
   }
 
   /** Ends all containers. Those that an engine which hangs does not end in time are found at the next start. */
@@ -212,7 +226,7 @@ export class SessionPool implements AsyncDisposable {
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
       const data = { ...lifeOf(hot.view()), elapsedMs: Math.round(performance.now() - begun) };
-      await publish({ type: "container.attested", ...placeOf(hot.view()), actor: "host", data });
+      await publish({ type: "container.attested", ...ownerOfContainer(hot.view()), actor: "host", data });
       return hot;
     } catch (error) {
       const { message } = toError(error);
@@ -230,6 +244,7 @@ export class SessionPool implements AsyncDisposable {
     life: { fingerprint: string; generation: number; uid: number },
   ): Promise<HotContainerOptions> {
     const block = await this.#options.sessions.nextMailboxBlock(session.id);
+    const run = { session: session.id, group: group.name, generation: life.generation };
     return {
       session: session.id,
       kind: session.kind,
@@ -245,14 +260,10 @@ export class SessionPool implements AsyncDisposable {
           containerUid: life.uid,
         }),
       onLog: (level, text) => this.#options.containerLog(session.id, group.name, level, text),
-      onJob: (payload, turn) =>
-        this.#options.jobs.report(
-          { session: session.id, group: group.name, generation: life.generation },
-          payload,
-          turn,
-        ),
+      onJob: (payload, turn) => this.signals.job.emit({ run, payload, turn }),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
-      onLimit: (container, hit) => this.#pending.add(this.#tellLimit(group, container.view(), hit)),
+      onLimit: (container, hit) =>
+        this.#pending.add(tellLimit(this.#options, { group, container: container.view(), hit })),
       stop: this.#stop.signal,
       onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#options.now,
@@ -288,13 +299,13 @@ export class SessionPool implements AsyncDisposable {
     try {
       const options = await this.#containerParts(owner.group, owner.session, life);
       // Before its mailbox is opened, in which their ends may be.
-      await this.#options.jobs.adopted({ ...options, generation: found.generation });
+      await this.signals.adopted.emit({ ...options, generation: found.generation });
       const hot = await HotContainer.adopt(options, this.#watchMounts(options, running));
       this.#hot.set(owner.session.id, hot);
-      if (this.#hasJobs(hot)) await this.#freezing.thaw(hot);
+      if (this.isHeld(hot.view().session)) await this.#freezing.thaw(hot);
       this.release(owner.session.id);
       const data = lifeOf(hot.view());
-      await this.#options.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
+      await this.#options.publish({ type: "container.adopted", ...ownerOfContainer(hot.view()), actor: "host", data });
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -324,9 +335,8 @@ export class SessionPool implements AsyncDisposable {
     const { maxHot = Infinity } = this.#options.limits;
     // One that has just started may be in both.
     while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
-      const [oldest] = this.#idleOnes().toSorted(
-        (a, b) => Number(this.#hasJobs(a)) - Number(this.#hasJobs(b)) || a.lastUsedAt - b.lastUsedAt,
-      );
+      const held = (hot: HotContainer): number => Number(this.isHeld(hot.view().session));
+      const [oldest] = this.#idleOnes().toSorted((a, b) => held(a) - held(b) || a.lastUsedAt - b.lastUsedAt);
       if (!oldest) break;
       await oldest.close("its place was needed");
     }
@@ -344,8 +354,8 @@ export class SessionPool implements AsyncDisposable {
     await hot.close(group ? "its configuration changed" : "its group was removed");
   }
 
-  #hasJobs(hot: HotContainer): boolean {
-    return this.#options.jobs.count(hot.view().session) > 0;
+  #rest(session: string): void {
+    if (this.#hot.get(session)?.state === "idle" && !this.isHeld(session)) this.#idle.begin(session);
   }
 
   #idleOnes(): HotContainer[] {
@@ -369,26 +379,14 @@ export class SessionPool implements AsyncDisposable {
     }
     const view = container.view();
     if (view.container === "") return;
-    this.#pending.add(this.#options.jobs.gone(view, reason));
+    this.#pending.add(this.signals.ended.emit({ run: view, reason }));
     const data = { ...lifeOf(view), reason };
-    this.#pending.add(this.#options.publish({ type: "container.stopped", ...placeOf(view), actor: "host", data }));
+    this.#pending.add(
+      this.#options.publish({ type: "container.stopped", ...ownerOfContainer(view), actor: "host", data }),
+    );
   }
 
   async #tellRemoved(name: string, reason: string): Promise<void> {
     await this.#options.publish({ type: "container.removed", actor: "host", data: { name, reason } });
   }
-
-  async #tellLimit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void> {
-    const data = { ...hit, unreported: 0 };
-    await this.#options.publish({ type: "limit.reached", ...placeOf(container), actor: "agent", data });
-    await this.#options.notify(group, hit.text);
-  }
-}
-
-function placeOf({ group, session }: HotContainerView): { readonly group: string; readonly session: string } {
-  return { group, session };
-}
-
-function lifeOf({ name, container, generation }: HotContainerView) {
-  return { name, container, generation };
 }

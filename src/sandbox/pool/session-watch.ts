@@ -15,14 +15,13 @@ interface SessionWatchOptions {
   readonly sessions: string;
   /** The pool, which is there by the time of the first look. */
   readonly pool: () => SessionPool;
-  readonly jobs: { count(session: string): number };
   readonly publish: Publish<"limit.reached">;
   readonly logger: Logger;
 }
 
 /** Ends containers of groups whose folders, with the scratch folders of sub-agents, are over the quota. */
 export function watchSessions(options: SessionWatchOptions): WorkspaceWatch {
-  const { space, groups, sessions, pool, jobs, publish, logger } = options;
+  const { space, groups, sessions, pool, publish, logger } = options;
   return new WorkspaceWatch({
     get limitBytes() {
       return space.quotaBytes;
@@ -38,7 +37,7 @@ export function watchSessions(options: SessionWatchOptions): WorkspaceWatch {
     hot: () =>
       pool()
         .list()
-        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" || jobs.count(session) > 0 })),
+        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" || pool().isHeld(session) })),
     exceeded: async ({ group, session }, hit) => {
       const data = { ...hit, unreported: 0 };
       await publish({ type: "limit.reached", group, session, actor: "agent", data });

@@ -3,6 +3,23 @@ import type { Readable, Writable } from "node:stream";
 import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { Group } from "../../domain/chats/group.ts";
 
+/** A program in a server's container. */
+export interface ServerProgram {
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  /** Host folder of an installed program. */
+  readonly folder?: string | undefined;
+}
+
+/** A server that is to be started in a container. */
+export interface ServerToOpen {
+  readonly server: StdioServer;
+  /** Sees to it that its program is installed, and returns it. */
+  readonly program: (signal: AbortSignal) => Promise<ServerProgram>;
+  /** True where it runs in the group's image, which has the group's packages. */
+  readonly inGroupImage?: boolean;
+}
+
 /** End of a server's container. */
 export interface ServerEnd {
   /** Exit code; undefined when it never ran, or unknown. */
@@ -30,4 +47,4 @@ export interface ServerStreams extends AsyncDisposable {
  * not installed, an engine that is away, a container that does not pass attestation. `signal` gives up; nothing is left
  * then.
  */
-export type OpenStdio = (server: StdioServer, group: Group | undefined, signal: AbortSignal) => Promise<ServerStreams>;
+export type OpenStdio = (wanted: ServerToOpen, group: Group | undefined, signal: AbortSignal) => Promise<ServerStreams>;

@@ -7,7 +7,7 @@ import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { ServerStreams } from "./server-streams.ts";
+import type { ServerStreams, ServerToOpen } from "./server-streams.ts";
 import type { ContainerEngine, ContainerStreams } from "../engine/engine.ts";
 import { LaunchedContainer } from "../launch/launched-container.ts";
 import type { EgressMount, ImageFacts } from "../launch/spec.ts";
@@ -17,14 +17,6 @@ import { type ErrorLines, logErrorLines } from "./error-lines.ts";
 import { readReport } from "./read-report.ts";
 import { ServerContainer } from "./server-container.ts";
 import { serverSpec, type ServerSpec, type ServerWish } from "./server-spec.ts";
-
-/** A program in a server's container. */
-export interface ServerProgram {
-  readonly command: readonly string[];
-  readonly args: readonly string[];
-  /** Host folder of an installed program. */
-  readonly folder?: string | undefined;
-}
 
 /** A folder of the group's, as a server may see it. */
 export interface SharedFolder {
@@ -36,12 +28,10 @@ export interface SharedFolder {
 
 export interface ServersOptions {
   readonly engine: ContainerEngine;
-  /** The agent's image, or one made of it, as soon as the engine can be asked for it. */
-  readonly image: (server: StdioServer, group: Group | undefined) => Promise<ImageFacts>;
+  /** Returns the agent's image or, for a group, the one made of it, as soon as the engine can be asked for it. */
+  readonly image: (group: string | undefined) => Promise<ImageFacts>;
   readonly instance: string;
   readonly sandbox: SandboxSize;
-  /** Sees to it that the package of a server is installed, and what it was then. */
-  readonly program: (server: StdioServer, signal: AbortSignal) => Promise<ServerProgram>;
   /** User of a group's server, shared with no agent or other server; undefined group: a server for all groups. */
   readonly userOf: (server: string, group: string | undefined) => Promise<ContainerUser>;
   /** Its own folder, made if it is missing, belonging to its user. */
@@ -105,14 +95,14 @@ export class Servers implements AsyncDisposable {
   }
 
   /** `OpenStdio` */
-  async open(server: StdioServer, group: Group | undefined, signal: AbortSignal): Promise<ServerStreams> {
+  async open(wanted: ServerToOpen, group: Group | undefined, signal: AbortSignal): Promise<ServerStreams> {
     if (this.#isClosed) throw new AppError("container_lost", "The host is stopping.");
     const { instance } = this.#options;
     await this.#removeLeft();
     const name = `crabpot-${instance.slice(0, 8)}-mcp-${randomBytes(8).toString("hex")}`;
     this.#starting.add(name);
     try {
-      const plan = await this.#plan(server, group, signal);
+      const plan = await this.#plan(wanted, group, signal);
       signal.throwIfAborted();
       const opened = await this.#create({ ...plan, name }, signal);
       this.#open.set(name, opened);
@@ -129,11 +119,12 @@ export class Servers implements AsyncDisposable {
     await this.#removeLeft();
   }
 
-  async #plan(server: StdioServer, group: Group | undefined, signal: AbortSignal): Promise<Plan> {
+  async #plan(wanted: ServerToOpen, group: Group | undefined, signal: AbortSignal): Promise<Plan> {
     const { instance, sandbox, openEgress, admit } = this.#options;
+    const { server, program, inGroupImage = false } = wanted;
     const owner = ownerOf(server, group);
-    const { image, hasStarter } = await this.#imageOf(server, owner);
-    const { command, args, folder: packageFolder } = await this.#options.program(server, signal);
+    const { image, hasStarter } = await this.#imageOf(server, inGroupImage ? owner?.name : undefined);
+    const { command, args, folder: packageFolder } = await program(signal);
     await admit(server.name, owner?.name);
     const { user, ...folders } = await this.#folders(server, owner);
     const spec = serverSpec({
@@ -170,9 +161,9 @@ export class Servers implements AsyncDisposable {
 
   async #imageOf(
     server: StdioServer,
-    group: Group | undefined,
+    group: string | undefined,
   ): Promise<{ readonly image: ImageFacts; readonly hasStarter: boolean }> {
-    const ofAgent = await this.#options.image(server, group);
+    const ofAgent = await this.#options.image(group);
     if (server.image === undefined) return { image: ofAgent, hasStarter: true };
     const image = await this.#options.engine.image(server.image);
     if (image === undefined) {

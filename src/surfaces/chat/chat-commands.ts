@@ -31,7 +31,7 @@ export interface ChatCommandOptions {
   readonly compactions: Pick<Compactions, "resume" | "stopped">;
   readonly pool: Pick<SessionPool, "retire">;
   /** Sub-agents, whose turns end with a conversation. */
-  readonly subAgents: { turnsEnded(): void };
+  readonly subAgents: { turnEnded(): void };
   /** Tells the worker on this turn that the store has ended it. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   readonly deliver: () => void;
@@ -112,7 +112,7 @@ function takeAnswer({ approvals, forms }: ChatCommandOptions, allowed: GivenAnsw
 
 /** Ends the containers of a group's old conversations, with all that still runs in them. */
 async function endOldContainers({ store, pool, subAgents }: ChatCommandOptions, group: Group): Promise<void> {
-  subAgents.turnsEnded();
+  subAgents.turnEnded();
   for (const key of mainSessionKeys(group))
     await pool.retire(await store.sessions.open(key, group.name), "a new conversation has begun");
 }

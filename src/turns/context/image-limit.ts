@@ -3,7 +3,7 @@ import type { BlobPart, Part, UserContent } from "../../domain/chats/part.ts";
 import { describePart, partsOf, toUserContent } from "../../domain/chats/part.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import { blobsOf } from "../../domain/turns/turn.ts";
-import { formatCaption } from "./caption.ts";
+import { formatCaption } from "../../domain/chats/caption.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
 /**

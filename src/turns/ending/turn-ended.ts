@@ -7,14 +7,13 @@ import type { ActiveTurns } from "../active-turns.ts";
 export interface TurnEndedOptions {
   readonly active: Pick<ActiveTurns, "cancel">;
   readonly sideSessions: { settled(session: { readonly id: string; readonly ephemeral: true }): void };
-  readonly subAgents: { turnsEnded(): void };
   readonly turnEnded: (turn: Pick<Turn, "id" | "cause">) => void;
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
 export function createTurnEnded(
   { clock, publish }: { readonly clock: Pick<Clock, "now">; readonly publish: PublishTurn },
-  { active, sideSessions, subAgents, turnEnded }: TurnEndedOptions,
+  { active, sideSessions, turnEnded }: TurnEndedOptions,
 ): (turn: Turn, reason: string) => Promise<void> {
   return async (turn, reason) => {
     if (active.cancel(turn, reason)) return;
@@ -24,6 +23,5 @@ export function createTurnEnded(
     await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
     turnEnded(turn);
     sideSessions.settled({ id: session, ephemeral: true });
-    subAgents.turnsEnded();
   };
 }

@@ -1,10 +1,9 @@
-import { describeResult } from "../../tools/sub-agents/render-sub-agent.ts";
 import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
-import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/work/sub-agent.ts";
+import { describeResult } from "../../domain/work/describe-sub-agent.ts";
+import { isAwaited, type NewSubAgent, spawnTool, type SubAgent } from "../../domain/work/sub-agent.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
-import { spawnAgent } from "../../tools/sub-agents/spawn-agent.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
@@ -16,7 +15,7 @@ type SpawnParts = Pick<TurnCollaborators, "calls" | "clock"> & {
 const none: PreparedSpawns = { spawns: [], denied: [] };
 
 export function isSpawn({ name }: Pick<ToolCall, "name">): boolean {
-  return name === spawnAgent.name;
+  return name === spawnTool;
 }
 
 /**

@@ -14,13 +14,12 @@ interface AdoptOptions {
   readonly groups: Pick<GroupRegistry, "byName">;
   readonly asAgent: (group: Group, agent: string) => Group;
   readonly pool: Pick<SessionPool, "reconcile" | "retire" | "list">;
-  readonly jobs: { settleLost(): Promise<void> };
   readonly logger: Logger;
 }
 
 /** Takes over or removes the containers and mailboxes that an earlier life of the host has left. */
 export async function adoptContainers(
-  { sessions: store, folder, groups, asAgent, pool, jobs, logger }: AdoptOptions,
+  { sessions: store, folder, groups, asAgent, pool, logger }: AdoptOptions,
   /** Ids of sessions whose agent was at work. */
   busy: ReadonlySet<string>,
 ): Promise<void> {
@@ -31,7 +30,6 @@ export async function adoptContainers(
     if (!group || !isSessionOf(session, group) || session.archivedAt !== undefined) return undefined;
     return { group: asAgent(group, agentOfSession(session)), session, busy: busy.has(id) };
   });
-  await jobs.settleLost();
   // What was said while they were taken over counts as well.
   for (const session of await store.list()) await pool.retire(session, "a new conversation has begun");
   const hot = new Set(pool.list().map(({ session, generation }) => `${session}/${generation}`));

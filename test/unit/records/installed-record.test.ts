@@ -35,17 +35,15 @@ async function openRig() {
   let isFailing = false;
   const record = new InstalledRecord({
     file: join(paths.root, "installed.json"),
-    readers: {
-      plugin: () => installedPlugins(paths.pluginLock),
-      skill: () => installedSkills(paths.skillLock),
-      mcp: () => installedServers(paths.mcpLock),
-    },
     logger: pino({ level: "silent" }),
     publish: async (event) => {
       if (isFailing) throw new Error("the disk is full");
       told.push(event);
     },
   });
+  record.follow("plugin", () => installedPlugins(paths.pluginLock));
+  record.follow("skill", () => installedSkills(paths.skillLock));
+  record.follow("mcp", () => installedServers(paths.mcpLock));
   const look = (fail = false): Promise<void> => {
     isFailing = fail;
     return record.look();

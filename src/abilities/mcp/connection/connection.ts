@@ -53,7 +53,7 @@ export interface Listed {
 }
 
 /** One connection with a server. The SDK checks the form of what it sends, nobody its content. */
-export class Connection implements AsyncDisposable {
+export class McpConnection implements AsyncDisposable {
   /** Resolves at its end, whoever ended it. */
   readonly closed: Promise<void>;
   readonly whyClosed: () => string | undefined;
@@ -66,7 +66,7 @@ export class Connection implements AsyncDisposable {
   }
 
   /** Greets the server. Rejects with why it cannot be used; the transport is closed then. */
-  static async open(options: ConnectionOptions): Promise<Connection> {
+  static async open(options: ConnectionOptions): Promise<McpConnection> {
     const { transport, isRemote, wishes, signal } = options;
     // Only who has a server needs the library.
     const sdk = await import("@modelcontextprotocol/client");
@@ -95,7 +95,7 @@ export class Connection implements AsyncDisposable {
       await transport.close().catch(() => undefined);
       throw toError(error);
     }
-    return new Connection(client, closed.promise, options.whyClosed ?? (() => undefined));
+    return new McpConnection(client, closed.promise, options.whyClosed ?? (() => undefined));
   }
 
   get capabilities(): ServerCapabilities {

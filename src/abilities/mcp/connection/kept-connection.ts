@@ -6,7 +6,7 @@ import { backoffMs } from "../../../lib/time/backoff.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
 import { ToolError } from "../../../protocol/tools.ts";
-import type { Connection, Listed } from "./connection.ts";
+import type { McpConnection, Listed } from "./connection.ts";
 
 const backoff = { firstMs: 1_000, longestMs: 300_000 };
 /** Time that a call waits for a server to restart. */
@@ -35,10 +35,10 @@ export interface AskingCall {
 
 export interface KeptConnectionOptions {
   readonly server: McpServer;
-  readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<Connection>;
+  readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<McpConnection>;
   readonly idleMs: () => number;
   /** There is a new list, or the connection has opened. Awaited before anybody goes on. */
-  readonly listed: (lists: Lists, connection: Connection) => Promise<void>;
+  readonly listed: (lists: Lists, connection: McpConnection) => Promise<void>;
   /** It could not be opened, or was lost. */
   readonly failed: (reason: string) => void;
   readonly ended: (reason: string) => void;
@@ -53,7 +53,7 @@ export class KeptConnection implements AsyncDisposable {
   readonly server: McpServer;
   readonly #options: KeptConnectionOptions;
   readonly #disposed = new AbortController();
-  #connection: Connection | undefined;
+  #connection: McpConnection | undefined;
   #opening: Promise<void> | undefined;
   #openingSince = 0;
   #fault: string | undefined;
@@ -106,7 +106,7 @@ export class KeptConnection implements AsyncDisposable {
   /** Does something with the open connection. Throws ToolError with why it cannot be had, or was lost meanwhile. */
   async use<Result>(
     signal: AbortSignal,
-    work: (connection: Connection) => Promise<Result>,
+    work: (connection: McpConnection) => Promise<Result>,
     call?: AskingCall,
   ): Promise<Result> {
     const connection = await this.#opened(signal);
@@ -152,7 +152,7 @@ export class KeptConnection implements AsyncDisposable {
     await this.#close("crabpot does not need it anymore");
   }
 
-  async #opened(signal: AbortSignal): Promise<Connection> {
+  async #opened(signal: AbortSignal): Promise<McpConnection> {
     const { name } = this.server;
     const waitMs = this.#retryAt - this.#options.clock.monotonic();
     if (!this.#connection && !this.#opening && waitMs > 0) {
@@ -214,7 +214,7 @@ export class KeptConnection implements AsyncDisposable {
   }
 
   /** Handles an end by the server; the next use reopens it. */
-  #lost(connection: Connection): void {
+  #lost(connection: McpConnection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     clearTimeout(this.#idle);
@@ -259,7 +259,7 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
-async function listsOf(connection: Connection, signal: AbortSignal): Promise<Lists> {
+async function listsOf(connection: McpConnection, signal: AbortSignal): Promise<Lists> {
   const { capabilities } = connection;
   return {
     tools: await connection.listTools(signal),

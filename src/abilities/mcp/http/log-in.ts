@@ -2,10 +2,9 @@ import type { RemoteServer } from "../../../domain/sandbox/mcp-server.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import { rejectAt } from "../../../lib/time/reject-at.ts";
-import { Connection } from "../connection/connection.ts";
 import { authorize, isOwnIssuer } from "./authorize.ts";
 import { draftLogin, type LoginFolder, type LoginStore, type McpLogin } from "./login-folder.ts";
-import { guardedFor, keyAuthentication, openHttp } from "./open-http.ts";
+import { connectOverHttp, guardedFor, keyAuthentication } from "./open-http.ts";
 import { RedirectListener } from "./redirect-listener.ts";
 import { ServerLogin } from "./server-login.ts";
 
@@ -102,17 +101,10 @@ async function prepare(
 
 /** Greets the server and looks at its tools: some want a login for the first, some only for the second. */
 async function tryOut(options: LogInOptions, login: ServerLogin, ownIssuer = false): Promise<Error | undefined> {
-  const { server, logins, version, signal } = options;
+  const { server, logins, signal } = options;
   try {
-    const transport = await openHttp(server, { logins, provider: login, isOwnIssuer: ownIssuer });
-    await using connection = await Connection.open({
-      transport,
-      client: { name: "crabpot", version },
-      isRemote: true,
-      onToolsChanged: () => undefined,
-      onLog: () => undefined,
-      signal,
-    });
+    const ports = { logins, provider: login, isOwnIssuer: ownIssuer };
+    await using connection = await connectOverHttp(server, ports, options);
     await connection.listTools(signal);
     return undefined;
   } catch (error) {

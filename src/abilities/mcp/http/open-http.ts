@@ -5,6 +5,7 @@ import { AppError } from "../../../lib/app-error.ts";
 import { placeOf } from "../../../lib/http/address-guard.ts";
 import { type Fetch, type GuardedFetch, guardedFetch } from "../../../lib/http/guarded-fetch.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
+import { McpConnection } from "../connection/connection.ts";
 import { authorize } from "./authorize.ts";
 import type { LoginFolder, LoginStore, McpLogin } from "./login-folder.ts";
 import { RemoteTransport } from "./remote-transport.ts";
@@ -44,6 +45,22 @@ export async function openHttp(server: RemoteServer, ports: OpenHttpPorts): Prom
     openSse: () => new SSEClientTransport(url, options),
     statusOf: (error) => (error instanceof SdkHttpError ? error.status : undefined),
     release: () => guarded[Symbol.dispose](),
+  });
+}
+
+/** Connects with a server for a look at it: what it says by itself is ignored. */
+export async function connectOverHttp(
+  server: RemoteServer,
+  ports: OpenHttpPorts,
+  { version, signal }: { readonly version: string; readonly signal: AbortSignal },
+): Promise<McpConnection> {
+  return McpConnection.open({
+    transport: await openHttp(server, ports),
+    client: { name: "crabpot", version },
+    isRemote: true,
+    onToolsChanged: () => undefined,
+    onLog: () => undefined,
+    signal,
   });
 }
 

@@ -30,7 +30,7 @@ const lock = z.looseObject({
 /** `mcp.lock` of a home. */
 export type McpLock = z.output<typeof lock>;
 
-/** A package as it was installed for a server. */
+/** The record of an installed package. */
 export type LockEntry = z.output<typeof installedPackage>;
 
 const mcpLock = {

@@ -68,11 +68,6 @@ export class Pins {
     return isAllowed;
   }
 
-  /** Names of the tools that a server has had, as far as they were seen. */
-  async seen(server: string): Promise<readonly string[]> {
-    return Object.keys(pinsOf(await readMcpLock(this.#file), server));
-  }
-
   async #change(server: string, change: (before: PinsOfServer) => PinsOfServer): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {

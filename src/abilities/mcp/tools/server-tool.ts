@@ -4,7 +4,7 @@ import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
 import { PausableTime } from "../../../lib/time/pausable-time.ts";
 import { timedOut, ToolError } from "../../../protocol/tools.ts";
 import { defineTool, type HostTool, type HostToolOutput } from "../../../tools/define-tool.ts";
-import type { Connection } from "../connection/connection.ts";
+import type { McpConnection } from "../connection/connection.ts";
 import type { KeptConnection } from "../connection/kept-connection.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import { toOutput } from "./result.ts";
@@ -41,7 +41,7 @@ export function serverTool(
       const signal = AbortSignal.any([ended, time.over]);
       const ask = (form: FormRequest, until: AbortSignal): Promise<FilledForm> =>
         time.pausedWhile(() => askForm(form, AbortSignal.any([ended, until])));
-      const work = async (open: Connection): Promise<HostToolOutput> => {
+      const work = async (open: McpConnection): Promise<HostToolOutput> => {
         if (!isCurrent()) throw new ToolError(`What ${tool.fullName} says of itself has changed: it was not called.`);
         const onProgress = (text: string): void => tellProgress(`${tool.fullName}: ${text}`);
         const result = await open.callTool(tool.name, input, { signal, timeoutMs, onProgress });

@@ -1,4 +1,4 @@
-import { MediaError, type MediaResult } from "../operations.ts";
+import { MediaError, type MediaResult } from "../media-error.ts";
 import { loadHeicDecoder, loadSharp } from "./libraries.ts";
 
 /** Tries to load what pictures are read with. */

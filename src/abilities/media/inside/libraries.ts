@@ -1,7 +1,7 @@
 import type HeicDecoding from "heic-decode";
 import type Sharp from "sharp";
 
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 
 type SharpLibrary = typeof Sharp;
 

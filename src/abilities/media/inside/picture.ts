@@ -3,7 +3,7 @@ import { open, readFile, writeFile } from "node:fs/promises";
 import type SharpTool from "sharp";
 import type { Sharp } from "sharp";
 
-import { MediaError, type MediaRequest, type MediaResult } from "../operations.ts";
+import { MediaError, type MediaRequest, type MediaResult } from "../media-error.ts";
 import { isMostlyPaper } from "./paper.ts";
 import { pictureFormat, type PictureFormat } from "./formats.ts";
 import { loadHeicDecoder, loadSharp } from "./libraries.ts";

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { MediaError } from "../operations.ts";
-import type { MediaRequest, MediaResult } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
+import type { MediaRequest, MediaResult } from "../media-error.ts";
 import { Moonshine, sampleRate } from "./moonshine.ts";
 import { waveformOf } from "./waveform.ts";
 

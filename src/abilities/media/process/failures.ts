@@ -1,5 +1,5 @@
 import { type FailureCodec, plainFailures } from "../../../processes/failures.ts";
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 
 const reasonChars = 500;
 

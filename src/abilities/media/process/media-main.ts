@@ -4,7 +4,7 @@ import { serveHost } from "../../../processes/inside.ts";
 import { mediaReader } from "../../../processes/protocol.ts";
 import { tellAbilities } from "../inside/abilities.ts";
 import { shrinkPicture } from "../inside/picture.ts";
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 import { mediaFailures } from "./failures.ts";
 
 /*

@@ -1,18 +1,17 @@
-import { existsSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
-import { join } from "node:path";
 
 import type { Logger } from "pino";
 
 import type { HeardSound, HearSound, Recording } from "../../../domain/chats/message.ts";
 import type { TranscriberSource } from "../../../domain/settings/transcriber-source.ts";
 import { toError } from "../../../lib/app-error.ts";
+import type { PaidSound } from "../../../models/sound-calls.ts";
 import type { Media, MediaWork } from "../media.ts";
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 import { transcribeByProvider } from "./provider-transcriber.ts";
 import { soundLength } from "./sound-length.ts";
-import { paidBy, type SoundPayment } from "./sound-payment.ts";
-import { speechFiles } from "./speech-model.ts";
+import { paidBy } from "./sound-payment.ts";
+import { isSpeechModelInstalled } from "./speech-model.ts";
 
 export interface HearingOptions {
   readonly media: Pick<Media, "open">;
@@ -22,7 +21,7 @@ export interface HearingOptions {
    * Reserves money for a provider (`provider/model`) and a number of seconds. Rejects with a MediaError when the budget
    * is exhausted.
    */
-  readonly pay: (model: string, seconds: number, group: string) => Promise<SoundPayment>;
+  readonly pay: (model: string, seconds: number, group: string) => Promise<PaidSound>;
   readonly logger: Pick<Logger, "warn">;
 }
 
@@ -76,8 +75,4 @@ async function transcribe(
     throw new MediaError("missing", "the local model is not installed: crabpot media install-model");
   const { text } = await work.run("transcribe", { model: place.folder, mostSeconds }, signal);
   return text.trim();
-}
-
-export function isSpeechModelInstalled(folder: string): boolean {
-  return Object.values(speechFiles).every((name) => existsSync(join(folder, name)));
 }

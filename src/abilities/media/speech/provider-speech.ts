@@ -2,7 +2,7 @@ import { mostVoiceBytes, type SpeechSource } from "../../../domain/settings/spee
 import { toError } from "../../../lib/app-error.ts";
 import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer, readBytes, TooLongError } from "../../../lib/http/read-answer.ts";
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 
 type ProviderPlace = Extract<SpeechSource, { readonly provider: string }>;
 

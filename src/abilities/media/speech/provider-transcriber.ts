@@ -9,7 +9,7 @@ import { postToServer } from "../../../lib/http/post-to-server.ts";
 import { readAnswer } from "../../../lib/http/read-answer.ts";
 import { parseJson } from "../../../lib/text/parse-json.ts";
 import { transcriptChars } from "../../../processes/message-schemas.ts";
-import { MediaError } from "../operations.ts";
+import { MediaError } from "../media-error.ts";
 
 type ProviderPlace = Extract<TranscriberSource, { readonly provider: string }>;
 

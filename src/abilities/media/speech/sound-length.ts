@@ -1,5 +1,5 @@
 import type { MediaWork } from "../media.ts";
-import { MediaError, type MediaResult } from "../operations.ts";
+import { MediaError, type MediaResult } from "../media-error.ts";
 
 /** Length of the sound in seconds, to a tenth; undefined when unknown. Rejects with the signal's reason. */
 export async function soundLength(work: MediaWork, signal: AbortSignal): Promise<number | undefined> {

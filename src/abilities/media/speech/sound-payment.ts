@@ -1,11 +1,30 @@
-import { MediaError } from "../operations.ts";
+import type { Group } from "../../../domain/chats/group.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { PaidSound, SoundCall, SoundCalls } from "../../../models/sound-calls.ts";
+import { MediaError } from "../media-error.ts";
 
-/** Reservation for a sound, before a provider is asked; one of its functions is called once afterwards. */
-export interface SoundPayment {
-  /** Pays. `seconds`: length; undefined when unknown, then all of it is paid. */
-  settle(seconds: number | undefined): Promise<void>;
-  /** Nothing came of it, and nothing is paid. */
-  giveBack(): Promise<void>;
+/** Groups with their budgets. */
+export interface GroupBudgets {
+  byName(name: string): Pick<Group, "budget"> | undefined;
+}
+
+/**
+ * Reserves what a call costs at most; one of a group that is gone has no limits. Rejects with a MediaError that says
+ * why it cannot.
+ */
+export async function reserveSound(
+  calls: SoundCalls,
+  groups: GroupBudgets,
+  call: Omit<SoundCall, "groupBudget">,
+): Promise<PaidSound> {
+  const none = { tokensPerDay: undefined, usdPerDay: undefined };
+  try {
+    return await calls.reserve({ ...call, groupBudget: groups.byName(call.group)?.budget ?? none });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const words = error.message.replace(/\.$/, "").replace(/^[TI]/, (first) => first.toLowerCase());
+    throw new MediaError("refused", words, { cause: error });
+  }
 }
 
 /**
@@ -13,7 +32,7 @@ export interface SoundPayment {
  * `secondsOf`: of what it gives.
  */
 export async function paidBy<Result>(
-  payment: SoundPayment | undefined,
+  payment: PaidSound | undefined,
   ask: () => Promise<Result>,
   secondsOf: (result: Result) => number | undefined,
 ): Promise<Result> {

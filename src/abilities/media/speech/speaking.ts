@@ -5,8 +5,9 @@ import type { Logger } from "pino";
 import type { SpeechSource, VoiceMessage } from "../../../domain/settings/speech.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import type { Media } from "../media.ts";
-import { MediaError } from "../operations.ts";
-import { paidBy, type SoundPayment } from "./sound-payment.ts";
+import type { PaidSound } from "../../../models/sound-calls.ts";
+import { MediaError } from "../media-error.ts";
+import { paidBy } from "./sound-payment.ts";
 import { isOggOpus } from "./ogg-opus.ts";
 import { speakByProvider } from "./provider-speech.ts";
 import { measureWithWorker } from "./sound-length.ts";
@@ -49,7 +50,7 @@ export interface SpeakingOptions {
    * Reserves money for a provider (`provider/model`) and a number of characters. Rejects with a MediaError when the
    * budget is exhausted.
    */
-  readonly pay: (model: string, chars: number, whose: SpeakingTurn) => Promise<SoundPayment>;
+  readonly pay: (model: string, chars: number, whose: SpeakingTurn) => Promise<PaidSound>;
   readonly publish: Publish<"voice.asked" | "voice.made" | "voice.refused">;
   readonly now: () => number;
   /** Time limit of a provider. */

@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { inModules, type ModelPackage, onnxRuntime } from "../../../models/local/model-package.ts";
 
 /** The local model that hears English: Moonshine tiny, quantized (https://github.com/moonshine-ai/moonshine, MIT). */
-export const speechModel = { name: "moonshine-tiny-int8", language: "English" } as const;
+export const speechModelName = "moonshine-tiny-int8";
 
 /** In the model's folder. */
 export const speechFiles = {
@@ -76,7 +77,12 @@ export const speechPackages: readonly ModelPackage[] = [
   ...onnxRuntime,
 ];
 
+/** True when the model is in this folder. */
+export function isSpeechModelInstalled(folder: string): boolean {
+  return Object.values(speechFiles).every((name) => existsSync(join(folder, name)));
+}
+
 /** Folder of the model in a home. */
 export function speechFolder(home: string): string {
-  return join(home, "models", speechModel.name);
+  return join(home, "models", speechModelName);
 }

@@ -23,7 +23,14 @@ const ended = (job: string, more: Partial<Extract<JobReport, { type: "job-ended"
 });
 
 /** A desk over a real store; its agents do what the test makes them do. */
-async function openDesk(options: Partial<JobServiceOptions> & { perSession?: number } = {}) {
+async function openDesk({
+  perSession = 4,
+  pool,
+  ...options
+}: Partial<Omit<JobServiceOptions, "pool">> & {
+  perSession?: number;
+  pool?: Partial<JobServiceOptions["pool"]>;
+} = {}) {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const { id: session } = await store.sessions.open("main:http:family", "family");
@@ -33,11 +40,15 @@ async function openDesk(options: Partial<JobServiceOptions> & { perSession?: num
   const make = () =>
     new JobService({
       store: store.jobs,
-      limits: () => ({ atOnce: options.perSession ?? 4, seconds: 3_600 }),
+      limits: () => ({ atOnce: perSession, seconds: 3_600 }),
       ownerOf: async () => owner,
-      tellAgent: async (_session, job) => log.push(`tell ${job}`) > 0,
-      endContainer: async (_session, reason) => log.push(`end: ${reason}`) > 0,
-      over: () => void log.push("over"),
+      pool: {
+        stopJob: async (_session, job) => log.push(`tell ${job}`) > 0,
+        stop: async (_session, reason) => log.push(`end: ${reason}`) > 0,
+        hold: () => void log.push("held"),
+        letRest: () => void log.push("over"),
+        ...pool,
+      },
       workAdded: () => void log.push("work"),
       publish: async (event) => void events.push(event),
       clock: { now: () => 1_000, monotonic: () => 0 },
@@ -83,7 +94,7 @@ test("the end of a job makes work for its session, once, with whoever asked for 
   expect(work?.text).toBe(
     "Background job job-1aaaaa has ended after 0 s: exit code 7.\nCommand: run job-1aaaaa\nThe end of its output:\n</work> boom",
   );
-  expect(rig.log).toEqual(["work", "over"]);
+  expect(rig.log).toEqual(["held", "work", "over"]);
   expect(desk.takeNews(place.session, "another")).toEqual([]);
   expect(desk.takeNews(place.session, "t")).toEqual([work?.id]);
   expect(desk.takeNews(place.session, "t")).toEqual([]);
@@ -131,7 +142,7 @@ test("the id of a job that is over is not given again", async () => {
 });
 
 test("a job that the model has stopped itself makes no work; one that the operator stops does", async () => {
-  await using rig = await openDesk({ tellAgent: async () => true });
+  await using rig = await openDesk({ pool: { stopJob: async () => true } });
   const { desk, place } = rig;
   await desk.report(place, started("job-1aaaaa"), "t");
   await desk.report(place, started("job-2bbbbb"), "t");
@@ -170,7 +181,7 @@ test("after a restart the jobs of containers that live on are watched, the other
   const { id: other } = await store.sessions.open("main:http:family:task:1", "family", { kind: "task" });
   await desk.report({ ...place, session: other }, started("job-2bbbbb"), "t");
 
-  using next = rig.make();
+  await using next = rig.make();
   await next.adopted(place);
   await next.settleLost();
   await next.settleLost();
@@ -185,10 +196,12 @@ test("an agent that does not end a job when it is told to loses its container", 
   const reasons: string[] = [];
   await using rig = await openDesk({
     graceMs: 10,
-    endContainer: async (_session, reason) => {
-      reasons.push(reason);
-      await rig.desk.gone(rig.place, reason);
-      return true;
+    pool: {
+      stop: async (_session, reason) => {
+        reasons.push(reason);
+        await rig.desk.gone(rig.place, reason);
+        return true;
+      },
     },
   });
   const { desk, place } = rig;
@@ -208,11 +221,13 @@ test("a job may run for six hours, and for a moment more to end by itself; then 
   const reasons: string[] = [];
   await using rig = await openDesk({
     limits: () => ({ atOnce: 4, seconds: 6 * 3_600 }),
-    tellAgent: async (_session, job) => told.push(job) > 0,
-    endContainer: async (_session, reason) => {
-      reasons.push(reason);
-      await rig.desk.gone(rig.place, reason);
-      return true;
+    pool: {
+      stopJob: async (_session, job) => told.push(job) > 0,
+      stop: async (_session, reason) => {
+        reasons.push(reason);
+        await rig.desk.gone(rig.place, reason);
+        return true;
+      },
     },
   });
   await rig.desk.report(rig.place, started("job-1aaaaa"), "t");
@@ -236,12 +251,12 @@ test("a job that has outlived its time is ended by the host, and the limit is on
   await using rig = await openDesk({
     clock: { now: () => now, monotonic: () => 0 },
     // Nobody is there anymore who could be told.
-    tellAgent: async (_session, job) => told.push(job) === 0,
+    pool: { stopJob: async (_session, job) => told.push(job) === 0 },
   });
   const { desk, place } = rig;
   await desk.report(place, started("job-1aaaaa"), "t");
 
-  using next = rig.make();
+  await using next = rig.make();
   now = 3_600_000 + 16_000;
   await next.adopted(place);
   await expect.poll(() => next.count()).toBe(0);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { RemoteServer } from "../../../../src/domain/sandbox/mcp-server.ts";
-import { Connection } from "../../../../src/abilities/mcp/connection/connection.ts";
+import { McpConnection } from "../../../../src/abilities/mcp/connection/connection.ts";
 import { logIn, type LogInOptions } from "../../../../src/abilities/mcp/http/log-in.ts";
 import { LoginFolder } from "../../../../src/abilities/mcp/http/login-folder.ts";
 import { openHttp } from "../../../../src/abilities/mcp/http/open-http.ts";
@@ -17,8 +17,8 @@ function settingsOf(server: RemoteMcpServer, more: Partial<RemoteServer> = {}): 
   return { ...facts, url, allowPrivate: [place], ...more };
 }
 
-async function connect(server: RemoteServer, logins: LoginFolder): Promise<Connection> {
-  return Connection.open({
+async function connect(server: RemoteServer, logins: LoginFolder): Promise<McpConnection> {
+  return McpConnection.open({
     transport: await openHttp(server, { logins }),
     client: { name: "crabpot", version: "0" },
     isRemote: true,
@@ -30,7 +30,7 @@ async function connect(server: RemoteServer, logins: LoginFolder): Promise<Conne
 
 const call = { signal: AbortSignal.timeout(120_000), timeoutMs: 10_000 };
 
-async function echo(connection: Connection): Promise<unknown> {
+async function echo(connection: McpConnection): Promise<unknown> {
   return (await connection.callTool("echo", { a: 1 }, call)).content;
 }
 

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { sniffFileType } from "../../../../src/lib/files/file-type.ts";
 import { Media, mediaLimits } from "../../../../src/abilities/media/media.ts";
-import type { MediaResult } from "../../../../src/abilities/media/operations.ts";
+import type { MediaResult } from "../../../../src/abilities/media/media-error.ts";
 import { gifBomb } from "../../../../redteam/suite/pictures.ts";
 import { deepGif, difference, makePicture, pixelsOf, pngFile } from "../../../support/picture-files.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

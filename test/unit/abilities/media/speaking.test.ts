@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
 import { Media } from "../../../../src/abilities/media/media.ts";
-import { MediaError } from "../../../../src/abilities/media/operations.ts";
+import { MediaError } from "../../../../src/abilities/media/media-error.ts";
 import { Speaking } from "../../../../src/abilities/media/speech/speaking.ts";
 import { type SpeechAnswer, startSpeechServer } from "../../../support/speech-server.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

@@ -61,7 +61,7 @@ async function openRig(): Promise<Rig> {
     approvals: { announce: async () => undefined, checkNow: () => undefined },
     forms: { fill: () => undefined },
     pool: { retire: async () => undefined },
-    subAgents: { turnsEnded: () => undefined },
+    subAgents: { turnEnded: () => undefined },
     publish: async () => undefined,
     fingerprint: (text) => ({ sha256: "", chars: text.length }),
     turnEnded: async () => undefined,

@@ -58,7 +58,7 @@ async function openRig({ main = false } = {}) {
     approvals: { announce: async () => undefined, checkNow: () => undefined },
     forms: { fill: () => undefined },
     pool: { retire: async () => undefined },
-    subAgents: { turnsEnded: () => undefined },
+    subAgents: { turnEnded: () => undefined },
     publish: async ({ type, data }) => void (type === "access.refused" && refusals.push(data.rule)),
     fingerprint: (text) => ({ sha256: "", chars: text.length }),
     turnEnded: async () => undefined,

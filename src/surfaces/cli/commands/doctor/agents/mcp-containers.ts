@@ -5,11 +5,10 @@ import type { Config } from "../../../../../config/schema/config.ts";
 import type { McpServer, StdioServer } from "../../../../../domain/sandbox/mcp-server.ts";
 import { AppError } from "../../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../../lib/process/own-command.ts";
-import { Pins } from "../../../../../abilities/mcp/pins/pins.ts";
-import { checkServer, type ServerPackageFolders } from "../../../../../abilities/mcp/packages/server-packages.ts";
+import type { McpHome } from "../../../../../abilities/mcp/offline.ts";
 import { openEngine } from "../../../../../sandbox/engine/catalog.ts";
 import type { CommandContext } from "../../../context.ts";
-import { configNow, serverPackagesOf, stateOf } from "../../mcp/servers.ts";
+import { configNow, mcpHomeOf } from "../../mcp/servers.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
 
 /**
@@ -19,32 +18,32 @@ import { bad, type CheckResult, good, warning } from "../check.ts";
 export async function checkMcpContainers(context: CommandContext): Promise<CheckResult[]> {
   const config = await configNow(context);
   const servers = mcpServers(config).filter((server) => server.kind === "stdio");
-  const places = serverPackagesOf(context);
+  const home = mcpHomeOf(context);
   const results: CheckResult[] = [];
   for (const server of servers) {
-    results.push(await checkPackage(server, places), ...checkEnvironment(server));
+    results.push(await checkPackage(server, home), ...checkEnvironment(server));
   }
-  const logins = await checkLogins(context, mcpServers(config));
-  return [...results, ...(await checkImages(context, servers)), ...logins, ...(await checkToolCount(context, config))];
+  const logins = await checkLogins(home, mcpServers(config));
+  return [...results, ...(await checkImages(context, servers)), ...logins, ...(await checkToolCount(home, config))];
 }
 
 /**
  * Checks the number of tools, as far as known, without contacting servers. Groups with the same servers are reported
  * together.
  */
-async function checkToolCount({ paths }: CommandContext, config: Config): Promise<CheckResult[]> {
-  const pins = new Pins(paths.mcpLock);
+async function checkToolCount(home: McpHome, config: Config): Promise<CheckResult[]> {
   const most = config.mcp.maxTools;
   const groupsOf = Map.groupBy(configuredGroups(config), ({ name }) => JSON.stringify(namesOf(config, name)));
   const results: CheckResult[] = [];
   for (const groups of groupsOf.values()) {
     let count = 0;
     const left: string[] = [];
-    for (const { name, tools } of serversOf(config, groups[0]?.name ?? "")) {
-      const seen = (await pins.seen(name)).filter((tool) => tools?.includes(tool) ?? true);
-      const over = Math.min(seen.length, Math.max(0, count + seen.length - most));
-      if (over > 0) left.push(`${over} of ${name}`);
-      count += seen.length;
+    for (const server of serversOf(config, groups[0]?.name ?? "")) {
+      const rows = await home.toolsOf([server]);
+      const seen = rows.filter(({ state }) => state === "ok" || state === "changed").length;
+      const over = Math.min(seen, Math.max(0, count + seen - most));
+      if (over > 0) left.push(`${over} of ${server.name}`);
+      count += seen;
     }
     const names = groups.map(({ name }) => name).join(", ");
     const detail = `The MCP servers of ${names} had ${count} tools; a turn has at most ${most}, so up to ${left.join(", ")} are left out.`;
@@ -63,21 +62,21 @@ function serversOf(config: Config, group: string): readonly McpServer[] {
 }
 
 /** No server is asked: it is known from when one was called last. */
-async function checkLogins(context: CommandContext, servers: readonly McpServer[]): Promise<CheckResult[]> {
+async function checkLogins(home: McpHome, servers: readonly McpServer[]): Promise<CheckResult[]> {
   const found: CheckResult[] = [];
   for (const server of servers) {
     if (server.kind !== "remote") continue;
-    const { state } = await stateOf(context, server);
+    const { state } = await home.stateOf(server);
     if (state === "login")
       found.push(warning("mcp", `${server.name} requires a login.`, ownCommand(`mcp login ${server.name}`)));
   }
   return found;
 }
 
-async function checkPackage(server: StdioServer, places: ServerPackageFolders): Promise<CheckResult> {
+async function checkPackage(server: StdioServer, home: McpHome): Promise<CheckResult> {
   const { name } = server;
   try {
-    const found = await checkServer(server, places);
+    const found = await home.packageOf(server);
     if (found.state === "none") return good("mcp-containers", `${name}: nothing to install.`);
     if (found.state === "missing") return good("mcp-containers", `${name}: its package is installed on first use.`);
     const which = `${found.entry.package} ${found.entry.version}`;

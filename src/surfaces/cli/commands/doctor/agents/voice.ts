@@ -4,9 +4,7 @@ import { espeakPackages } from "../../../../../domain/settings/speech.ts";
 import type { Config } from "../../../../../config/schema/config.ts";
 import { toError } from "../../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../../lib/process/own-command.ts";
-import { isSpeechModelInstalled } from "../../../../../abilities/media/speech/hearing.ts";
-import { hearSample } from "../../../../../abilities/media/speech/install-speech-model.ts";
-import { speechFolder } from "../../../../../abilities/media/speech/speech-model.ts";
+import { LocalSpeechModel } from "../../../../../abilities/media/offline.ts";
 import type { CommandContext } from "../../../context.ts";
 import { type CheckResult, good, warning } from "../check.ts";
 
@@ -37,12 +35,12 @@ async function checkHearing(
   if (transcription === "none") return [];
   if (transcription !== "local")
     return [good("voice", `${transcription.provider} transcribes voice messages with ${transcription.model}.`)];
-  const folder = speechFolder(context.paths.root);
+  const model = new LocalSpeechModel(context.paths.root, context.environment.checkout);
   const install = ownCommand("media install-model");
-  if (!isSpeechModelInstalled(folder))
+  if (!model.isInstalled)
     return [warning("voice", "Voice messages are not transcribed: the local model is not installed.", install)];
   try {
-    await hearSample(folder, context.environment.checkout);
+    await model.hearSample();
     return [good("voice", "Voice messages are transcribed by the local model, in English.")];
   } catch (error) {
     return [warning("voice", `Voice messages are not transcribed: ${toError(error).message}.`, install)];

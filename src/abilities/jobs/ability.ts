@@ -1,0 +1,37 @@
+import type { Group } from "../../domain/chats/group.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
+import type { SessionPool } from "../../sandbox/pool/pool.ts";
+import type { Store } from "../../stores/contract/store.ts";
+import { defineAbility } from "../define-ability.ts";
+import type { JobServiceOptions } from "./job-service.ts";
+
+interface JobAbilityNeeds extends Pick<JobServiceOptions, "workAdded" | "publish" | "clock" | "logger"> {
+  readonly jobLimitsOf: JobServiceOptions["limits"];
+  readonly groups: { byName(name: string): Group | undefined };
+  readonly pool: JobServiceOptions["pool"] & Pick<SessionPool, "signals">;
+  readonly roleOf: RoleOf;
+  readonly store: Pick<Store, "jobs" | "origins" | "turns">;
+}
+
+/** Lets agents run commands in the background. */
+export const jobs = defineAbility<JobAbilityNeeds>()({
+  name: "jobs",
+  start: async ({ jobLimitsOf, groups, pool, roleOf, store, workAdded, publish, clock, logger }) => {
+    const [{ JobService }, { ownerOf }] = await Promise.all([import("./job-service.ts"), import("./job-owner.ts")]);
+    const service = new JobService({
+      store: store.jobs,
+      limits: jobLimitsOf,
+      ownerOf: (job) => ownerOf({ store, roleOf }, groups.byName(job.group), job),
+      pool,
+      workAdded,
+      publish,
+      clock,
+      logger,
+    });
+    pool.signals.job.on(({ run, payload, turn }) => service.report(run, payload, turn));
+    pool.signals.adopted.on((run) => service.adopted(run));
+    pool.signals.ended.on(({ run, reason }) => service.gone(run, reason));
+    pool.signals.reconciled.on(() => service.settleLost());
+    return service;
+  },
+});
