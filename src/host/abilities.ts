@@ -36,7 +36,7 @@ export async function startFirstAbilities(
   stack: AsyncDisposableStack,
   { groups, tell }: { readonly groups: GroupRegistry; readonly tell: TellOperator },
 ): Promise<ServicesOf<typeof firstAbilities> & { readonly abilities: RunningAbilities }> {
-  const { config, live, adapters, home, environment, store, events, publish, clock, logger } = context;
+  const { config, live, adapters, home, environment, installed, store, events, publish, clock, logger } = context;
   const abilities = new RunningAbilities(stack, {
     settings: () => config,
     onSettingsChange: (changed) => live.onChange(changed),
@@ -45,6 +45,7 @@ export async function startFirstAbilities(
   const services = await abilities.start(firstAbilities, {
     paths: home.paths,
     checkout: environment.checkout,
+    installed,
     variables: environment.variables,
     groups,
     skillsOf: (name: string) => live.groupOf({ name }).skills,

@@ -2,7 +2,6 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { installedSkills } from "../abilities/skills/install/lock-file.ts";
 import { installedPlugins } from "../plugins/install/lock-file.ts";
 import { InstalledRecord } from "../records/installed-record.ts";
 
@@ -108,7 +107,6 @@ export async function openFoundation(
 function createInstalledRecord({ paths }: Home, told: Pick<AppContext, "publish" | "logger">): InstalledRecord {
   const record = new InstalledRecord({ file: join(paths.root, "installed.json"), ...told });
   record.follow("plugin", () => installedPlugins(paths.pluginLock));
-  record.follow("skill", () => installedSkills(paths.skillLock));
   return record;
 }
 

@@ -16,17 +16,14 @@ interface JobAbilityNeeds extends Pick<JobServiceOptions, "workAdded" | "publish
 /** Lets agents run commands in the background. */
 export const jobs = defineAbility<JobAbilityNeeds>()({
   name: "jobs",
-  start: async ({ jobLimitsOf, groups, pool, roleOf, store, workAdded, publish, clock, logger }) => {
+  start: async ({ jobLimitsOf, groups, roleOf, store, ...needs }) => {
+    const { pool } = needs;
     const [{ JobService }, { ownerOf }] = await Promise.all([import("./job-service.ts"), import("./job-owner.ts")]);
     const service = new JobService({
       store: store.jobs,
       limits: jobLimitsOf,
       ownerOf: (job) => ownerOf({ store, roleOf }, groups.byName(job.group), job),
-      pool,
-      workAdded,
-      publish,
-      clock,
-      logger,
+      ...needs,
     });
     pool.signals.job.on(({ run, payload, turn }) => service.report(run, payload, turn));
     pool.signals.adopted.on((run) => service.adopted(run));

@@ -5,6 +5,7 @@ import type { Publish } from "../../domain/events/event.ts";
 import type { SkillChoice } from "../../domain/sandbox/skill.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { InstalledRecord } from "../../records/installed-record.ts";
 import type { EventStore } from "../../stores/contract/event-store.ts";
 import type { FetchOptions } from "./install/fetch-source.ts";
 
@@ -15,6 +16,7 @@ export interface SkillServiceNeeds {
   /** Files and folders of the home. */
   readonly paths: Readonly<Record<Folders, string>>;
   readonly checkout: string;
+  readonly installed: Pick<InstalledRecord, "follow">;
   /** Environment of the programs that fetch. */
   readonly variables: FetchOptions["variables"];
   readonly groups: { list(): readonly Pick<Group, "name" | "agent">[] };

@@ -16,6 +16,7 @@ import { type SkillPort, skillPort } from "./skill-port.ts";
 import type { SkillServiceNeeds } from "./skill-needs.ts";
 import { SkillProposals } from "./skill-proposals.ts";
 import { SkillToolSource } from "./skill-tool-source.ts";
+import { installedSkills } from "./install/lock-file.ts";
 import { SkillSync } from "./sync/skill-sync.ts";
 
 interface AgentSession {
@@ -39,6 +40,7 @@ export class SkillService implements AbilityService {
     this.#needs = needs;
     const { paths, checkout, variables, skillsOf, publish, clock, logger, groups, store } = needs;
     const places = skillFolders(paths, checkout);
+    needs.installed.follow("skill", () => installedSkills(paths.skillLock));
     this.#places = places;
     this.#skills = new GroupSkills(needs, places);
     this.toolSource = new SkillToolSource((group) => this.#skills.inUse(group.name));

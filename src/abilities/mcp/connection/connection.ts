@@ -119,28 +119,25 @@ export class McpConnection implements AsyncDisposable {
       const { tools } = await this.#client.listTools(undefined, { signal, timeout: listMs, cacheMode: "refresh" });
       return { items: tools.slice(0, mostListed), isCut: tools.length > mostListed };
     }
-    return pages(async (cursor) => {
-      const request = { method: "tools/list", params: atCursor(cursor) } as const;
-      const { tools, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
-      return { items: tools, nextCursor };
+    return pages(async (params) => {
+      const answer = await this.#client.request({ method: "tools/list", params }, { signal, timeout: listMs });
+      return { items: answer.tools, nextCursor: answer.nextCursor };
     });
   }
 
   async listResources(signal: AbortSignal): Promise<Listed> {
     if (!this.capabilities.resources) return { items: [], isCut: false };
-    return pages(async (cursor) => {
-      const request = { method: "resources/list", params: atCursor(cursor) } as const;
-      const { resources, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
-      return { items: resources, nextCursor };
+    return pages(async (params) => {
+      const answer = await this.#client.request({ method: "resources/list", params }, { signal, timeout: listMs });
+      return { items: answer.resources, nextCursor: answer.nextCursor };
     });
   }
 
   async listPrompts(signal: AbortSignal): Promise<Listed> {
     if (!this.capabilities.prompts) return { items: [], isCut: false };
-    return pages(async (cursor) => {
-      const request = { method: "prompts/list", params: atCursor(cursor) } as const;
-      const { prompts, nextCursor } = await this.#client.request(request, { signal, timeout: listMs });
-      return { items: prompts, nextCursor };
+    return pages(async (params) => {
+      const answer = await this.#client.request({ method: "prompts/list", params }, { signal, timeout: listMs });
+      return { items: answer.prompts, nextCursor: answer.nextCursor };
     });
   }
 
@@ -165,10 +162,6 @@ export class McpConnection implements AsyncDisposable {
   }
 }
 
-function atCursor(cursor: string | undefined): { cursor?: string } {
-  return cursor === undefined ? {} : { cursor };
-}
-
 function requestOptions({ signal, timeoutMs, onProgress }: McpCallOptions): RequestOptions {
   return {
     signal,
@@ -186,14 +179,12 @@ function requestOptions({ signal, timeoutMs, onProgress }: McpCallOptions): Requ
 
 /** Cut at the most items that are looked at, and where pages do not end. */
 async function pages(
-  read: (
-    cursor: string | undefined,
-  ) => Promise<{ readonly items: readonly unknown[]; readonly nextCursor?: string | undefined }>,
+  read: (params: { cursor?: string }) => Promise<Omit<Listed, "isCut"> & { readonly nextCursor?: string | undefined }>,
 ): Promise<Listed> {
   const items: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
-    const { items: more, nextCursor } = await read(cursor);
+    const { items: more, nextCursor } = await read(cursor === undefined ? {} : { cursor });
     items.push(...more.slice(0, mostListed - items.length));
     if (items.length === mostListed && (more.length > mostListed || nextCursor !== undefined))
       return { items, isCut: true };

@@ -51,13 +51,6 @@ export async function searchWeb(
   return { found: describe(query, shown), results: shown.length, answer };
 }
 
-/** Whether anybody answers where this one is, whatever the answer. Rejects with why not. */
-export async function reachSearch(settings: SearchSettings, ms: number): Promise<void> {
-  const place = searchAddress(settings);
-  const init = { method: "HEAD", redirect: "manual", signal: new AbortController().signal } as const;
-  await fetchBytes(place, init, { pageMs: ms, allowPrivate: [placeOf(place)], onlyListed: true });
-}
-
 function refusal({ provider }: SearchSettings, status: number): string {
   const why: Readonly<Record<number, string>> = {
     400: "it does not understand the search",

@@ -6,7 +6,7 @@ import type { Config } from "../../../../config/schema/config.ts";
 import { resolveGroup } from "../../../../config/resolve-group.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { nearest } from "../../../../lib/text/nearest.ts";
-import { whyRefused } from "../../../../abilities/web/judge-address.ts";
+import { whyRefused } from "../../../../abilities/web/offline.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
 

@@ -2,7 +2,7 @@ import { configuredGroups } from "../../../../../config/configured/groups.ts";
 import { resolveGroup } from "../../../../../config/resolve-group.ts";
 import type { Config } from "../../../../../config/schema/config.ts";
 import { toError } from "../../../../../lib/app-error.ts";
-import { reachSearch } from "../../../../../abilities/web/search/search-web.ts";
+import { reachSearch } from "../../../../../abilities/web/offline.ts";
 import type { CommandContext } from "../../../context.ts";
 import { type CheckResult, good, warning } from "../check.ts";
 
