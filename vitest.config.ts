@@ -19,7 +19,8 @@ export const shared: TestUserConfig = {
   // For hangs only: a busy machine is no fault of the product.
   testTimeout: 600_000,
   hookTimeout: 600_000,
-  expect: { poll: { timeout: 120_000, interval: 20 } },
+  // Each look costs the test and what it looks at a few milliseconds.
+  expect: { poll: { timeout: 120_000, interval: 50 } },
   maxWorkers: workers,
   sequence: { sequencer: LongestFirst },
   reporters: ["default", new RunReport()],

@@ -115,7 +115,11 @@ test("ten groups at once: turns of a group never overlap and every message is an
       active.set(group, count - 1);
       return { text: [...request.lastText.matchAll(/number (\d+)/g)].map((match) => match[1]).join(" ") || "ok" };
     },
-    { groups: Object.fromEntries(names.map((name) => [name, {}])), config: { sessions: { maxHot: 4 } } },
+    {
+      groups: Object.fromEntries(names.map((name) => [name, {}])),
+      config: { sessions: { maxHot: 4 } },
+      process: "shared",
+    },
   );
   const { host } = running;
 

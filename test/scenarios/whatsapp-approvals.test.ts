@@ -17,7 +17,7 @@ const config = {
   people: { bob: { ids: ["whatsapp:90000000000012@lid"], role: "admin" } },
 };
 
-const rigs = shareAppRig({ groups: { answered: {}, withheld: {} }, config });
+const rigs = shareAppRig({ groups: { answered: {}, withheld: {} }, config, withoutContainers: "all", shellHere: true });
 
 /** Each message is a command to run. */
 const model: ModelScript = ({ messages, toolOutputs }) => {

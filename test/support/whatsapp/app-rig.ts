@@ -35,6 +35,7 @@ export interface AppRigOptions {
   /** More of `models.providers`. */
   readonly providers?: object;
   readonly withoutContainers?: HostOptions["withoutContainers"];
+  readonly shellHere?: boolean;
 }
 
 const mainGroup = { channel: "whatsapp", main: true, trigger: "always" };
@@ -101,6 +102,7 @@ export class AppRig implements AsyncDisposable {
         ...(options.models && { models: options.models }),
         ...(options.providers && { providers: options.providers }),
         ...(options.withoutContainers && { withoutContainers: options.withoutContainers }),
+        ...(options.shellHere && { shellHere: true }),
         variables: { NODE_EXTRA_CA_CERTS: whatsapp.caFile },
       }),
     );
