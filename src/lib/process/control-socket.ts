@@ -1,22 +1,21 @@
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
-
 import { AppError, errorCode, isErrorCode, toError } from "../app-error.ts";
 import type { ErrorCode } from "../app-error.ts";
 import { withShortPath } from "../files/socket-path.ts";
+import { postToSocket, type SocketAnswer } from "./socket-post.ts";
 
 /**
  * Asks a host over its control socket. Throws what it refuses with, or `no_host` and `unauthorized`. `silenceMs`: 0:
  * however long it takes.
  */
-export async function askSocket({ socketPath: whole, path, ...asked }: Exchange): Promise<IncomingMessage> {
+export async function askSocket({ socketPath: whole, path, body, silenceMs }: Exchange): Promise<SocketAnswer> {
+  const tooSilent = new AppError("no_host", `The host has not answered for ${silenceMs} ms.`);
   const answer = await withShortPath(whole, (socketPath) =>
-    exchange({ ...asked, socketPath, path: `/v1/control${path}` }),
+    postToSocket({ socketPath, path: `/v1/control${path}`, body, silenceMs, tooSilent }),
   ).catch((error: unknown) => {
     throw toConnectionError(toError(error));
   });
   if (answer.statusCode === 200) return answer;
-  throw toAppError(answer.statusCode ?? 0, await readText(answer));
+  throw toAppError(answer.statusCode, await readText(answer));
 }
 
 /** True when no host is running, so that only stored data is available. */
@@ -30,16 +29,6 @@ interface Exchange {
   /** JSON */
   readonly body: string;
   readonly silenceMs: number;
-}
-
-async function exchange({ socketPath, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const headers = { "content-type": "application/json" };
-  const sent = request({ socketPath, method: "POST", path, headers, timeout, agent: false }, resolve);
-  sent.once("timeout", () => sent.destroy(new AppError("no_host", `The host has not answered for ${timeout} ms.`)));
-  sent.once("error", reject);
-  sent.end(body);
-  return promise;
 }
 
 const absences: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);

@@ -1,9 +1,8 @@
-import type { IncomingMessage } from "node:http";
-
 import type * as z from "zod";
 
 import type { Operation, StreamOperation } from "../../operations/definition/define-operation.ts";
 import { askSocket, readText, refusalIn } from "../../lib/process/control-socket.ts";
+import type { SocketAnswer } from "../../lib/process/socket-post.ts";
 
 /** Longest silence of the host before a command gives up, in milliseconds. */
 const silenceMs = 30_000;
@@ -24,7 +23,12 @@ export class HostClient {
     operation: Operation<never, Input, Output>,
     input: z.input<Input>,
   ): Promise<z.output<Output>> {
-    return JSON.parse(await readText(await this.#send(operation, input))) as z.output<Output>;
+    const answer = await this.#send(operation, input);
+    try {
+      return JSON.parse(await readText(answer)) as z.output<Output>;
+    } finally {
+      answer.destroy();
+    }
   }
 
   /** The pieces of an answer as they come; leaving early ends the operation. */
@@ -32,10 +36,9 @@ export class HostClient {
     operation: StreamOperation<never, Input, Output>,
     input: z.input<Input>,
   ): AsyncGenerator<z.output<Output>> {
-    const { createInterface } = await import("node:readline");
     const answer = await this.#send(operation, input);
     try {
-      for await (const line of createInterface({ input: answer })) {
+      for await (const line of linesOf(answer)) {
         const value: unknown = JSON.parse(line);
         const refusal = refusalIn(value);
         if (refusal) throw refusal;
@@ -49,7 +52,7 @@ export class HostClient {
   #send(
     { name, isLong }: { readonly name: string; readonly isLong?: true | undefined },
     input: unknown,
-  ): Promise<IncomingMessage> {
+  ): Promise<SocketAnswer> {
     const longestMs = isLong ? 0 : silenceMs;
     return askSocket({
       socketPath: this.#socketPath,
@@ -58,4 +61,16 @@ export class HostClient {
       silenceMs: longestMs,
     });
   }
+}
+
+async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    rest = Buffer.concat([rest, piece]);
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      yield rest.toString("utf8", 0, end);
+      rest = rest.subarray(end + 1);
+    }
+  }
+  if (rest.length > 0) yield rest.toString("utf8");
 }
