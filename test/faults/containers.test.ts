@@ -103,6 +103,7 @@ test.concurrent.for(kinds)(
     const model = new HoldingModel();
     const groups = cases.map(({ group }) => group);
     await using running = await startModelHost(model.script, {
+      process: "shared",
       groups: Object.fromEntries(groups.map((group) => [group, {}])),
       config: { sessions, sandbox: { memoryMb: 256 } },
     });
@@ -176,7 +177,11 @@ test.concurrent("a message to the agent that is cut off is noticed by its silenc
   expect,
 }) => {
   const model = new HoldingModel();
-  await using running = await startModelHost(model.script, { groups: { asking: {} }, config: { sessions } });
+  await using running = await startModelHost(model.script, {
+    process: "shared",
+    groups: { asking: {} },
+    config: { sessions },
+  });
   const { host } = running;
 
   await host.say("asking", "@crab go", { id: "one" });

@@ -31,6 +31,7 @@ test("an engine that stops, is killed or hangs in the middle of turns is waited 
 }) => {
   const groups = ["family", "work"];
   await using running = await startModelHost(model, {
+    process: "shared",
     groups: { family: {}, work: {} },
     variables: { DOCKER_HOST: engine.url },
     config: { sessions: { silenceTimeoutSeconds: 20 } },
@@ -94,6 +95,7 @@ test("a host that starts before its engine takes messages in and answers them wh
 
 test("a container that the engine could not remove when it was away is removed when it is back", async ({ engine }) => {
   await using running = await startModelHost(model, {
+    process: "shared",
     variables: { DOCKER_HOST: engine.url },
     config: { sessions: { idleStopMinutes: 0.05 } },
   });

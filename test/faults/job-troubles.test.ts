@@ -36,6 +36,7 @@ const model: ModelScript = (request) => {
 
 /** A host for all, with a group for each. */
 const running: ModelHost = await startModelHost(model, {
+  process: "shared",
   groups: Object.fromEntries(groups.map((group) => [group, {}])),
 });
 afterAll(() => running[Symbol.asyncDispose]());

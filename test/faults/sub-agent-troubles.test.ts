@@ -45,6 +45,7 @@ type Group = (typeof groups)[number];
  * A host for all, with a group for each, as most of the time is waiting: what one family leaves, the last test sees.
  */
 const running: ModelHost = await startModelHost(byGroup(scripts), {
+  process: "shared",
   groups: { ...Object.fromEntries(groups.map((group) => [group, {}])), poor: { budget: { tokensPerDay: 100_000 } } },
   config: {
     limits: { turnsPerHour: 0, loopTurns: 0 },

@@ -16,7 +16,7 @@ const resting = shareModelHost({
   groups: { rested: {}, killed: {} },
   config: { sessions: { freezeSeconds: 0.2, idleStopMinutes: 0.01 } },
 });
-const hosts = shareModelHost({ groups: { looking: {}, lost: {}, listed: {} } });
+const hosts = shareModelHost({ process: "shared", groups: { looking: {}, lost: {}, listed: {} } });
 
 /** Runs until the group's folder has this file. */
 const until = (file: string, then = "true") => `until [ -e ${file} ]; do sleep 0.1; done; ${then}`;

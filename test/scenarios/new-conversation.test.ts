@@ -29,7 +29,7 @@ async function leftBehind(): Promise<string[]> {
 const all = ["daemon", "nohup", "setsid"].map((name) => `${mark}-${name}`);
 
 test("/new ends what the agent has left running, however it was detached; files are kept", async () => {
-  await using host = await TestHost.start();
+  await using host = await TestHost.start({ process: "shared" });
   await host.ask("family", `@crab run echo kept > /workspace/group/file; ${leaveBehind}`);
   await expect.poll(leftBehind).toEqual(all);
 

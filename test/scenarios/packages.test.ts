@@ -63,7 +63,7 @@ test(
       twin: { image: { npm: [greets, greets], apt: ["tree"] } },
       plain: {},
     };
-    await using running = await startModelHost(calls, { groups, variables: mirror.variables });
+    await using running = await startModelHost(calls, { process: "shared", groups, variables: mirror.variables });
     const { host, model } = running;
     const look = shell(`node -p "require('${greets}')"`);
 
