@@ -33,8 +33,11 @@ export async function removeOldBuilds({ folder, built, now, oldestStart }: OldBu
   const listed = new Set(before.flatMap((build) => build.files));
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    // What no list names is of a build before there was one, or is being written by another at this moment.
-    if (!kept.has(name) && (listed.has(name) || (await stat(path)).mtimeMs < now - unlistedMs)) await rm(path);
+    // What no list names is of a build before there was one, or is being written by another at this moment. Another may
+    // also have renamed or removed it since.
+    const isOld = async (): Promise<boolean> =>
+      listed.has(name) || ((await stat(path).catch(() => undefined))?.mtimeMs ?? now) < now - unlistedMs;
+    if (!kept.has(name) && (await isOld())) await rm(path, { force: true });
   }
   const fresh = join(folder, `${listName}.${process.pid}.new`);
   await writeFile(fresh, JSON.stringify(builds));
