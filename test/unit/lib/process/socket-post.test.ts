@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { postToSocket } from "../../../../src/lib/process/socket-post.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
-/** What somebody is told who asks a server that says these pieces, one after the other, and then hangs up. */
+/** Asks a server that answers with these pieces, one after the other, and then hangs up. */
 async function ask(pieces: readonly string[]): Promise<{ readonly statusCode: number; readonly body: string }> {
   await using folder = await temporaryFolder();
   const socketPath = join(folder.path, "s.sock");
