@@ -1,8 +1,8 @@
 import { type AbilityServices, firstAbilities, otherAbilities, type ServicesOf } from "../abilities/catalog.ts";
 import { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf, groupWithAgent } from "../config/configured/agents.ts";
-import { namesFor } from "../config/profiles/parse-profile.ts";
-import { checkProfiles } from "../config/profiles/profile-files.ts";
+import type { AgentProfiles } from "../config/profiles/agent-profiles.ts";
+import type { AgentGroups } from "../config/serving/agent-groups.ts";
 import type { SettingsService } from "../config/serving/settings-service.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { Group } from "../domain/chats/group.ts";
@@ -11,7 +11,6 @@ import type { Session } from "../domain/turns/session.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Entrances } from "./channels.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
-import type { ProviderSet } from "../models/routes/provider-set.ts";
 import { createMessageIds } from "../turns/context/message-ids.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import { providerServer } from "../config/configured/provider-servers.ts";
@@ -24,19 +23,18 @@ import type { ChangedDescription } from "../rights/approvals/changed-description
 import { findMcpServer, mcpServers } from "../config/configured/mcp.ts";
 import { estimateStepTokens } from "../turns/context/tokens.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
-import { folderOfSession } from "./as-agent.ts";
-import { skillsLeftTo, usableProfile } from "./profiles.ts";
 import { reserveBytes } from "./storage.ts";
 import type { AppContext } from "./context.ts";
-import { createConfiguredModels } from "./models.ts";
+import type { ConfiguredModels } from "../models/configured-models.ts";
 
 /** Starts the abilities that containers are made with. */
 export async function startFirstAbilities(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { groups, tell }: { readonly groups: GroupRegistry; readonly tell: TellOperator },
+  options: { readonly groups: GroupRegistry; readonly profiles: AgentProfiles; readonly tell: TellOperator },
 ): Promise<ServicesOf<typeof firstAbilities> & { readonly abilities: RunningAbilities }> {
-  const { config, live, adapters, home, environment, installed, store, events, publish, clock, logger } = context;
+  const { config, live, home, environment, installed, store, events, publish, clock, logger } = context;
+  const { groups, profiles, tell } = options;
   const abilities = new RunningAbilities(stack, {
     settings: () => config,
     onSettingsChange: (changed) => live.onChange(changed),
@@ -50,11 +48,8 @@ export async function startFirstAbilities(
     groups,
     skillsOf: (name: string) => live.groupOf({ name }).skills,
     agentSkillsOf: (group: Pick<Group, "name" | "agent">) => live.groupOf(group).agent.skills,
-    skillsLeftTo: (session: Pick<Session, "id">) => skillsLeftTo(context, session),
-    profiles: async () => {
-      const checked = await checkProfiles(home.paths.agents, namesFor(live.current, adapters));
-      return checked.flatMap(({ profile }) => profile ?? []);
-    },
+    skillsLeftTo: (session: Pick<Session, "id">) => profiles.skillsLeftTo(session),
+    profiles: () => profiles.list(),
     store,
     tellOperator: (text: string) => tell({ text }),
     publish,
@@ -66,10 +61,12 @@ export async function startFirstAbilities(
 
 /** Parts of the host beside the context of which the other abilities are made. */
 export interface HostAbilityOptions {
+  readonly agentGroups: AgentGroups;
   readonly groups: GroupRegistry;
+  readonly profiles: AgentProfiles;
   readonly sideSessions: SideSessions;
   readonly settings: Pick<SettingsService, "setGroup">;
-  readonly providers: ProviderSet;
+  readonly models: ConfiguredModels;
   readonly pool: SessionPool;
   readonly servers: Pick<Servers, "open">;
   /** The store whose trouble is told at once. */
@@ -130,7 +127,7 @@ export function startOtherAbilities(
     agentNameOf: ({ agent }: Pick<Group, "agent">) => agentNameOf(live.current, agent),
     messageIdOf: createMessageIds(fingerprint),
     fingerprint,
-    models: createConfiguredModels(context, options.providers),
+    models: options.models,
     serverOfProvider: (name: string) => providerServer(config, adapters, name),
     servers: { open: interception.servers((...wanted) => servers.open(...wanted)) },
     installed,
@@ -139,12 +136,13 @@ export function startOtherAbilities(
     askAboutTools: (changed: ChangedTools) => options.toolsChanged.emit(changed),
     blobs: context.blobs,
     reserveBytes: () => reserveBytes(live),
-    usableProfile: (name: string) => usableProfile(context, name),
+    usableProfile: (name: string) => options.profiles.usable(name),
     knownSkills: (group: string) => skills.known(group),
     paths: home.paths,
     groupsFolder: home.paths.groups,
     roomIn: (folder: string) => space.roomIn(folder),
-    folderOfSession: (group: Group, session: Pick<Session, "key">) => folderOfSession(context, group, session),
+    folderOfSession: (group: Group, session: Pick<Session, "key">) =>
+      options.agentGroups.folderOfSession(group, session),
     estimateTokens: (text: string) => estimateStepTokens({ kind: "user", text }),
     roleOf: roles.roleOf,
     tellOperator: (text: string) => options.tell({ text }),

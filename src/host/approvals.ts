@@ -16,12 +16,12 @@ import type { Group } from "../domain/chats/group.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
-import type { GroupToolSet } from "./group-tools.ts";
-import { type InstructionProposalOptions, InstructionProposals } from "../tools/chat/instruction-proposals.ts";
+import { InstructionProposals } from "../tools/chat/instruction-proposals.ts";
 import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
 import type { CallGate } from "../turns/collaborators.ts";
-import { folderOfSession } from "./as-agent.ts";
+import type { AgentGroups } from "../config/serving/agent-groups.ts";
 import type { AppContext } from "./context.ts";
+import type { GroupTools } from "../tools/group-tools.ts";
 import { createDeniedNow } from "../tools/denied-now.ts";
 
 export interface Approvals {
@@ -38,7 +38,8 @@ interface ApprovalsOptions {
   readonly deliver: () => void;
   readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
   readonly instructions: Pick<Instructions, "current" | "replace">;
-  readonly hostTools: GroupToolSet;
+  readonly agentGroups: AgentGroups;
+  readonly hostTools: Pick<GroupTools, "registryOf">;
   readonly mcp: Pick<AbilityServices["mcp"], "allow" | "pendingOf">;
   readonly abilities: { readonly proposals: ProposalsByTool };
 }
@@ -147,7 +148,7 @@ function createService(
     deniedBy: createDeniedNow({
       store,
       groups,
-      registryOf: hostTools.registryOf,
+      registryOf: (group) => hostTools.registryOf(group),
       policyOf: (group) => live.groupOf(group).policy,
       roleOf: roles.roleOf,
     }),
@@ -184,10 +185,8 @@ function createAnswers(
 }
 
 function createInstructionProposals(
-  { live, home, store }: AppContext,
-  { instructions, groups }: Pick<ApprovalsOptions, "instructions" | "groups">,
+  { store: { sessions } }: AppContext,
+  { agentGroups, instructions, groups }: Pick<ApprovalsOptions, "agentGroups" | "instructions" | "groups">,
 ): Proposals {
-  const folderOf: InstructionProposalOptions["folderOfSession"] = (group, session) =>
-    folderOfSession({ live, home }, group, session);
-  return new InstructionProposals({ instructions, sessions: store.sessions, groups, folderOfSession: folderOf });
+  return new InstructionProposals({ instructions, sessions, groups, agentGroups });
 }

@@ -68,7 +68,7 @@ export async function openContainers(
   stack: AsyncDisposableStack,
   options: ContainerOptions,
 ): Promise<Containers> {
-  const { environment, home, config, live, store, space, clock, logger, publish } = context;
+  const { environment, home, config, live, store, clock, logger, publish } = context;
   const { engine, groups, skills, tell, notices } = options;
   const { paths, instance } = home;
   const { checkout } = environment;
@@ -96,9 +96,6 @@ export async function openContainers(
   const parts = { engine, images, egress, instructions, skills, folders };
   const launcher: ContainerLauncher = createLauncher(context, { ...parts, isOther: (name) => servers.has(name) });
   const servers: Servers = openServers(context, stack, { ...parts, base, launcher });
-  const { groups: groupFolders, sessions } = paths;
-  const watched = { space, groups: groupFolders, sessions, pool: () => pool, publish, logger };
-  const watch = stack.use(watchSessions(watched));
   const mounts = stack.use(
     new MountWatch({
       publish,
@@ -107,7 +104,7 @@ export async function openContainers(
       logger,
     }),
   );
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, notices }));
+  const pool = stack.use(createPool(context, { launcher, mounts, notices }));
   images.changed.on(() => pool.endOutdated((name) => groups.byName(name)));
   const prepare = async (): Promise<void> => {
     const { id } = await base();
@@ -230,14 +227,13 @@ function createPool(
   context: AppContext,
   parts: {
     readonly launcher: ContainerLauncher;
-    readonly watch: ReturnType<typeof watchSessions>;
     readonly mounts: MountWatch;
     readonly notices: GroupNotices;
   },
 ): SessionPool {
-  const { config, home, store, logs, clock, logger, publish, interception } = context;
-  const { launcher, watch, mounts, notices } = parts;
-  const { sessions } = home.paths;
+  const { config, home, store, space, logs, clock, logger, publish, interception } = context;
+  const { launcher, mounts, notices } = parts;
+  const { groups, sessions } = home.paths;
   return new SessionPool({
     launcher: interception.launcher(launcher),
     sessions: store.sessions,
@@ -246,7 +242,7 @@ function createPool(
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     publish,
     notify: (group, text) => notices.send(group, text),
-    workspaces: watch,
+    watchWorkspaces: (pool) => watchSessions(pool, { space, groups, sessions, publish, logger }),
     mounts,
     get limits() {
       return poolLimits(config.sessions);

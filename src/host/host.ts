@@ -24,7 +24,10 @@ import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import type { RetryingStore } from "../stores/retrying-store.ts";
-import { createGroupToolSet } from "./group-tools.ts";
+import { GroupTools } from "../tools/group-tools.ts";
+import { ToolRegistry } from "../tools/registry.ts";
+import { AgentProfiles } from "../config/profiles/agent-profiles.ts";
+import { AgentGroups } from "../config/serving/agent-groups.ts";
 import type { AbilityServices } from "../abilities/catalog.ts";
 import type { RunningAbilities } from "../abilities/start-abilities.ts";
 import { type ChangedTools, startFirstAbilities, startOtherAbilities } from "./abilities.ts";
@@ -34,9 +37,8 @@ import { type Approvals, createApprovals } from "./approvals.ts";
 import { startChannels } from "../intake/start-channels.ts";
 import { buildEntrances, type Entrances } from "./channels.ts";
 import { openDelivery } from "./channels.ts";
-import { EngineWait } from "../sandbox/engine/engine-wait.ts";
-import { adoptContainers } from "../work/sessions/adopt-containers.ts";
-import { asAgent } from "./as-agent.ts";
+import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
+import { openEngineWait } from "../work/sessions/adopt-containers.ts";
 import type { HostInProcess } from "../surfaces/cli/host-process.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
@@ -54,8 +56,7 @@ import { openRetention } from "./storage.ts";
 import { openGroups, openSettings, watchConfig } from "./settings.ts";
 import { attachPlugins } from "../plugins/attach-plugins.ts";
 import type { QueuedSession, SessionQueue } from "../work/queue/session-queue.ts";
-import { openTurns } from "./turns.ts";
-import { openProviderSet } from "./models.ts";
+import { createConfiguredModels, openProviderSet, openTurns } from "./turns.ts";
 import { createProgress, createSigns } from "./channels.ts";
 
 export interface HostOptions extends FoundationOptions {
@@ -90,7 +91,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const replies = openDelivery(context, stack, { guard, entrances, groups });
   const { outbox, deliver, notices, tell, retrying, patient } = replies;
   signal?.throwIfAborted();
-  const { abilities, skills } = await startFirstAbilities(patient, stack, { groups, tell });
+  const { profiles, agentGroups } = openAgents(patient);
+  const { abilities, skills } = await startFirstAbilities(patient, stack, { groups, profiles, tell });
   const contained = { engine, notices, tell, groups, skills };
   const containers = await openSandbox(context, stack, { ...contained, started: options, retrying, patient });
   const changeable = { started: options, groups: opened, history, containers, tell };
@@ -99,23 +101,34 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const providers = openProviderSet(context, stack);
+  const models = createConfiguredModels(patient, providers);
   const sideSessions = openSideSessions(patient, stack, { pool: containers.pool, workAdded: addWork });
   const sessionReady = new Signal<QueuedSession>();
   const toolsChanged = new Signal<ChangedTools>();
   const activeTurns = new ActiveTurns();
-  const given = { groups, sideSessions, settings, providers, deliver, tell, guard, entrances, skills, activeTurns };
-  const needed = { ...containers, ...given, workAdded: addWork, sessionReady, toolsChanged, direct: context.store };
+  const given = { groups, sideSessions, settings, models, deliver, tell, guard, entrances, skills, activeTurns };
+  const needed = {
+    ...containers,
+    ...given,
+    agentGroups,
+    profiles,
+    workAdded: addWork,
+    sessionReady,
+    toolsChanged,
+    direct: context.store,
+  };
   const services = { skills, ...(await startOtherAbilities(patient, abilities, needed)) };
-  const hostTools = createGroupToolSet(context, abilities.toolSources);
-  const shares = { ...containers, hostTools, groups, deliver, abilities, services };
+  const hostTools = new GroupTools(new ToolRegistry(context.adapters.tools), abilities.toolSources);
+  const shares = { ...containers, agentGroups, hostTools, groups, deliver, abilities, services };
   const approvals = createApprovals(context, stack, { ...shares, mcp: services.mcp, sessionReady });
   toolsChanged.on(({ tools, group }) => approvals.descriptions.ask(tools, group));
-  const working = { ...shares, approvals, sideSessions, workAdded: addWork, pace, progress, guard, tell, providers };
+  const working = { ...shares, approvals, sideSessions, workAdded: addWork, pace, progress, guard, tell, models };
   const { runner, compactions, firstPrompt } = await openTurns(context, stack, { ...working, activeTurns, patient });
   const reached = { ...shares, activeTurns, approvals, compactions, containers, entrances, sideSessions };
   const { chats, admissions, catchUp, commands } = openChats(context, stack, { ...reached, folders: opened.folders });
   await sideSessions.resume();
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
+  const waiting = { agentGroups, groups, containers, mayWait: !options.console };
+  const engineWait = stack.use(await openEngineWaitOf(context, waiting));
   const scheduled = { groups, runner, compactions, commands, catchUp, engineWait, imageWait: containers.imageWait };
   const work = openWorkOf(context, stack, { ...scheduled, signs: stack.use(createSigns(groups, entrances)) });
   workAdded.on(() => work.dueWork.changed());
@@ -181,30 +194,39 @@ async function openSandbox(
   return containers;
 }
 
-/** Waits for the engine, and then takes over or removes what an earlier life of the host has left. */
-async function openEngineWait(
-  context: AppContext,
-  options: { readonly groups: GroupRegistry; readonly containers: Containers; readonly mayWait: boolean },
+/** Opens the operator's profiles of agents, and the groups as their agents have them. */
+function openAgents({ live, adapters, home, store, logger }: AppContext): {
+  readonly profiles: AgentProfiles;
+  readonly agentGroups: AgentGroups;
+} {
+  const { agents, groups } = home.paths;
+  const profiles = new AgentProfiles({ live, adapters, folder: agents, subAgents: store.subAgents, logger });
+  return { profiles, agentGroups: new AgentGroups({ live, folder: groups, profiles }) };
+}
+
+function openEngineWaitOf(
+  { store, home, logger }: AppContext,
+  parts: {
+    readonly agentGroups: AgentGroups;
+    readonly groups: GroupRegistry;
+    readonly containers: Pick<Containers, "pool" | "prepare">;
+    readonly mayWait: boolean;
+  },
 ): Promise<EngineWait> {
-  const { store, home, logger } = context;
-  const { groups, mayWait, containers } = options;
-  const { pool, prepare: prepareEngine } = containers;
-  // Asked now: a turn that is given up before the engine is there still had its agent at work.
-  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
-  const asOwn = (group: Group, agent: string): Group => asAgent(context, group, agent);
-  const adopting = {
-    sessions: store.sessions,
+  const { agentGroups, groups, containers, mayWait } = parts;
+  const { pool, prepare } = containers;
+  const { turns, sessions } = store;
+  return openEngineWait({
+    turns,
+    sessions,
     folder: home.paths.sessions,
     groups,
-    asAgent: asOwn,
+    agentGroups,
     pool,
+    prepare,
+    mayWait,
     logger,
-  };
-  const prepare = async (): Promise<void> => {
-    await prepareEngine();
-    await adoptContainers(adopting, busy);
-  };
-  return EngineWait.begin({ prepare, mayWait, logger });
+  });
 }
 
 /** Looks in the chat of a group that comes for what waits there. */

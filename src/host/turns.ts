@@ -1,54 +1,58 @@
-import { join } from "node:path";
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 
+import { openLateProvider } from "../models/catalog.ts";
+import { ConfiguredModels } from "../models/configured-models.ts";
+import { keepLearned } from "../models/knowledge/learned-models.ts";
+import { ProviderSet } from "../models/routes/provider-set.ts";
 import type { AbilityServices } from "../abilities/catalog.ts";
 import type { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { secretsOf } from "../config/loading/secrets.ts";
 import { promptTexts } from "../config/prompts/prompt-files.ts";
+import type { AgentGroups } from "../config/serving/agent-groups.ts";
 import { createFailureNotices } from "../delivery/failure-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { type ReplyFormats, createReplyFormats } from "../delivery/reply-redaction.ts";
 import { workFolder } from "../domain/chats/group.ts";
-import type { Session } from "../domain/turns/session.ts";
 import { leftOf } from "../domain/sandbox/skill.ts";
+import type { Session } from "../domain/turns/session.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
-import type { ProviderSet } from "../models/routes/provider-set.ts";
+import { toError } from "../lib/app-error.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { TurnDeltas } from "../records/events/deltas/turn-deltas.ts";
 import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
+import type { GroupTools } from "../tools/group-tools.ts";
 import type { ActiveTurns } from "../turns/active-turns.ts";
 import type { AnswerWriter, CallGate, HostTools, SessionGroups } from "../turns/collaborators.ts";
 import { Compactions } from "../turns/compaction/compactions.ts";
 import { Compactor } from "../turns/compaction/compactor.ts";
 import { createFit } from "../turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../turns/compaction/shown-conversation.ts";
-import { estimateStepTokens } from "../turns/context/tokens.ts";
+import { estimatePromptTokens, estimateStepTokens } from "../turns/context/tokens.ts";
 import { CacheWatch } from "../turns/conversation/cache-watch.ts";
-import { earlierResults } from "../turns/conversation/earlier-results.ts";
 import { ResultClearing } from "../turns/conversation/clearing.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
+import { earlierResults } from "../turns/conversation/earlier-results.ts";
 import { firstCallOf } from "../turns/conversation/first-prompt.ts";
 import { ShownPictures } from "../turns/conversation/shown-pictures.ts";
 import { StoredConversation } from "../turns/conversation/stored-conversation.ts";
+import type { FirstPrompt } from "../turns/conversation/view-context.ts";
 import { LiveWatchers, type LiveWatchersOptions } from "../turns/live-watchers.ts";
 import { SessionLeases } from "../turns/sessions/session-leases.ts";
 import { createSessionService } from "../turns/sessions/session-service.ts";
 import { OfferedTools } from "../turns/tool-calls/offered-tools.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { SideSessions } from "../work/sessions/side-sessions.ts";
-import { groupForSession } from "./as-agent.ts";
-import type { FirstPrompt } from "../turns/conversation/view-context.ts";
-import type { GroupToolSet } from "./group-tools.ts";
+import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { createConfiguredModels } from "./models.ts";
 import { openOutgoingFiles } from "./storage.ts";
-import type { Approvals } from "./approvals.ts";
 
 /** Parts of the host that turns work with. */
 interface TurnSurroundings extends Containers {
@@ -62,10 +66,11 @@ interface TurnSurroundings extends Containers {
   readonly workAdded: () => void;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
-  readonly hostTools: GroupToolSet;
+  readonly hostTools: GroupTools;
+  readonly agentGroups: AgentGroups;
   readonly pace: TurnPace;
   readonly progress: Progress;
-  readonly providers: ProviderSet;
+  readonly models: ConfiguredModels;
   readonly tell: TellOperator;
   readonly deliver: () => void;
 }
@@ -84,12 +89,8 @@ export async function openTurns(
   options: TurnSurroundings,
 ): Promise<Turns> {
   const { store, clock, logger, publish, fingerprint } = options.patient;
-  const { activeTurns, pool, groups, providers, guard } = options;
+  const { activeTurns, agentGroups: sessionGroups, pool, groups, models, guard } = options;
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
-  const models = createConfiguredModels(options.patient, providers);
-  const sessionGroups: SessionGroups = {
-    forSession: (group, session) => groupForSession(options.patient, group, session),
-  };
   const offered = createOfferedTools(context, options);
   const prompts = createPrompts(options.patient, options, offered);
   const formats = createFormats(context, options.tell);
@@ -124,7 +125,7 @@ function createConversations(
   { abilities, patient, groups, deliver, services }: TurnSurroundings,
   parts: {
     readonly leases: SessionLeases;
-    readonly models: ReturnType<typeof createConfiguredModels>;
+    readonly models: ConfiguredModels;
     readonly sessionGroups: SessionGroups;
     readonly offered: OfferedTools;
     readonly prompts: ConversationPrompts;
@@ -159,9 +160,13 @@ function createConversations(
 }
 
 function createOfferedTools(context: AppContext, { patient, hostTools, services }: TurnSurroundings): OfferedTools {
-  const { registryOf, whyMissing } = hostTools;
   const { sessions, origins } = patient.store;
-  const tools = new ConversationTools({ registryOf, whyMissing, sessions, channelCan: context.hasTrait });
+  const tools = new ConversationTools({
+    registryOf: (group) => hostTools.registryOf(group),
+    whyMissing: (group, name) => hostTools.whyMissing(group, name),
+    sessions,
+    channelCan: context.hasTrait,
+  });
   const { media, subAgents: spawning } = services;
   return new OfferedTools({ tools, spawning, pictures: media.pictures, origins, roleOf: context.roles.roleOf });
 }
@@ -271,4 +276,40 @@ function createPrompts(
   const rewrites = (): number => store.erasure.rewrites();
   const options = { sources, estimateTokens: estimateStepTokens, now: () => clock.now(), rewrites };
   return new ConversationPrompts({ ...options, sessions: store.sessions });
+}
+
+/** The providers of the configuration, which follow its changes. */
+export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
+  const { live, adapters, store, logger, clock } = context;
+  const providers = stack.use(
+    new ProviderSet(
+      {
+        open: (name, settings, silenceMs) =>
+          openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
+        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed cleanly"),
+        now: () => clock.monotonic(),
+      },
+      live.current.models,
+    ),
+  );
+  live.onChange(() => providers.configure(live.current.models));
+  keepLearned({ live, store, clock, logger }, stack, providers.calibration);
+  return providers;
+}
+
+/** Model calls for all parts. */
+export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
+  const { live, store, blobs, clock, logger, publish } = context;
+  return new ConfiguredModels({
+    live,
+    providers,
+    usage: store.usage,
+    readImage: (sha256) => blobs.read(sha256),
+    estimateTokens: estimatePromptTokens,
+    clock,
+    random: Math.random,
+    wait: sleep,
+    logger,
+    publish,
+  });
 }

@@ -27,24 +27,25 @@ const rememberedGroups = 512;
 
 /** The tools of each group: those that every one has, and those of sources. */
 export class GroupTools {
-  readonly #shared: ToolRegistry;
+  /** The tools that every group has, as far as it may. */
+  readonly registry: ToolRegistry;
   readonly #sources: readonly ToolSource[];
   /** By name, and by the agent at work of several. */
   readonly #joined = new LRUCache<string, Joined>({ max: rememberedGroups });
 
-  constructor(shared: ToolRegistry, sources: readonly ToolSource[]) {
-    this.#shared = shared;
+  constructor(registry: ToolRegistry, sources: readonly ToolSource[]) {
+    this.registry = registry;
     this.#sources = sources;
   }
 
-  /** Every tool that is there for this group, whether it may use it or not. */
-  async of(group: Group): Promise<ToolRegistry> {
+  /** Returns the tools of this group, whether it may use them or not. */
+  async registryOf(group: Group): Promise<ToolRegistry> {
     const lists = await Promise.all(this.#sources.map((source) => source.toolsOf(group)));
-    if (lists.every(({ length }) => length === 0)) return this.#shared;
+    if (lists.every(({ length }) => length === 0)) return this.registry;
     const key = JSON.stringify([group.name, group.acting?.name]);
     const known = this.#joined.get(key);
     if (known?.lists.every((list, index) => list === lists[index]) === true) return known.registry;
-    const registry = this.#shared.joinedBy(lists.flat());
+    const registry = this.registry.joinedBy(lists.flat());
     this.#joined.set(key, { lists, registry });
     return registry;
   }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../../domain/chats/group.ts";
-import type { Session } from "../../domain/turns/session.ts";
+import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
@@ -31,6 +31,20 @@ export interface Owner {
 }
 export type FindOwner = (session: string) => Promise<Owner | undefined>;
 
+/** The pool, as what watches its containers sees it. */
+export interface WatchedPool {
+  list(): HotContainerView[];
+  isHeld(session: string): boolean;
+  stop(session: string, reason: string): Promise<boolean>;
+}
+
+/** The quota of groups' folders. */
+export interface Workspaces extends AsyncDisposable {
+  /** Throws when a group may not have a container now. */
+  admit(group: string): Promise<void>;
+  released(group: string): void;
+}
+
 export interface PoolOptions {
   readonly launcher: Launcher;
   readonly sessions: {
@@ -57,8 +71,8 @@ export interface PoolOptions {
   >;
   /** Sends a notice of the host to the group's chat. */
   readonly notify: (group: Group, text: string) => Promise<void>;
-  /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
-  readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
+  /** Opens the watch over the quota of groups' folders, which ends containers of this pool. */
+  readonly watchWorkspaces: (pool: WatchedPool) => Workspaces;
   /** Watch over the containers' mounts. */
   readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;
   readonly limits: {

@@ -4,7 +4,7 @@ import type { Group } from "../../domain/chats/group.ts";
 import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer, type HotContainerOptions, type TurnListener } from "./hot-container.ts";
-import type { FindOwner, Owner, PoolOptions } from "./pool-options.ts";
+import type { FindOwner, Owner, PoolOptions, Workspaces } from "./pool-options.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { adoptionFault, isOutdated } from "./adoption.ts";
 import { ContainerSignals, lifeOf, ownerOfContainer, tellLimit } from "./container-events.ts";
@@ -30,6 +30,7 @@ const stopping = "the host is stopping";
 export class SessionPool implements AsyncDisposable {
   readonly signals = new ContainerSignals();
   readonly #options: PoolOptions;
+  readonly #workspaces: Workspaces;
   readonly #hot = new Map<string, HotContainer>();
   readonly #idle: IdlePlan;
   readonly #memory: MemoryRelief;
@@ -48,6 +49,7 @@ export class SessionPool implements AsyncDisposable {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#workspaces = options.watchWorkspaces(this);
     this.#freezing = new Freezing(options);
     this.#pending = new PendingWork((error) =>
       options.logger.error({ error }, "a container could not be ended cleanly"),
@@ -116,7 +118,7 @@ export class SessionPool implements AsyncDisposable {
     // What happened since the last tool call would otherwise count for the next turn.
     void hot.limitHits();
     hot.release();
-    this.#options.workspaces.released(hot.view().group);
+    this.#workspaces.released(hot.view().group);
     this.#options.mounts.released(session);
     this.#rest(session);
     this.#pending.add(this.#endExcess());
@@ -189,6 +191,7 @@ export class SessionPool implements AsyncDisposable {
     const late = AbortSignal.timeout(endMs);
     await Promise.race([this.#endAll(), once(late, "abort")]);
     if (late.aborted) this.#options.logger.error("the engine did not end all containers in time");
+    await this.#workspaces[Symbol.asyncDispose]();
   }
 
   async #endAll(): Promise<void> {
@@ -315,7 +318,7 @@ export class SessionPool implements AsyncDisposable {
   /** A group that may not work keeps no container either: what still runs in it could go on taking. */
   async #admit(group: string, session: string): Promise<void> {
     try {
-      await this.#options.workspaces.admit(group);
+      await this.#workspaces.admit(group);
     } catch (error) {
       await this.stop(session, toError(error).message);
       throw error;

@@ -11,8 +11,10 @@ export interface InstructionProposalOptions {
   readonly instructions: Pick<Instructions, "current" | "replace">;
   readonly sessions: Pick<Store["sessions"], "get">;
   readonly groups: { byName(name: string): Group | undefined };
-  /** The folder in which the agent of a session works. */
-  readonly folderOfSession: (group: Group, session: Session) => string;
+  readonly agentGroups: {
+    /** Returns the name of the folder in which the agent of this session works. */
+    folderOfSession(group: Group, session: Session): string;
+  };
 }
 
 /** Proposed changes of instructions: those by which the agent works that proposes them. */
@@ -34,10 +36,10 @@ export class InstructionProposals implements Proposals {
   }
 
   async write({ group: name, session: id, ...change }: AllowedChange): Promise<"written" | "changed"> {
-    const { instructions, sessions, groups, folderOfSession } = this.#options;
+    const { instructions, sessions, groups, agentGroups } = this.#options;
     const session = id === undefined ? undefined : await sessions.get(id);
     const group = groups.byName(name);
-    const folder = group && session ? folderOfSession(group, session) : name;
+    const folder = group && session ? agentGroups.folderOfSession(group, session) : name;
     return instructions.replace(folder, { ...change, content: textIn(JSON.parse(change.content)) });
   }
 }

@@ -37,7 +37,7 @@ test("a group has the host's tools and those that sources have for it; no source
     { toolsOf: async ({ name }) => (name === "family" ? second : []) },
   ]);
 
-  const ofFamily = await tools.of(family);
+  const ofFamily = await tools.registryOf(family);
 
   expect(ofFamily.added).toEqual(new Set(["files__read", "wiki__find"]));
   expect(ofFamily.tools.map(({ name, description }) => [name, description])).toEqual([
@@ -47,17 +47,17 @@ test("a group has the host's tools and those that sources have for it; no source
     ["shell", "the host's"],
     ["wiki__find", ""],
   ]);
-  expect(await tools.of(family)).toBe(ofFamily);
-  expect(await tools.of(work)).toBe(shared);
+  expect(await tools.registryOf(family)).toBe(ofFamily);
+  expect(await tools.registryOf(work)).toBe(shared);
 });
 
 test("tools that come while the host runs are there at once, and those that go are gone", async () => {
   let now = [tool("files__read", "")];
   const tools = new GroupTools(new ToolRegistry([]), [{ toolsOf: async () => now }]);
 
-  const before = await tools.of(family);
+  const before = await tools.registryOf(family);
   now = [tool("files__write", "")];
-  const after = await tools.of(family);
+  const after = await tools.registryOf(family);
 
   expect([...before.added]).toEqual(["files__read"]);
   expect([...after.added]).toEqual(["files__write"]);
@@ -67,7 +67,7 @@ test("more tools than can be announced are left out, the host's own never", asyn
   const many = Array.from({ length: 600 }, (_, index) => tool(`many__${String(index).padStart(3, "0")}`, ""));
   const tools = new GroupTools(new ToolRegistry([tool("shell", "")]), [{ toolsOf: async () => many }]);
 
-  const { tools: there } = await tools.of(family);
+  const { tools: there } = await tools.registryOf(family);
 
   expect(there).toHaveLength(512);
   expect(there.at(-1)?.name).toBe("shell");
@@ -79,7 +79,7 @@ test("the model is told the schema of another program as it is, and what it read
   const { id: session } = await sessions.open("main:terminal:chat", "family");
   const tools = new GroupTools(new ToolRegistry([]), [{ toolsOf: async () => [tool("files__read", "")] }]);
   const conversations = new ConversationTools({
-    registryOf: (group) => tools.of(group),
+    registryOf: (group) => tools.registryOf(group),
     sessions,
     channelCan: () => true,
   });
