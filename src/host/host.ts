@@ -35,13 +35,11 @@ import { type Containers, openContainers, openEngineLater } from "./containers.t
 import type { AppContext } from "./context.ts";
 import { type Approvals, createApprovals } from "./approvals.ts";
 import { startChannels } from "../intake/start-channels.ts";
-import { buildEntrances, type Entrances } from "./channels.ts";
-import { openDelivery } from "./channels.ts";
+import { buildEntrances, createProgress, createSigns, type Entrances, openDelivery } from "./channels.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { openEngineWait } from "../work/sessions/adopt-containers.ts";
 import type { HostInProcess } from "../surfaces/cli/host-process.ts";
-import { openFoundation } from "./foundation.ts";
-import type { FoundationOptions } from "./foundation.ts";
+import { type FoundationOptions, openFoundation } from "./foundation.ts";
 import { openChats, openIntakeOf } from "./chats.ts";
 import type { GroupCommands } from "../surfaces/chat/group-commands.ts";
 import { openWork, type WorkOptions, type WorkQueue } from "../work/queue/open-work.ts";
@@ -57,7 +55,6 @@ import { openGroups, openSettings, watchConfig } from "./settings.ts";
 import { attachPlugins } from "../plugins/attach-plugins.ts";
 import type { QueuedSession, SessionQueue } from "../work/queue/session-queue.ts";
 import { createConfiguredModels, openProviderSet, openTurns } from "./turns.ts";
-import { createProgress, createSigns } from "./channels.ts";
 
 export interface HostOptions extends FoundationOptions {
   /** Console of the person who started the host; undefined: none. */
@@ -216,17 +213,8 @@ function openEngineWaitOf(
   const { agentGroups, groups, containers, mayWait } = parts;
   const { pool, prepare } = containers;
   const { turns, sessions } = store;
-  return openEngineWait({
-    turns,
-    sessions,
-    folder: home.paths.sessions,
-    groups,
-    agentGroups,
-    pool,
-    prepare,
-    mayWait,
-    logger,
-  });
+  const { sessions: folder } = home.paths;
+  return openEngineWait({ turns, sessions, folder, groups, agentGroups, pool, prepare, mayWait, logger });
 }
 
 /** Looks in the chat of a group that comes for what waits there. */
