@@ -37,7 +37,7 @@ import { type Approvals, createApprovals } from "./approvals.ts";
 import { startChannels } from "../intake/start-channels.ts";
 import { buildEntrances, createProgress, createSigns, type Entrances, openDelivery } from "./channels.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
-import { openEngineWait } from "../work/sessions/adopt-containers.ts";
+import { adoptWhenReady } from "../work/sessions/adopt-containers.ts";
 import type { HostInProcess } from "../surfaces/cli/host-process.ts";
 import { type FoundationOptions, openFoundation } from "./foundation.ts";
 import { openChats, openIntakeOf } from "./chats.ts";
@@ -125,7 +125,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { chats, admissions, catchUp, commands } = openChats(context, stack, { ...reached, folders: opened.folders });
   await sideSessions.resume();
   const waiting = { agentGroups, groups, containers, mayWait: !options.console };
-  const engineWait = stack.use(await openEngineWaitOf(context, waiting));
+  const engineWait = stack.use(await adoptWhenReadyOf(context, waiting));
   const scheduled = { groups, runner, compactions, commands, catchUp, engineWait, imageWait: containers.imageWait };
   const work = openWorkOf(context, stack, { ...scheduled, signs: stack.use(createSigns(groups, entrances)) });
   workAdded.on(() => work.dueWork.changed());
@@ -201,7 +201,7 @@ function openAgents({ live, adapters, home, store, logger }: AppContext): {
   return { profiles, agentGroups: new AgentGroups({ live, folder: groups, profiles }) };
 }
 
-function openEngineWaitOf(
+function adoptWhenReadyOf(
   { store, home, logger }: AppContext,
   parts: {
     readonly agentGroups: AgentGroups;
@@ -214,7 +214,7 @@ function openEngineWaitOf(
   const { pool, prepare } = containers;
   const { turns, sessions } = store;
   const { sessions: folder } = home.paths;
-  return openEngineWait({ turns, sessions, folder, groups, agentGroups, pool, prepare, mayWait, logger });
+  return adoptWhenReady({ turns, sessions, folder, groups, agentGroups, pool, prepare, mayWait, logger });
 }
 
 /** Looks in the chat of a group that comes for what waits there. */

@@ -46,7 +46,7 @@ export async function adoptContainers(
  * Waits for the engine, and then takes over or removes what an earlier life of the host has left. Turns that run now
  * count as at work, also those that are given up before the engine answers.
  */
-export async function openEngineWait(
+export async function adoptWhenReady(
   options: AdoptOptions &
     Pick<EngineWaitOptions, "mayWait" | "prepare"> & { readonly turns: Pick<Store["turns"], "running"> },
 ): Promise<EngineWait> {
