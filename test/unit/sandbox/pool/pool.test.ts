@@ -19,7 +19,7 @@ test("the next turn of a session gets its hot container, until what it is made f
   expect(rig.hot()).toEqual(["family"]);
 });
 
-test("room for a new container is made by the idle one that was used longest ago, and by none that is busy", async () => {
+test("the idle container that was used longest ago makes room for a new one; a busy one never does", async () => {
   await using rig = await openPoolRig({ maxHot: 3 });
 
   await rig.begin("busy");
@@ -36,7 +36,7 @@ test("room for a new container is made by the idle one that was used longest ago
   );
 });
 
-test("an idle container is frozen, is thawed for its next turn, and is ended when nobody has needed it for long", async () => {
+test("an idle container is frozen, thawed for its next turn, and ended when it is not used for long", async () => {
   await using rig = await openPoolRig({ freezeMs: 1 });
 
   rig.pool.release(await rig.begin("family"));
@@ -52,7 +52,7 @@ test("an idle container is frozen, is thawed for its next turn, and is ended whe
   expect(rig.started).toHaveLength(1);
 });
 
-test("a turn whose container dies is told why, and the session's next turn gets a container of a new generation", async () => {
+test("a turn whose container dies is told why, and the next turn gets one of a new generation", async () => {
   await using rig = await openPoolRig();
   const lost = Promise.withResolvers<string>();
 
