@@ -1,46 +1,62 @@
-import { type AbilityServices, firstAbilities, otherAbilities, type ServicesOf } from "../abilities/catalog.ts";
+import {
+  type AbilityServices,
+  firstAbilities,
+  type NeedsOfAll,
+  otherAbilities,
+  type ServicesOf,
+} from "../abilities/catalog.ts";
 import { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf, groupWithAgent } from "../config/configured/agents.ts";
 import type { AgentProfiles } from "../config/profiles/agent-profiles.ts";
-import type { AgentGroups } from "../config/serving/agent-groups.ts";
-import type { SettingsService } from "../config/serving/settings-service.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { Group } from "../domain/chats/group.ts";
 import type { Actor } from "../domain/people/actor.ts";
 import type { Session } from "../domain/turns/session.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
-import type { Entrances } from "./channels.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { createMessageIds } from "../turns/context/message-ids.ts";
-import type { SideSessions } from "../work/sessions/side-sessions.ts";
 import { providerServer } from "../config/configured/provider-servers.ts";
-import type { SessionPool } from "../sandbox/pool/pool.ts";
-import type { Servers } from "../sandbox/servers/servers.ts";
-import type { ActiveTurns } from "../turns/active-turns.ts";
 import { createTurnEnded } from "../turns/ending/turn-ended.ts";
-import type { Signal } from "../lib/signal.ts";
-import type { ChangedDescription } from "../rights/approvals/changed-descriptions.ts";
 import { findMcpServer, mcpServers } from "../config/configured/mcp.ts";
 import { estimateStepTokens } from "../turns/context/tokens.ts";
 import type { QueuedSession } from "../work/queue/session-queue.ts";
 import { reserveBytes } from "./storage.ts";
-import type { AppContext } from "./context.ts";
+import type { AppContext, ChangedTools, HostSignals } from "./context.ts";
 import type { ConfiguredModels } from "../models/configured-models.ts";
+import { GroupTools } from "../tools/group-tools.ts";
+import { ToolRegistry } from "../tools/registry.ts";
+import type { Entrances, HostDelivery } from "./channels.ts";
+import type { Containers, HostSessions } from "./containers.ts";
+import type { HostAgents, HostSettings } from "./settings.ts";
+
+/** The abilities of a running host. */
+export interface HostAbilities {
+  readonly running: RunningAbilities;
+  readonly services: AbilityServices;
+  /** Tools of the host, with those that abilities give to single groups. */
+  readonly tools: GroupTools;
+}
+
+/** The running abilities that containers are made with. */
+interface FirstAbilities {
+  readonly running: RunningAbilities;
+  readonly services: ServicesOf<typeof firstAbilities>;
+}
 
 /** Starts the abilities that containers are made with. */
 export async function startFirstAbilities(
   context: AppContext,
   stack: AsyncDisposableStack,
   options: { readonly groups: GroupRegistry; readonly profiles: AgentProfiles; readonly tell: TellOperator },
-): Promise<ServicesOf<typeof firstAbilities> & { readonly abilities: RunningAbilities }> {
+): Promise<FirstAbilities> {
   const { config, live, home, environment, installed, store, events, publish, clock, logger } = context;
   const { groups, profiles, tell } = options;
-  const abilities = new RunningAbilities(stack, {
+  const running = new RunningAbilities(stack, {
     settings: () => config,
     onSettingsChange: (changed) => live.onChange(changed),
     subscribe: (name, handle) => events.subscribe(name, handle),
   });
-  const services = await abilities.start(firstAbilities, {
+  const services = await running.start(firstAbilities, {
     paths: home.paths,
     checkout: environment.checkout,
     installed,
@@ -56,39 +72,21 @@ export async function startFirstAbilities(
     clock,
     logger,
   });
-  return { abilities, ...services };
+  return { running, services };
 }
 
 /** Parts of the host beside the context of which the other abilities are made. */
-export interface HostAbilityOptions {
-  readonly agentGroups: AgentGroups;
-  readonly groups: GroupRegistry;
-  readonly profiles: AgentProfiles;
-  readonly sideSessions: SideSessions;
-  readonly settings: Pick<SettingsService, "setGroup">;
-  readonly models: ConfiguredModels;
-  readonly pool: SessionPool;
-  readonly servers: Pick<Servers, "open">;
-  /** The store whose trouble is told at once. */
-  readonly direct: Pick<AppContext["store"], "usage">;
-  readonly activeTurns: ActiveTurns;
-  readonly skills: Pick<AbilityServices["skills"], "known">;
-  readonly workAdded: () => void;
-  /** Emits sessions that can go on. */
-  readonly sessionReady: Signal<QueuedSession>;
-  /** Emits tools of MCP servers whose descriptions have changed. */
-  readonly toolsChanged: Signal<ChangedTools>;
-  readonly deliver: () => void;
-  readonly tell: TellOperator;
-  readonly guard: Pick<IntakeGuard, "state" | "failed">;
+interface OtherAbilityParts {
+  readonly agents: HostAgents;
+  readonly containers: Pick<Containers, "pool" | "servers">;
+  readonly delivery: HostDelivery;
   readonly entrances: Pick<Entrances, "gateway">;
-}
-
-/** Tools of an MCP server whose descriptions have changed since first use. */
-export interface ChangedTools {
-  readonly tools: readonly ChangedDescription[];
-  /** The group whose server it is; undefined for a server that groups share. */
-  readonly group: string | undefined;
+  readonly groups: GroupRegistry;
+  readonly guard: Pick<IntakeGuard, "state" | "failed">;
+  readonly models: ConfiguredModels;
+  readonly sessions: HostSessions;
+  readonly settings: HostSettings;
+  readonly signals: HostSignals;
 }
 
 /** Settings as they are now. */
@@ -110,56 +108,72 @@ function settingsNow(live: AppContext["live"]) {
   };
 }
 
-/** Starts all other abilities. */
-export function startOtherAbilities(
+/** Starts all other abilities, and opens their tools. */
+export async function startOtherAbilities(
   context: AppContext,
-  abilities: RunningAbilities,
-  options: HostAbilityOptions,
-): Promise<ServicesOf<typeof otherAbilities>> {
-  const { config, live, adapters, store, home, space, installed, interception } = context;
-  const { roles, fingerprint, publish, clock, forwardClock, logger } = context;
-  const { activeTurns: active, groups, sideSessions, settings, pool, servers, skills, workAdded, deliver } = options;
-  return abilities.start(otherAbilities, {
+  first: FirstAbilities,
+  parts: OtherAbilityParts,
+): Promise<HostAbilities> {
+  const { running, services } = first;
+  const others = await running.start(otherAbilities, otherNeeds(context, first, parts));
+  const tools = new GroupTools(new ToolRegistry(context.adapters.tools), running.toolSources);
+  return { running, services: { ...services, ...others }, tools };
+}
+
+function otherNeeds(
+  context: AppContext,
+  { running, services: { skills } }: FirstAbilities,
+  { agents, containers, delivery, entrances, groups, guard, models, sessions, settings, signals }: OtherAbilityParts,
+): NeedsOfAll<typeof otherAbilities> {
+  const { config, live, adapters, home, space, installed, interception } = context;
+  const { roles, fingerprint, clock, forwardClock, logger } = context;
+  const { deliver, tell } = delivery;
+  const { store, publish } = delivery.patient;
+  const { activeTurns: active, sideSessions } = sessions;
+  const { pool, servers } = containers;
+  const workAdded = (): void => void signals.workAdded.emit();
+  return {
     ...settingsNow(live),
     setImage: (group: string, value: object, actor: Actor) =>
-      settings.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" }),
+      settings.service.setGroup(group, [{ path: ["image"], value }], { actor, via: "chat" }),
     groupWithAgent: (group: Group, agent: string) => groupWithAgent(live.current, group, agent),
     agentNameOf: ({ agent }: Pick<Group, "agent">) => agentNameOf(live.current, agent),
     messageIdOf: createMessageIds(fingerprint),
     fingerprint,
-    models: options.models,
+    models,
     serverOfProvider: (name: string) => providerServer(config, adapters, name),
     servers: { open: interception.servers((...wanted) => servers.open(...wanted)) },
     installed,
     version: context.version,
     variables: context.environment.variables,
-    askAboutTools: (changed: ChangedTools) => options.toolsChanged.emit(changed),
+    askAboutTools: (changed: ChangedTools) => signals.toolsChanged.emit(changed),
     blobs: context.blobs,
     reserveBytes: () => reserveBytes(live),
-    usableProfile: (name: string) => options.profiles.usable(name),
+    usableProfile: (name: string) => agents.profiles.usable(name),
     knownSkills: (group: string) => skills.known(group),
     paths: home.paths,
     groupsFolder: home.paths.groups,
     roomIn: (folder: string) => space.roomIn(folder),
     folderOfSession: (group: Group, session: Pick<Session, "key">) =>
-      options.agentGroups.folderOfSession(group, session),
+      agents.agentGroups.folderOfSession(group, session),
     estimateTokens: (text: string) => estimateStepTokens({ kind: "user", text }),
     roleOf: roles.roleOf,
-    tellOperator: (text: string) => options.tell({ text }),
+    tellOperator: (text: string) => tell({ text }),
     groups,
     sideSessions,
     pool,
     workAdded,
-    wakeSession: (queued: QueuedSession) => void options.sessionReady.emit(queued),
-    turnEnded: createTurnEnded({ clock, publish }, { active, sideSessions, turnEnded: abilities.turnEnded }),
+    wakeSession: (queued: QueuedSession) => void signals.sessionReady.emit(queued),
+    turnEnded: createTurnEnded({ clock, publish }, { active, sideSessions, turnEnded: running.turnEnded }),
     deliver,
-    intake: options.guard,
-    gatewayUrl: () => options.entrances.gateway.url(),
+    intake: guard,
+    gatewayUrl: () => entrances.gateway.url(),
     store,
-    intakeUsage: options.direct.usage,
+    // Its trouble is told at once.
+    intakeUsage: context.store.usage,
     publish,
     clock,
     forwardClock,
     logger,
-  });
+  };
 }

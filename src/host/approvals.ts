@@ -1,8 +1,6 @@
 import { randomInt } from "node:crypto";
 
-import type { AbilityServices } from "../abilities/catalog.ts";
 import { ApprovalService } from "../rights/approvals/approval-service.ts";
-import type { Proposals, ProposalsByTool } from "../rights/approvals/proposals.ts";
 import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
@@ -12,79 +10,76 @@ import { Forms, type FormsOptions } from "../rights/approvals/forms/forms.ts";
 import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../rights/approvals/changed-descriptions.ts";
 import { firstGroupWith } from "../config/configured/mcp.ts";
 import { configuredPeople } from "../config/configured/people.ts";
-import type { Group } from "../domain/chats/group.ts";
-import type { QueuedSession } from "../work/queue/session-queue.ts";
-import type { Signal } from "../lib/signal.ts";
-import type { Instructions } from "../sandbox/workspace/instructions.ts";
 import { InstructionProposals } from "../tools/chat/instruction-proposals.ts";
 import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { CallGate } from "../turns/collaborators.ts";
-import type { AgentGroups } from "../config/serving/agent-groups.ts";
-import type { AppContext } from "./context.ts";
-import type { GroupTools } from "../tools/group-tools.ts";
+import type { HostAbilities } from "./abilities.ts";
+import type { HostDelivery } from "./channels.ts";
+import type { Containers } from "./containers.ts";
+import type { AppContext, HostSignals } from "./context.ts";
+import type { HostAgents } from "./settings.ts";
 import { createDeniedNow } from "../tools/denied-now.ts";
 
 export interface Approvals {
   readonly service: ApprovalService;
   readonly descriptions: ChangedDescriptions;
   readonly forms: Forms;
-  readonly forTurns: Pick<CallGate, "ask" | "approvalsAsked" | "changeOutcome" | "futility">;
+  readonly forTurns: CallGate;
   readonly answerByReaction: AnswerByReaction;
 }
 
-interface ApprovalsOptions {
-  /** Emits sessions that can go on. */
-  readonly sessionReady: Signal<QueuedSession>;
-  readonly deliver: () => void;
-  readonly groups: { readonly byName: (name: string) => Group | undefined; readonly list: () => readonly Group[] };
-  readonly instructions: Pick<Instructions, "current" | "replace">;
-  readonly agentGroups: AgentGroups;
-  readonly hostTools: Pick<GroupTools, "registryOf">;
-  readonly mcp: Pick<AbilityServices["mcp"], "allow" | "pendingOf">;
-  readonly abilities: { readonly proposals: ProposalsByTool };
+interface ApprovalParts {
+  readonly abilities: HostAbilities;
+  readonly agents: Pick<HostAgents, "agentGroups">;
+  readonly containers: Pick<Containers, "instructions">;
+  readonly delivery: Pick<HostDelivery, "deliver">;
+  readonly groups: GroupRegistry;
+  readonly signals: Pick<HostSignals, "sessionReady" | "toolsChanged">;
 }
 
 /** Approvals: asking people, and handling their answers. */
-export function createApprovals(
-  context: AppContext,
-  stack: AsyncDisposableStack,
-  options: ApprovalsOptions,
-): Approvals {
-  const { config, store, clock, forwardClock, logger } = context;
-  const { deliver } = options;
+export function createApprovals(context: AppContext, stack: AsyncDisposableStack, parts: ApprovalParts): Approvals {
+  const { config, store, roles, publish, clock, forwardClock, logger } = context;
+  const { deliver } = parts.delivery;
+  const { subAgents } = parts.abilities.services;
+  const { instructions } = parts.containers;
+  const { agentGroups } = parts.agents;
+  const forInstructions = { sessions: store.sessions, instructions, groups: parts.groups, agentGroups };
   const proposals = new Map([
-    ...options.abilities.proposals,
-    [proposeInstructions.name, createInstructionProposals(context, options)] as const,
+    ...parts.abilities.running.proposals,
+    [proposeInstructions.name, new InstructionProposals(forInstructions)] as const,
   ]);
   const asked = (): void => service.checkNow();
   const isThere = createPresence({
     chats: store.chats,
     people: () => configuredPeople(config),
     memberKeys: (name) => Object.keys(context.live.groupOf({ name }).members?.byKey ?? {}),
-    roleOf: context.roles.roleOf,
+    roleOf: roles.roleOf,
   });
-  const descriptions = createChangedDescriptions(context, { ...options, asked, isThere });
+  const descriptions = createChangedDescriptions(context, parts, { asked, isThere });
+  parts.signals.toolsChanged.on(({ tools, group }) => descriptions.ask(tools, group));
   const forms = createForms(context, { asked, deliver });
-  const changes = new ProposedChanges({
-    store: store.approvals,
-    proposals,
-    descriptions,
-    deliver,
-    clock,
-    logger,
-  });
-  const service = stack.use(createService(context, options, { changes, descriptions, forms }));
+  const changes = new ProposedChanges({ store: store.approvals, proposals, descriptions, deliver, clock, logger });
+  const service = stack.use(createService(context, parts, { changes, descriptions, forms }));
   context.live.onChange(() => service.checkNow());
   const askPeople = createAsk({
     settings: () => config.approvals,
-    askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
+    askerOf: (group, turn) => askerOfTurn(store, roles.roleOf, group, turn),
     isThere,
     changeOf: async (group, { name, input }) => proposals.get(name)?.changeOf(group, input),
     byThumb: (channel) => context.hasTrait(channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
   });
-  const answerByReaction = createAnswers(context, service, deliver);
+  const answerByReaction = createAnswerByReaction({
+    store: store.approvals,
+    service,
+    standingOf: (group, who) => roles.standingOf(group, who),
+    publish,
+    deliver,
+    clock,
+  });
   const changeOutcome = changes.outcomeOf.bind(changes);
   return {
     service,
@@ -93,6 +88,8 @@ export function createApprovals(
     answerByReaction,
     forTurns: {
       ask: askPeople,
+      prepareSpawns: (scope, calls) => subAgents.prepareSpawns(scope, calls),
+      spawned: () => subAgents.spawned(),
       futility: async (group, { name, input }) => proposals.get(name)?.faultOf(group, input),
       approvalsAsked: asked,
       changeOutcome,
@@ -102,11 +99,11 @@ export function createApprovals(
 
 function createChangedDescriptions(
   { config, live, store, hasTrait, publish, forwardClock }: AppContext,
-  options: Pick<ChangedDescriptionsOptions, "asked" | "deliver" | "groups" | "isThere"> & {
-    readonly mcp: Pick<AbilityServices["mcp"], "allow" | "pendingOf">;
-  },
+  { abilities, delivery, groups }: ApprovalParts,
+  { asked, isThere }: Pick<ChangedDescriptionsOptions, "asked" | "isThere">,
 ): ChangedDescriptions {
-  const { asked, deliver, isThere, groups, mcp } = options;
+  const { deliver } = delivery;
+  const { mcp } = abilities.services;
   return new ChangedDescriptions({
     store: store.approvals,
     settings: () => config.approvals,
@@ -127,7 +124,7 @@ function createChangedDescriptions(
 
 function createService(
   context: AppContext,
-  { sessionReady, deliver, hostTools, groups }: ApprovalsOptions,
+  { abilities: { tools }, delivery: { deliver }, groups, signals: { sessionReady } }: ApprovalParts,
   {
     changes,
     descriptions,
@@ -148,7 +145,7 @@ function createService(
     deniedBy: createDeniedNow({
       store,
       groups,
-      registryOf: (group) => hostTools.registryOf(group),
+      registryOf: (group) => tools.registryOf(group),
       policyOf: (group) => live.groupOf(group).policy,
       roleOf: roles.roleOf,
     }),
@@ -161,7 +158,7 @@ function createService(
 }
 
 /** Forms of servers, addressed to the person that the turn works for. */
-function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "deliver">): Forms {
+function createForms(context: AppContext, { asked, deliver }: Pick<FormsOptions, "asked" | "deliver">): Forms {
   const { config, store, publish, forwardClock } = context;
   return new Forms({
     store: store.approvals,
@@ -170,23 +167,7 @@ function createForms(context: AppContext, told: Pick<FormsOptions, "asked" | "de
     publish,
     randomBelow: randomInt,
     clock: forwardClock,
-    ...told,
+    asked,
+    deliver,
   });
-}
-
-function createAnswers(
-  { store, roles, publish, clock }: AppContext,
-  service: ApprovalService,
-  deliver: () => void,
-): AnswerByReaction {
-  const standingOf: Parameters<typeof createAnswerByReaction>[0]["standingOf"] = (group, who) =>
-    roles.standingOf(group, who);
-  return createAnswerByReaction({ store: store.approvals, service, standingOf, publish, deliver, clock });
-}
-
-function createInstructionProposals(
-  { store: { sessions } }: AppContext,
-  { agentGroups, instructions, groups }: Pick<ApprovalsOptions, "agentGroups" | "instructions" | "groups">,
-): Proposals {
-  return new InstructionProposals({ instructions, sessions, groups, agentGroups });
 }

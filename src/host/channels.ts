@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 
 import type { HostConsole } from "../channels/define-channel.ts";
-import { type ChannelResources, type RunningChannels, openChannels } from "../channels/open-channels.ts";
+import { type RunningChannels, openChannels } from "../channels/open-channels.ts";
 import { namedIds } from "../config/configured/people.ts";
 import { createEventNotices } from "../delivery/event-notices.ts";
 import { GroupNotices } from "../delivery/group-notices.ts";
@@ -14,9 +14,10 @@ import { ChannelStates } from "../intake/channel-states.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import { showDeltas } from "../records/events/deltas/show-deltas.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { Gateway } from "../surfaces/http/gateway.ts";
-import type { Readiness } from "../surfaces/http/health.ts";
+import { readinessOf } from "../surfaces/http/health.ts";
 import type { AppContext } from "./context.ts";
 
 /** The channels and the HTTP server: how people and programs get in. */
@@ -34,16 +35,18 @@ export async function buildEntrances(
   stack: AsyncDisposableStack,
   options: {
     readonly console: HostConsole | undefined;
-    readonly groups: ChannelResources["groups"];
+    readonly engine: Pick<ContainerEngine, "facts">;
+    readonly groups: GroupRegistry;
+    readonly guard: IntakeGuard;
     readonly registry: Registry;
-    readonly ready: () => Promise<Readiness>;
   },
 ): Promise<Entrances> {
   const { live, config, store, home, environment, adapters, aliases, interception } = context;
   const { deltas, hasTrait, publish, clock, logger } = context;
-  const { registry, ready, console, groups } = options;
-  const parts = { live, registry, ready, version: context.version, publish, clock, logger };
-  const gateway = stack.use(new Gateway(parts));
+  const { registry, console, engine, groups, guard } = options;
+  const ready = () => readinessOf(engine, guard);
+  const { version } = context;
+  const gateway = stack.use(new Gateway({ live, registry, ready, version, publish, clock, logger }));
   const states = stack.use(new ChannelStates(publish, logger));
   const { channels: opened, inputEnded } = await openChannels(adapters.channels, stack, {
     settings: config.channels,
@@ -54,7 +57,7 @@ export async function buildEntrances(
     idsOf: (name) => aliases.of(name, store.channelState, () => namedIds(config, name)),
     routes: gateway.routes,
     console,
-    groups,
+    groups: () => groups.list(),
     clock,
     logger,
   });
@@ -65,44 +68,37 @@ export async function buildEntrances(
   return { channels, inputEnded, states, gateway };
 }
 
-/** Opens the outbox and the operator's notices, with a store and events that wait for trouble of the machine to pass. */
+/** The outbox, and notices to people. */
+export interface HostDelivery {
+  readonly outbox: Outbox;
+  /** Wakes the outbox. */
+  readonly deliver: () => void;
+  readonly notices: GroupNotices;
+  readonly progress: Progress;
+  readonly tell: TellOperator;
+  readonly retrying: RetryingStore;
+  /** Context whose store and events wait for trouble of the machine to pass. */
+  readonly patient: AppContext;
+}
+
+/** Opens the outbox and the notices, with a store and events that wait for trouble of the machine to pass. */
 export function openDelivery(
   context: AppContext,
   stack: AsyncDisposableStack,
   options: { readonly groups: GroupRegistry; readonly guard: IntakeGuard; readonly entrances: Entrances },
-): {
-  readonly outbox: Outbox;
-  readonly deliver: () => void;
-  readonly notices: GroupNotices;
-  readonly tell: TellOperator;
-  readonly retrying: RetryingStore;
-  readonly patient: AppContext;
-} {
-  const outbox = stack.use(createOutbox(context, options.entrances));
-  const tell = tellOperator(context, { ...options, outbox });
-  const deliver = (): void => outbox.wake();
-  const retrying = createRetrying(context, options.guard);
-  const notices = new GroupNotices(retrying.store.outbox, deliver, context.clock);
-  return { outbox, deliver, notices, tell, retrying, patient: retryingContext(context, retrying) };
-}
-
-function tellOperator(
-  { store, clock, logger, events }: AppContext,
-  { groups, outbox, entrances: { channels } }: { groups: GroupRegistry; outbox: Outbox; entrances: Entrances },
-): TellOperator {
+): HostDelivery {
+  const { store, clock, logger, events } = context;
+  const { groups, guard, entrances } = options;
+  const { channels } = entrances;
+  const outbox = stack.use(createOutbox(context, entrances));
   const tell = createTellOperator({ outboxStore: store.outbox, outbox, groups, channels, clock, logger });
   events.subscribe("operator notices", createEventNotices(logger, tell));
-  return tell;
-}
-
-function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): RetryingStore {
-  return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
-}
-
-/** The context of turns, in which store and events wait for trouble of the machine to pass. */
-function retryingContext(context: AppContext, retrying: RetryingStore): AppContext {
-  const { publish } = context;
-  return { ...context, store: retrying.store, publish: (event) => retrying.retry(() => publish(event)) };
+  const deliver = (): void => outbox.wake();
+  const retrying = new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
+  const patient = { ...context, store: retrying.store, publish: retrying.retried(context.publish) };
+  const notices = new GroupNotices(retrying.store.outbox, deliver, clock);
+  const progress = stack.use(createProgress(context, { entrances, outbox }));
+  return { outbox, deliver, notices, progress, tell, retrying, patient };
 }
 
 function createOutbox(context: AppContext, { channels }: Entrances): Outbox {
@@ -131,7 +127,7 @@ export function createSigns(groups: GroupRegistry, entrances: Entrances): SignsO
 }
 
 /** Shows what turns are doing, as the configuration wants it. */
-export function createProgress(
+function createProgress(
   context: AppContext,
   { entrances, outbox }: { readonly entrances: Entrances; readonly outbox: Pick<Outbox, "wake"> },
 ): Progress {

@@ -1,22 +1,18 @@
-import type { AbilityServices } from "../abilities/catalog.ts";
 import { randomInt } from "node:crypto";
 
 import { registersChats } from "../config/adapters.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { isKnown } from "../config/configured/people.ts";
 import { sharedPolicy } from "../config/resolve-group.ts";
-import type { Outbox } from "../delivery/outbox.ts";
-import type { Progress } from "../delivery/progress.ts";
+import type { ServedGroups } from "../config/serving/served-groups.ts";
 import { risks } from "../domain/rights/policy.ts";
 import { type Admissions, createAdmissions } from "../intake/chats/admissions.ts";
 import { createAutomaticNames } from "../intake/chats/automatic-names.ts";
 import { createAutoRegister } from "../intake/chats/auto-register.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
-import type { GroupFolders } from "../intake/chats/group-folders.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { createStrangers } from "../intake/chats/strangers.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
-import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import { type Intake, openIntake } from "../intake/open-intake.ts";
 import { CodeTries } from "../rights/people/code-tries.ts";
 import { isAlwaysDenied } from "../rights/policy/judge.ts";
@@ -24,68 +20,63 @@ import { commandsOf } from "../surfaces/chat/catalog.ts";
 import { type ChatCommandOptions, createChatCommands, type RunChatCommands } from "../surfaces/chat/chat-commands.ts";
 import { createCommandServices } from "../surfaces/chat/command-services.ts";
 import { GroupCommands } from "../surfaces/chat/group-commands.ts";
-import type { ActiveTurns } from "../turns/active-turns.ts";
 import { CatchUp } from "../turns/catch-up.ts";
-import type { Compactions } from "../turns/compaction/compactions.ts";
 import { createTurnEnded } from "../turns/ending/turn-ended.ts";
-import type { SideSessions } from "../work/sessions/side-sessions.ts";
-import type { SessionQueue } from "../work/queue/session-queue.ts";
-import type { RunningAbilities } from "../abilities/start-abilities.ts";
-import type { Entrances } from "./channels.ts";
-import type { Containers } from "./containers.ts";
+import type { WorkQueue } from "../work/queue/open-work.ts";
+import type { HostAbilities } from "./abilities.ts";
+import type { Entrances, HostDelivery } from "./channels.ts";
+import type { Containers, HostSessions } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { openAttachmentFetcher } from "./storage.ts";
 import type { Approvals } from "./approvals.ts";
+import type { Turns } from "./turns.ts";
 import { createAccessOf } from "../config/serving/people.ts";
 
 /** Parts that work with groups' chats. */
 interface ChatParts {
-  readonly activeTurns: ActiveTurns;
+  readonly abilities: HostAbilities;
   readonly approvals: Pick<Approvals, "forms" | "service">;
-  readonly abilities: Pick<RunningAbilities, "turnEnded">;
-  readonly compactions: Compactions;
   readonly containers: Pick<Containers, "pool">;
-  readonly deliver: () => void;
+  readonly delivery: Pick<HostDelivery, "deliver">;
   readonly entrances: Pick<Entrances, "gateway">;
-  readonly folders: Pick<GroupFolders, "isFree">;
-  readonly groups: GroupRegistry;
-  readonly services: AbilityServices;
-  readonly sideSessions: SideSessions;
+  readonly servedGroups: Pick<ServedGroups, "folders" | "registry">;
+  readonly sessions: HostSessions;
+  readonly turns: Turns;
 }
 
-/** Opens what platforms tell about chats, the admission of chats, commands, and what gives up old messages. */
-export function openChats(
-  context: AppContext,
-  stack: AsyncDisposableStack,
-  parts: ChatParts,
-): {
-  readonly chats: ChatBook;
+/** Knowledge of chats, their admission, their commands, and what gives up old messages. */
+export interface HostChats {
+  readonly book: ChatBook;
   readonly admissions: Admissions;
   readonly catchUp: CatchUp;
   readonly commands: GroupCommands;
-} {
+}
+
+/** Opens what platforms tell about chats, the admission of chats, commands, and what gives up old messages. */
+export function openChats(context: AppContext, stack: AsyncDisposableStack, parts: ChatParts): HostChats {
   const { live, store, publish, clock, logger } = context;
-  const { abilities, activeTurns: active, deliver, groups, sideSessions } = parts;
-  const chats = stack.use(new ChatBook({ store, publish, clock, logger }, groups));
-  const admissions = openAdmissions(context, parts, chats);
-  const ending = { active, sideSessions, turnEnded: abilities.turnEnded };
+  const { abilities, delivery, servedGroups, sessions } = parts;
+  const { activeTurns: active, sideSessions } = sessions;
+  const book = stack.use(new ChatBook({ store, publish, clock, logger }, servedGroups.registry));
+  const admissions = openAdmissions(context, parts, book);
+  const ending = { active, sideSessions, turnEnded: abilities.running.turnEnded };
   const turnEnded = createTurnEnded({ clock, publish }, ending);
   const limitMinutes = (group: string): number => live.groupOf({ name: group }).turns.catchUpMinutes;
-  const catchUp = new CatchUp({ store, limitMinutes, turnEnded, deliver, publish, clock });
+  const catchUp = new CatchUp({ store, limitMinutes, turnEnded, deliver: delivery.deliver, publish, clock });
   const run = createRunCommands(context, parts, { admissions, turnEnded });
-  return { chats, admissions, catchUp, commands: new GroupCommands(run, logger) };
+  return { book, admissions, catchUp, commands: new GroupCommands(run, logger) };
 }
 
 function openAdmissions(
   { config, store, forwardClock, publish }: AppContext,
-  { groups, folders }: ChatParts,
+  { servedGroups: { folders, registry } }: ChatParts,
   chats: ChatBook,
 ): Admissions {
   const now = (): number => forwardClock.now();
   return createAdmissions({
     store,
-    registry: groups,
-    isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
+    registry,
+    isNameFree: async (group) => registry.byName(group.name) === undefined && (await folders.isFree(group)),
     get assistantName() {
       return config.assistant.name;
     },
@@ -103,12 +94,13 @@ function createRunCommands(
   { admissions, turnEnded }: Pick<ChatCommandOptions, "turnEnded"> & { readonly admissions: Admissions },
 ): RunChatCommands {
   const { live, store, roles, fingerprint, publish, clock, forwardClock } = context;
-  const { activeTurns, compactions, containers, deliver, entrances } = parts;
+  const { delivery, entrances, sessions } = parts;
   const { service: approvals, forms } = parts.approvals;
-  const { heartbeat, jobs, memory, subAgents, tasks } = parts.services;
-  const { pool } = containers;
+  const { heartbeat, jobs, memory, subAgents, tasks } = parts.abilities.services;
+  const { pool } = parts.containers;
+  const { compactions } = parts.turns;
   const services = createCommandServices({
-    activeTurns,
+    activeTurns: sessions.activeTurns,
     admissions,
     approvals,
     compactions,
@@ -125,25 +117,33 @@ function createRunCommands(
     clock,
     forwardClock,
   });
-  const told = { approvals, forms, compactions, pool, subAgents, turnEnded, deliver };
-  return createChatCommands({ store, services, ...told, publish, fingerprint, clock });
+  return createChatCommands({
+    store,
+    services,
+    approvals,
+    forms,
+    compactions,
+    pool,
+    subAgents,
+    turnEnded,
+    deliver: delivery.deliver,
+    publish,
+    fingerprint,
+    clock,
+  });
 }
 
 /** Parts that messages from channels reach. */
 interface IntakeParts {
-  readonly admissions: Admissions;
+  readonly abilities: Pick<HostAbilities, "services">;
   readonly approvals: Pick<Approvals, "answerByReaction" | "forms">;
-  readonly catchUp: CatchUp;
-  readonly commands: GroupCommands;
+  readonly chats: HostChats;
+  readonly delivery: HostDelivery;
   readonly entrances: Entrances;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
-  readonly media: Pick<AbilityServices["media"], "hear">;
-  readonly memories: Pick<AbilityServices["memory"], "foresee">;
-  readonly outbox: Outbox;
-  readonly pace: TurnPace;
-  readonly progress: Progress;
-  readonly queue: SessionQueue;
+  readonly sessions: Pick<HostSessions, "pace">;
+  readonly work: Pick<WorkQueue, "queue">;
 }
 
 /** Opens the way from channels to the queue. */
@@ -153,7 +153,9 @@ export async function openIntakeOf(
   parts: IntakeParts,
 ): Promise<Intake> {
   const { config, live, adapters, hasTrait, store, roles, metrics, publish, clock, forwardClock } = context;
-  const { admissions, approvals, entrances, groups, outbox } = parts;
+  const { abilities, approvals, chats, delivery, entrances, groups, guard, sessions } = parts;
+  const { outbox, progress, deliver } = delivery;
+  const { media, memory: memories } = abilities.services;
   const onboards = (channel: string): boolean => hasTrait(channel, "onboards");
   const dm = () => config.access.dm;
   const nameOf = createAutomaticNames({
@@ -161,10 +163,18 @@ export async function openIntakeOf(
     onboards,
     dm,
     isKnown: (who) => isKnown(config, roles.keysOf(who)),
-    admissions,
+    admissions: chats.admissions,
   });
   return openIntake(stack, {
-    ...parts,
+    groups,
+    guard,
+    outbox,
+    pace: sessions.pace,
+    progress,
+    queue: parts.work.queue,
+    memories,
+    catchUp: chats.catchUp,
+    commands: chats.commands,
     access: createAccessOf(live, roles),
     agentNameOf: (agent) => agentNameOf(config, agent),
     answerByReaction: approvals.answerByReaction,
@@ -181,7 +191,7 @@ export async function openIntakeOf(
     commandsOf: (group) => commandsOf(group, config.memory.enabled),
     forms: approvals.forms,
     hears: () => config.media.transcription !== "none",
-    attachments: stack.use(await openAttachmentFetcher(context, parts.media.hear)),
+    attachments: stack.use(await openAttachmentFetcher(context, media.hear)),
     lateMs: (group) => live.groupOf({ name: group }).turns.catchUpMinutes * 60_000,
     metrics,
     onStranger: createStrangers({
@@ -195,7 +205,7 @@ export async function openIntakeOf(
         return config.assistant.name;
       },
       randomBelow: randomInt,
-      deliver: () => outbox.wake(),
+      deliver,
       calendar: clock,
       clock: forwardClock,
       publish,

@@ -1,5 +1,5 @@
 import type { AbilityServices } from "../abilities/catalog.ts";
-import { configuredGroups } from "../config/configured/groups.ts";
+import { configuredGroups, paceLimits } from "../config/configured/groups.ts";
 import { ensureGlobalFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
 import { WorkFolders } from "../config/home/work-folder.ts";
 import { networkOfServer } from "../config/configured/mcp.ts";
@@ -28,7 +28,12 @@ import { createServerContainers } from "../sandbox/servers/server-containers.ts"
 import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
-import type { AppContext } from "./context.ts";
+import { TurnPace } from "../intake/limits/turn-pace.ts";
+import type { Group } from "../domain/chats/group.ts";
+import { ActiveTurns } from "../turns/active-turns.ts";
+import { SideSessions } from "../work/sessions/side-sessions.ts";
+import type { HostDelivery } from "./channels.ts";
+import type { AppContext, HostSignals } from "./context.ts";
 
 export interface Containers {
   readonly engine: ContainerEngine;
@@ -94,8 +99,8 @@ export async function openContainers(
   );
   const folders = new WorkFolders({ groups: paths.groups, checkout }, store.groups);
   const parts = { engine, images, egress, instructions, skills, folders };
-  const launcher: ContainerLauncher = createLauncher(context, { ...parts, isOther: (name) => servers.has(name) });
-  const servers: Servers = openServers(context, stack, { ...parts, base, launcher });
+  const launcher: ContainerLauncher = createLauncher(context, parts, (name) => servers.has(name));
+  const servers: Servers = openServers(context, stack, parts, { base, launcher });
   const mounts = stack.use(
     new MountWatch({
       publish,
@@ -156,10 +161,10 @@ interface LaunchParts {
 
 function createLauncher(
   context: AppContext,
-  parts: LaunchParts & { readonly isOther: (name: string) => boolean },
+  { engine, images, egress, instructions, skills, folders }: LaunchParts,
+  isOther: (name: string) => boolean,
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
-  const { engine, images, egress, instructions, skills, folders, isOther } = parts;
   return new ContainerLauncher({
     engine,
     image: (group) => images.imageOf(group),
@@ -194,31 +199,28 @@ function createLauncher(
 function openServers(
   context: AppContext,
   stack: AsyncDisposableStack,
-  parts: LaunchParts & {
-    readonly base: () => ReturnType<typeof prepareEngine>;
-    readonly launcher: ContainerLauncher;
-  },
+  { engine, images, egress, instructions, folders }: LaunchParts,
+  { base, launcher }: { readonly base: () => ReturnType<typeof prepareEngine>; readonly launcher: ContainerLauncher },
 ): Servers {
   const { config, home, store, space, publish, logger } = context;
-  const { engine, images, base, egress, instructions, folders, launcher } = parts;
   const { root, mcp } = home.paths;
-  const options = {
-    folder: mcp,
-    home: root,
-    instance: home.instance,
-    engine,
-    sandbox: () => sandboxSize(config.sandbox),
-    quotaBytes: () => space.quotaBytes,
-    groups: store.groups,
-    openWorkFolder: folders.open.bind(folders),
-    egress,
-    instructions,
-    launcher,
-    publish,
-    logger,
-  };
   return createServerContainers(
-    { ...options, imageOf: (group) => (group === undefined ? base() : images.imageOf(group)) },
+    {
+      folder: mcp,
+      home: root,
+      instance: home.instance,
+      engine,
+      sandbox: () => sandboxSize(config.sandbox),
+      quotaBytes: () => space.quotaBytes,
+      imageOf: (group) => (group === undefined ? base() : images.imageOf(group)),
+      groups: store.groups,
+      openWorkFolder: folders.open.bind(folders),
+      egress,
+      instructions,
+      launcher,
+      publish,
+      logger,
+    },
     stack,
   );
 }
@@ -251,4 +253,27 @@ function createPool(
     now: () => clock.now(),
     logger,
   });
+}
+
+/** The turns under way, their pace, and sessions beside the main ones. */
+export interface HostSessions {
+  readonly pace: TurnPace;
+  readonly activeTurns: ActiveTurns;
+  readonly sideSessions: SideSessions;
+}
+
+/** Opens the record of turns under way, and the sessions beside the main ones. */
+export function openSessions(
+  { config, adapters, store, home, clock, logger }: AppContext,
+  stack: AsyncDisposableStack,
+  parts: Pick<Containers, "pool"> &
+    Pick<HostDelivery, "patient"> & { readonly signals: Pick<HostSignals, "workAdded"> },
+): HostSessions {
+  const { pool, patient, signals } = parts;
+  const limitsOf = (group: Pick<Group, "channel" | "name">) => paceLimits({ config, adapters }, group);
+  const pace = new TurnPace({ turns: store.turns, limitsOf, clock });
+  const workAdded = (): void => void signals.workAdded.emit();
+  const { sessions: folder } = home.paths;
+  const side = { store: patient.store, workAdded, pool, folder, clock, logger };
+  return { activeTurns: new ActiveTurns(), pace, sideSessions: stack.use(new SideSessions(side)) };
 }

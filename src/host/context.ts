@@ -10,6 +10,7 @@ import type { Config } from "../config/schema/config.ts";
 import type { Publish } from "../domain/events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
+import type { Signal } from "../lib/signal.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { AuditEntry } from "../records/audit/event-records.ts";
 import type { DeltaBus } from "../records/events/deltas/delta-bus.ts";
@@ -17,6 +18,7 @@ import type { EventBus } from "../records/events/event-bus.ts";
 import type { InstalledRecord } from "../records/installed-record.ts";
 import type { Metrics } from "../records/metrics/metrics.ts";
 import type { SessionLogs } from "../records/session-logs/session-log.ts";
+import type { ChangedDescription } from "../rights/approvals/changed-descriptions.ts";
 import type { Aliases } from "../rights/people/aliases.ts";
 import type { Roles } from "../rights/people/roles.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
@@ -26,6 +28,7 @@ import type { OpenStdio } from "../sandbox/servers/server-streams.ts";
 import type { GroupSpace } from "../sandbox/workspace/group-space.ts";
 import type { BlobFolder } from "../stores/blobs/blob-folder.ts";
 import type { Store } from "../stores/contract/store.ts";
+import type { QueuedSession } from "../work/queue/session-queue.ts";
 
 /** Shared dependencies of nearly every part of the host. */
 export interface AppContext {
@@ -63,6 +66,23 @@ export interface AppContext {
   readonly installed: InstalledRecord;
   readonly metrics: Metrics;
   readonly interception: Interception;
+}
+
+/** Signals from parts of the host to those that are built after them. */
+export interface HostSignals {
+  /** Work was added to the store. */
+  readonly workAdded: Signal;
+  /** A session can go on. */
+  readonly sessionReady: Signal<QueuedSession>;
+  /** Tools of an MCP server have other descriptions than at first use. */
+  readonly toolsChanged: Signal<ChangedTools>;
+}
+
+/** Tools of an MCP server whose descriptions have changed since first use. */
+export interface ChangedTools {
+  readonly tools: readonly ChangedDescription[];
+  /** The group whose server it is; undefined for a server that groups share. */
+  readonly group: string | undefined;
 }
 
 /** Puts an entry into the audit log; resolves when it is on disk. */

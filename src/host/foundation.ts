@@ -104,8 +104,11 @@ export async function openFoundation(
   };
 }
 
-function createInstalledRecord({ paths }: Home, told: Pick<AppContext, "publish" | "logger">): InstalledRecord {
-  const record = new InstalledRecord({ file: join(paths.root, "installed.json"), ...told });
+function createInstalledRecord(
+  { paths }: Home,
+  { publish, logger }: Pick<AppContext, "publish" | "logger">,
+): InstalledRecord {
+  const record = new InstalledRecord({ file: join(paths.root, "installed.json"), publish, logger });
   record.follow("plugin", () => installedPlugins(paths.pluginLock));
   return record;
 }

@@ -1,69 +1,79 @@
-import { chatFault } from "../config/adapters.ts";
-import type { ConfigReloader } from "../config/changes/config-reloader.ts";
-import type { Outbox } from "../delivery/outbox.ts";
-import type { AbilityServices } from "../abilities/catalog.ts";
-import type { TurnPace } from "../intake/limits/turn-pace.ts";
-import type { ActiveTurns } from "../turns/active-turns.ts";
-import { referencesOf } from "../models/routes/routes.ts";
-import type { ProviderSet } from "../models/routes/provider-set.ts";
+import { followInTurn } from "../records/events/read-in-turn.ts";
 import { createGroupNeeds, createModelNeeds } from "../surfaces/operation-needs.ts";
+import { chatFault } from "../config/adapters.ts";
+import { referencesOf } from "../models/routes/routes.ts";
 import type { OperationNeeds } from "../surfaces/operations.ts";
 import { totalUsdPerDay } from "../domain/turns/usage.ts";
 import { memoize } from "../lib/memoize.ts";
-import { followInTurn } from "../records/events/read-in-turn.ts";
-import type { DueWork } from "../work/queue/due-work.ts";
 import { requeueTurn } from "../work/queue/requeue-turn.ts";
-import type { SessionQueue } from "../work/queue/session-queue.ts";
-import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
-import type { IntakeState } from "../channels/channel.ts";
+import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
+import { startControlServer } from "../surfaces/control/server.ts";
+import type { WorkQueue } from "../work/queue/open-work.ts";
+import type { HostAbilities } from "./abilities.ts";
 import type { Approvals } from "./approvals.ts";
+import type { HostChats } from "./chats.ts";
 import type { Plugins } from "../plugins/plugins.ts";
-import type { Containers } from "./containers.ts";
+import type { Containers, HostSessions } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Entrances } from "./channels.ts";
-import type { FirstPrompt } from "../turns/conversation/view-context.ts";
+import type { Entrances, HostDelivery } from "./channels.ts";
+import type { HostSettings } from "./settings.ts";
+import type { HostModels, Turns } from "./turns.ts";
 import { createPeopleView } from "../config/serving/people.ts";
-import type { GroupOperations } from "../config/serving/group-operations.ts";
-import type { SettingsService } from "../config/serving/settings-service.ts";
-import type { Compactions } from "../turns/compaction/compactions.ts";
 import { quietGroups } from "../work/quiet-groups.ts";
 
-export interface HostOperationOptions {
-  readonly groups: GroupRegistry;
-  readonly containers: Containers;
-  readonly entrances: Entrances;
-  readonly queue: SessionQueue;
-  readonly dueWork: DueWork;
-  readonly outbox: Outbox;
-  readonly intake: () => IntakeState;
-  readonly stop: () => void;
-  readonly abilities: AbilityServices;
-  readonly settings: SettingsService;
-  readonly groupOperations: GroupOperations;
-  readonly admissions: Pick<Admissions, "approve" | "deny">;
+interface OperationParts {
+  readonly abilities: HostAbilities;
   readonly approvals: Pick<Approvals, "descriptions" | "service">;
-  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
-  readonly providers: Pick<ProviderSet, "calibration">;
-  readonly plugins?: Plugins | undefined;
-  readonly compactions: Pick<Compactions, "hold">;
-  readonly firstPrompt: FirstPrompt;
-  readonly activeTurns: Pick<ActiveTurns, "isActive">;
-  readonly pace: Pick<TurnPace, "resting">;
+  readonly chats: Pick<HostChats, "admissions" | "commands">;
+  readonly containers: Containers;
+  readonly delivery: Pick<HostDelivery, "outbox">;
+  readonly entrances: Entrances;
+  readonly groups: GroupRegistry;
+  readonly guard: Pick<IntakeGuard, "state">;
+  readonly plugins: Plugins | undefined;
+  readonly providers: HostModels["providers"];
+  readonly sessions: HostSessions;
+  readonly settings: HostSettings;
+  readonly turns: Turns;
+  readonly work: WorkQueue;
 }
 
-/** The parts of the host that operations work with. */
-export function operationNeeds(context: AppContext, options: HostOperationOptions): OperationNeeds {
+/** Lets programs call operations and webhooks, over HTTP and on the control socket. */
+export async function serveOperations(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: OperationParts,
+  /** Asks for the end of the host. */
+  stop: () => void,
+): Promise<void> {
+  const { abilities, chats, entrances, groups } = parts;
+  const { home, logger, publish } = context;
+  const needs = operationNeeds(context, parts, stop);
+  entrances.gateway.serve(needs, abilities.services.webhooks);
+  // Commands that an earlier life of the host has left may call operations.
+  for (const group of groups.list()) await chats.commands.runLeft(group);
+  const onFault = (error: Error): void => logger.error({ error }, "a request on the control socket failed");
+  stack.use(await startControlServer({ socketPath: home.paths.controlSocket, needs, publish, onFault }));
+}
+
+/** The parts of the host that operations work with; those of abilities are their services, by name. */
+function operationNeeds(context: AppContext, parts: OperationParts, stop: () => void): OperationNeeds {
   const { config, store, clock } = context;
-  const { activeTurns, containers, entrances, firstPrompt, groups, pace, providers, queue } = options;
+  const { approvals, containers, entrances, groups, guard, providers, settings } = parts;
+  const { services } = parts.abilities;
+  const { compactions, firstPrompt } = parts.turns;
+  const { queue, dueWork } = parts.work;
+  const { launcher } = containers;
+  const { activeTurns, pace } = parts.sessions;
   return {
-    ...options.abilities,
+    ...services,
     ...createModelNeeds(config, { store, groups, providers, firstPrompt }),
-    ...createGroupNeeds(config, { groups, activeTurns, pace, launcher: containers.launcher }),
+    ...createGroupNeeds(config, { groups, activeTurns, pace, launcher }),
     ...followInTurn(store.events, context.events, context.deltas),
     host: hostFacts(context),
     store,
-    groups: options.groupOperations,
+    groups: settings.groupOperations,
     get routes() {
       return Object.keys(config.models.routes);
     },
@@ -71,13 +81,13 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
       return totalUsdPerDay(config.budgets.total);
     },
     people: createPeopleView({ live: context.live, adapters: context.adapters }, context.roles),
-    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool, compactions: options.compactions }),
+    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool, compactions }),
     pool: containers.pool,
-    outbox: options.outbox,
-    admissions: options.admissions,
-    taskDesk: options.abilities.tasks.book,
-    approvalService: options.approvals.service,
-    changedDescriptions: options.approvals.descriptions,
+    outbox: parts.delivery.outbox,
+    admissions: parts.chats.admissions,
+    taskDesk: services.tasks.book,
+    approvalService: approvals.service,
+    changedDescriptions: approvals.descriptions,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
@@ -85,16 +95,16 @@ export function operationNeeds(context: AppContext, options: HostOperationOption
     waitingGroups: () => queue.waitingGroups(),
     refusedMounts: () => containers.launcher.refusedMounts(),
     images: containers.images,
-    intake: options.intake,
-    config: options.reloader,
-    settings: options.settings,
-    plugins: () => options.plugins?.list() ?? [],
-    nextHeartbeat: () => options.abilities.heartbeat.next(),
-    outdatedSkills: () => options.abilities.skills.outdated(),
-    stop: options.stop,
-    requeue: (turn) => requeueTurn(store, { queue, dueWork: options.dueWork }, groups, turn),
+    intake: () => guard.state(),
+    config: settings.reloader,
+    settings: settings.service,
+    plugins: () => parts.plugins?.list() ?? [],
+    nextHeartbeat: () => services.heartbeat.next(),
+    outdatedSkills: () => services.skills.outdated(),
+    stop,
+    requeue: (turn) => requeueTurn(store, { queue, dueWork }, groups, turn),
     publish: context.publish,
-    workAdded: () => options.dueWork.changed(),
+    workAdded: () => dueWork.changed(),
     clock,
     forwardClock: context.forwardClock,
   };
@@ -120,12 +130,12 @@ function hostFacts({ config, home, clock, version }: AppContext): OperationNeeds
 /** Erases people's words. Loaded on first use. */
 function createEraserWhenAsked(
   context: AppContext,
-  options: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,
+  { queue, pool, compactions }: Pick<Parameters<typeof quietGroups>[1], "queue" | "pool" | "compactions">,
 ): OperationNeeds["eraser"] {
   const load = memoize(async () => {
     const { createEraser } = await import("./erasure.ts");
     const { erasure } = context.store;
-    return createEraser(context, (groups) => quietGroups(groups, { erasure, ...options }));
+    return createEraser(context, (groups) => quietGroups(groups, { erasure, queue, pool, compactions }));
   });
   return { look: async (who) => (await load()).look(who), erase: async (who, by) => (await load()).erase(who, by) };
 }

@@ -2,12 +2,13 @@ import { ConfigWatch } from "../config/changes/config-watch.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import { followLogLevel } from "../config/changes/log-level.ts";
 import { SettingsHistory } from "../config/changes/settings-history.ts";
+import { AgentProfiles } from "../config/profiles/agent-profiles.ts";
+import { AgentGroups } from "../config/serving/agent-groups.ts";
 import { GroupOperations } from "../config/serving/group-operations.ts";
 import { createReloader } from "../config/serving/open-reloader.ts";
 import type { RunningConfig } from "../config/serving/running-config.ts";
 import { ServedGroups } from "../config/serving/served-groups.ts";
 import { SettingsService } from "../config/serving/settings-service.ts";
-import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { reviewMounts } from "../sandbox/launch/mount-review.ts";
 import type { Containers } from "./containers.ts";
@@ -17,21 +18,41 @@ import type { FoundationOptions } from "./foundation.ts";
 /** All groups, with their stored settings; the settings that hold from this start on are on record. */
 export async function openGroups(
   context: AppContext,
-): Promise<{ readonly opened: ServedGroups; readonly groups: GroupRegistry; readonly history: SettingsHistory }> {
+): Promise<{ readonly servedGroups: ServedGroups; readonly history: SettingsHistory }> {
   const { live, adapters, home, store, clock, logger, publish } = context;
   const history = new SettingsHistory(store.settings, clock, adapters);
-  const opened = await ServedGroups.open(runningConfig(context), {
+  const servedGroups = await ServedGroups.open(runningConfig(context), {
     store: store.groups,
     hasMemories: async (name) => (await import("../abilities/memory/offline.ts")).hasMemories(home.paths.memory, name),
     publish,
     logger,
   });
   await history.recordStart(live.current);
-  return { opened, groups: opened.registry, history };
+  return { servedGroups, history };
 }
 
 function runningConfig({ live, adapters, home, environment, redaction }: AppContext): RunningConfig {
   return { live, adapters, home, environment, redaction };
+}
+
+/** The operator's profiles of agents, and the groups as their agents have them. */
+export interface HostAgents {
+  readonly profiles: AgentProfiles;
+  readonly agentGroups: AgentGroups;
+}
+
+/** Opens the profiles of agents, and groups as their agents have them. */
+export function openAgents({ live, adapters, home, store, logger }: AppContext): HostAgents {
+  const { agents, groups } = home.paths;
+  const profiles = new AgentProfiles({ live, adapters, folder: agents, subAgents: store.subAgents, logger });
+  return { profiles, agentGroups: new AgentGroups({ live, folder: groups, profiles }) };
+}
+
+/** Changes of settings and groups. */
+export interface HostSettings {
+  readonly reloader: ConfigReloader;
+  readonly service: SettingsService;
+  readonly groupOperations: GroupOperations;
 }
 
 /** Settings, which change by commands and in chats; by their files as soon as these are watched. */
@@ -45,11 +66,7 @@ export function openSettings(
     readonly containers: Pick<Containers, "images" | "pool" | "launcher">;
     readonly tell: TellOperator;
   },
-): {
-  readonly reloader: ConfigReloader;
-  readonly settings: SettingsService;
-  readonly groupOperations: GroupOperations;
-} {
+): HostSettings {
   const { live, store, clock, logger, publish } = context;
   const { started, groups, history, containers, tell } = options;
   const { images, pool, launcher } = containers;
@@ -60,13 +77,21 @@ export function openSettings(
     pool.endOutdated((name) => groups.registry.byName(name));
     await reviewMounts(launcher, logger);
   };
-  const shared = { groups, history, reviewContainers, publish };
-  const notify = (text: string): void => tell({ text });
-  const { loaded } = started;
-  const reloader = stack.use(createReloader(config, { ...shared, loaded, tell: notify, clock, logger }));
-  const settings = new SettingsService(config, { ...shared, reloader, mounts: launcher });
+  const reloader = stack.use(
+    createReloader(config, {
+      groups,
+      history,
+      reviewContainers,
+      publish,
+      loaded: started.loaded,
+      tell: (text) => tell({ text }),
+      clock,
+      logger,
+    }),
+  );
+  const changing = { groups, history, reviewContainers, publish, reloader, mounts: launcher };
   const groupOperations = new GroupOperations(live, { groups, store: store.groups, reloader, publish });
-  return { reloader, settings, groupOperations };
+  return { reloader, service: new SettingsService(config, changing), groupOperations };
 }
 
 /** Lets changed files take effect by themselves. */

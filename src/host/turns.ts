@@ -5,31 +5,24 @@ import { openLateProvider } from "../models/catalog.ts";
 import { ConfiguredModels } from "../models/configured-models.ts";
 import { keepLearned } from "../models/knowledge/learned-models.ts";
 import { ProviderSet } from "../models/routes/provider-set.ts";
-import type { AbilityServices } from "../abilities/catalog.ts";
-import type { RunningAbilities } from "../abilities/start-abilities.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { secretsOf } from "../config/loading/secrets.ts";
 import { promptTexts } from "../config/prompts/prompt-files.ts";
-import type { AgentGroups } from "../config/serving/agent-groups.ts";
 import { createFailureNotices } from "../delivery/failure-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
-import type { Progress } from "../delivery/progress.ts";
 import { type ReplyFormats, createReplyFormats } from "../delivery/reply-redaction.ts";
 import { workFolder } from "../domain/chats/group.ts";
 import { leftOf } from "../domain/sandbox/skill.ts";
 import type { Session } from "../domain/turns/session.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
-import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import { toError } from "../lib/app-error.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { TurnDeltas } from "../records/events/deltas/turn-deltas.ts";
 import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
-import type { GroupTools } from "../tools/group-tools.ts";
-import type { ActiveTurns } from "../turns/active-turns.ts";
-import type { AnswerWriter, CallGate, HostTools, SessionGroups } from "../turns/collaborators.ts";
+import type { AnswerWriter, HostTools } from "../turns/collaborators.ts";
 import { Compactions } from "../turns/compaction/compactions.ts";
 import { Compactor } from "../turns/compaction/compactor.ts";
 import { createFit } from "../turns/compaction/fit-conversation.ts";
@@ -48,31 +41,26 @@ import { SessionLeases } from "../turns/sessions/session-leases.ts";
 import { createSessionService } from "../turns/sessions/session-service.ts";
 import { OfferedTools } from "../turns/tool-calls/offered-tools.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
-import type { SideSessions } from "../work/sessions/side-sessions.ts";
+import type { HostAbilities } from "./abilities.ts";
 import type { Approvals } from "./approvals.ts";
-import type { Containers } from "./containers.ts";
-import type { AppContext } from "./context.ts";
+import type { HostDelivery } from "./channels.ts";
+import type { Containers, HostSessions } from "./containers.ts";
+import type { AppContext, HostSignals } from "./context.ts";
+import type { HostAgents } from "./settings.ts";
 import { openOutgoingFiles } from "./storage.ts";
 
 /** Parts of the host that turns work with. */
-interface TurnSurroundings extends Containers {
-  readonly activeTurns: ActiveTurns;
-  /** Context whose store and events wait for trouble of the machine to pass. */
-  readonly patient: AppContext;
-  readonly abilities: RunningAbilities;
+interface TurnParts {
+  readonly abilities: HostAbilities;
+  readonly agents: Pick<HostAgents, "agentGroups">;
   readonly approvals: Approvals;
-  readonly services: AbilityServices;
-  readonly sideSessions: Pick<SideSessions, "settled">;
-  readonly workAdded: () => void;
+  readonly containers: Containers;
+  readonly delivery: HostDelivery;
   readonly groups: GroupRegistry;
   readonly guard: IntakeGuard;
-  readonly hostTools: GroupTools;
-  readonly agentGroups: AgentGroups;
-  readonly pace: TurnPace;
-  readonly progress: Progress;
   readonly models: ConfiguredModels;
-  readonly tell: TellOperator;
-  readonly deliver: () => void;
+  readonly sessions: HostSessions;
+  readonly signals: Pick<HostSignals, "workAdded">;
 }
 
 /** Parts that work on turns and conversations. */
@@ -83,33 +71,30 @@ export interface Turns {
 }
 
 /** Builds what works on turns. */
-export async function openTurns(
-  context: AppContext,
-  stack: AsyncDisposableStack,
-  options: TurnSurroundings,
-): Promise<Turns> {
-  const { store, clock, logger, publish, fingerprint } = options.patient;
-  const { activeTurns, agentGroups: sessionGroups, pool, groups, models, guard } = options;
+export async function openTurns(context: AppContext, stack: AsyncDisposableStack, parts: TurnParts): Promise<Turns> {
+  const { groups, models, guard, containers, sessions } = parts;
+  const { agentGroups: sessionGroups } = parts.agents;
+  const { patient } = parts.delivery;
+  const { store, clock, logger, publish, fingerprint } = patient;
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
-  const offered = createOfferedTools(context, options);
-  const prompts = createPrompts(options.patient, options, offered);
-  const formats = createFormats(context, options.tell);
-  const watchers = createWatchers(options.patient, options, formats);
-  const parts = { leases, models, sessionGroups, offered, prompts, watchers };
-  const { conversation, compactions } = createConversations(options, parts);
+  const offered = createOfferedTools(patient, parts);
+  const prompts = createPrompts(patient, parts, offered);
+  const formats = createFormats(context, parts.delivery.tell);
+  const watchers = createWatchers(patient, parts, formats);
+  const { conversation, compactions } = createConversations(patient, parts, { leases, offered, prompts, watchers });
   stack.use(compactions);
   const runner = new TurnRunner({
     store,
-    active: activeTurns,
+    active: sessions.activeTurns,
     leases,
     groups: sessionGroups,
     models,
-    pool,
+    pool: containers.pool,
     machine: guard,
     conversation,
-    calls: createCallGate(options),
-    tools: await createHostTools(context, stack, options),
-    answers: createAnswers(context, options, formats),
+    calls: parts.approvals.forTurns,
+    tools: await createHostTools(context, stack, parts),
+    answers: createAnswers(context, parts, formats),
     watchers,
     publish,
     fingerprint,
@@ -122,18 +107,16 @@ export async function openTurns(
 
 /** Conversations as models are shown them, and what makes those shorter that outgrow them. */
 function createConversations(
-  { abilities, patient, groups, deliver, services }: TurnSurroundings,
-  parts: {
+  { store, publish, clock, logger, roles, fingerprint }: AppContext,
+  { abilities: { running, services }, agents, delivery: { deliver }, groups, models }: TurnParts,
+  own: {
     readonly leases: SessionLeases;
-    readonly models: ConfiguredModels;
-    readonly sessionGroups: SessionGroups;
     readonly offered: OfferedTools;
     readonly prompts: ConversationPrompts;
     readonly watchers: LiveWatchers;
   },
 ): { readonly conversation: StoredConversation; readonly compactions: Compactions } {
-  const { store, publish, clock, logger, roles, fingerprint } = patient;
-  const { leases, models, sessionGroups, offered, prompts, watchers } = parts;
+  const { leases, offered, prompts, watchers } = own;
   const { sessions, messages } = store;
   const { jobs, media, memory, subAgents } = services;
   const { pictures } = media;
@@ -142,9 +125,19 @@ function createConversations(
   const before = (session: Session) => subAgents.forkOf(session);
   const shown = new ShownConversations({ store, offered, prompts, before, clearing, pictures: shownPictures });
   const compactor = new Compactor({ store, shown, publish, clock });
-  const groupOf = (name: string) => groups.byName(name);
-  const working = { leases, shown, compactor, sessionGroups, models, groupOf, deliver };
-  const compactions = new Compactions({ ...working, store, before: memory.extract, clock, logger });
+  const compactions = new Compactions({
+    store,
+    leases,
+    shown,
+    compactor,
+    groupOf: (name) => groups.byName(name),
+    sessionGroups: agents.agentGroups,
+    models,
+    before: memory.extract,
+    deliver,
+    clock,
+    logger,
+  });
   const { roleOf } = roles;
   const conversation = new StoredConversation({
     fit: createFit({ shown, compactor, clearing, logger }),
@@ -153,59 +146,62 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    messages: { messages, pictures, foreword: abilities.foreword, roleOf, fingerprint, clock },
+    messages: { messages, pictures, foreword: running.foreword, roleOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };
 }
 
-function createOfferedTools(context: AppContext, { patient, hostTools, services }: TurnSurroundings): OfferedTools {
-  const { sessions, origins } = patient.store;
+function createOfferedTools(
+  { store: { sessions, origins }, hasTrait, roles }: AppContext,
+  { abilities: { services, tools: hostTools } }: TurnParts,
+): OfferedTools {
   const tools = new ConversationTools({
     registryOf: (group) => hostTools.registryOf(group),
     whyMissing: (group, name) => hostTools.whyMissing(group, name),
     sessions,
-    channelCan: context.hasTrait,
+    channelCan: hasTrait,
   });
   const { media, subAgents: spawning } = services;
-  return new OfferedTools({ tools, spawning, pictures: media.pictures, origins, roleOf: context.roles.roleOf });
+  return new OfferedTools({ tools, spawning, pictures: media.pictures, origins, roleOf: roles.roleOf });
 }
 
 function createWatchers(
   { deltas: bus, clock }: AppContext,
-  { abilities, mounts, pace, progress, hostTools: tools, services, sideSessions }: TurnSurroundings,
+  { abilities: { running, services, tools }, containers: { mounts }, delivery: { progress }, sessions }: TurnParts,
   formats: ReplyFormats,
 ): LiveWatchers {
   const deltas = new TurnDeltas({ bus, piecesOf: formats.piecesOf, clock });
-  const sessions: LiveWatchersOptions["sessions"] = {
+  const ending: LiveWatchersOptions["sessions"] = {
     turnEndedIn: (session, turn) => {
-      abilities.turnEnded(turn);
-      sideSessions.settled(session);
+      running.turnEnded(turn);
+      sessions.sideSessions.settled(session);
     },
   };
   const { subAgents } = services;
-  return new LiveWatchers({ mounts, pace, progress, deltas, tools, formats, subAgents, sessions });
-}
-
-function createCallGate({ approvals, services }: TurnSurroundings): CallGate {
-  const { subAgents } = services;
-  return {
-    ...approvals.forTurns,
-    prepareSpawns: (scope, calls) => subAgents.prepareSpawns(scope, calls),
-    spawned: () => subAgents.spawned(),
-  };
+  return new LiveWatchers({
+    mounts,
+    pace: sessions.pace,
+    progress,
+    deltas,
+    tools,
+    formats,
+    subAgents,
+    sessions: ending,
+  });
 }
 
 async function createHostTools(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { abilities, approvals, patient, groups, services, workAdded }: TurnSurroundings,
+  { abilities: { running, services }, approvals, delivery: { patient }, groups, signals }: TurnParts,
 ): Promise<HostTools> {
   const files = stack.use(await openOutgoingFiles(context));
   const { store, publish, clock, live, roles } = patient;
   const { roleOf } = roles;
   const agentName = (agent: string): string => agentNameOf(live.current, agent);
-  const desk = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
+  const workAdded = (): void => void signals.workAdded.emit();
+  const others = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
   return {
     portsOf: (scope, signal) => ({
       results: earlierResults(store.turns, scope),
@@ -213,9 +209,9 @@ async function createHostTools(
         const { group, session, turn } = scope;
         return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
       },
-      ability: (name) => abilities.portOf(name, scope, signal),
+      ability: (name) => running.portOf(name, scope, signal),
     }),
-    sessionsFor: (scope, call) => createSessionService(desk, scope, call),
+    sessionsFor: (scope, call) => createSessionService(others, scope, call),
     keepFile: (folder, path) => files.keep(folder, path),
     keepVoice: (group, said) => files.keepVoice(group, said),
     keepImage: (image) => services.media.pictures.keepImage(image),
@@ -224,11 +220,11 @@ async function createHostTools(
 
 function createAnswers(
   { clock }: AppContext,
-  { tell, groups, deliver, workAdded }: TurnSurroundings,
+  { delivery: { deliver, tell }, groups, signals }: TurnParts,
   { formatReply, formatNotice }: ReplyFormats,
 ): AnswerWriter {
   const tellFailure = createFailureNotices({ tell, groups, clock });
-  return { formatReply, formatNotice, tellFailure, deliver, workAdded };
+  return { formatReply, formatNotice, tellFailure, deliver, workAdded: () => void signals.workAdded.emit() };
 }
 
 function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {
@@ -245,7 +241,7 @@ function createFormats({ live, adapters, home, publish, clock, logger }: AppCont
 
 function createPrompts(
   { store, clock, home, environment, logger }: AppContext,
-  { instructions, launcher, images, services }: TurnSurroundings,
+  { abilities: { services }, containers: { instructions, launcher, images } }: TurnParts,
   offered: OfferedTools,
 ): ConversationPrompts {
   const sources: PromptSources = {
@@ -273,13 +269,29 @@ function createPrompts(
     },
     chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
   };
-  const rewrites = (): number => store.erasure.rewrites();
-  const options = { sources, estimateTokens: estimateStepTokens, now: () => clock.now(), rewrites };
-  return new ConversationPrompts({ ...options, sessions: store.sessions });
+  return new ConversationPrompts({
+    sources,
+    estimateTokens: estimateStepTokens,
+    now: () => clock.now(),
+    rewrites: () => store.erasure.rewrites(),
+    sessions: store.sessions,
+  });
+}
+
+/** The providers of the configuration, and the calls of their models. */
+export interface HostModels {
+  readonly providers: ProviderSet;
+  readonly models: ConfiguredModels;
+}
+
+/** Opens the models of the configuration; calls wait for trouble of the machine to pass. */
+export function openModels(context: AppContext, patient: AppContext, stack: AsyncDisposableStack): HostModels {
+  const providers = openProviderSet(context, stack);
+  return { providers, models: createConfiguredModels(patient, providers) };
 }
 
 /** The providers of the configuration, which follow its changes. */
-export function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
+function openProviderSet(context: AppContext, stack: AsyncDisposableStack): ProviderSet {
   const { live, adapters, store, logger, clock } = context;
   const providers = stack.use(
     new ProviderSet(
@@ -298,7 +310,7 @@ export function openProviderSet(context: AppContext, stack: AsyncDisposableStack
 }
 
 /** Model calls for all parts. */
-export function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
+function createConfiguredModels(context: AppContext, providers: ProviderSet): ConfiguredModels {
   const { live, store, blobs, clock, logger, publish } = context;
   return new ConfiguredModels({
     live,

@@ -69,6 +69,13 @@ export class RetryingStore {
     }
   }
 
+  /** Returns a function that retries this one. */
+  retried<Given extends readonly unknown[], Result>(
+    action: (...given: Given) => Promise<Result>,
+  ): (...given: Given) => Promise<Result> {
+    return (...given) => this.retry(() => action(...given));
+  }
+
   #retrying<Member extends object>(member: Member): Member {
     return new Proxy(member, {
       get: (target, name) => {
