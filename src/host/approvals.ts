@@ -80,7 +80,6 @@ export function createApprovals(context: AppContext, stack: AsyncDisposableStack
     deliver,
     clock,
   });
-  const changeOutcome = changes.outcomeOf.bind(changes);
   return {
     service,
     descriptions,
@@ -92,7 +91,7 @@ export function createApprovals(context: AppContext, stack: AsyncDisposableStack
       spawned: () => subAgents.spawned(),
       futility: async (group, { name, input }) => proposals.get(name)?.faultOf(group, input),
       approvalsAsked: asked,
-      changeOutcome,
+      changeOutcome: changes.outcomeOf.bind(changes),
     },
   };
 }

@@ -42,10 +42,9 @@ export async function buildEntrances(
   },
 ): Promise<Entrances> {
   const { live, config, store, home, environment, adapters, aliases, interception } = context;
-  const { deltas, hasTrait, publish, clock, logger } = context;
+  const { deltas, hasTrait, publish, version, clock, logger } = context;
   const { registry, console, engine, groups, guard } = options;
   const ready = () => readinessOf(engine, guard);
-  const { version } = context;
   const gateway = stack.use(new Gateway({ live, registry, ready, version, publish, clock, logger }));
   const states = stack.use(new ChannelStates(publish, logger));
   const { channels: opened, inputEnded } = await openChannels(adapters.channels, stack, {

@@ -152,16 +152,15 @@ export async function openIntakeOf(
   stack: AsyncDisposableStack,
   parts: IntakeParts,
 ): Promise<Intake> {
-  const { config, live, adapters, hasTrait, store, roles, metrics, publish, clock, forwardClock } = context;
-  const { abilities, approvals, chats, delivery, entrances, groups, guard, sessions } = parts;
-  const { outbox, progress, deliver } = delivery;
+  const { config, live, adapters, hasTrait, store, roles, metrics, publish, clock } = context;
+  const { abilities, approvals, chats, delivery, groups, guard, sessions } = parts;
+  const { outbox, progress } = delivery;
   const { media, memory: memories } = abilities.services;
   const onboards = (channel: string): boolean => hasTrait(channel, "onboards");
-  const dm = () => config.access.dm;
   const nameOf = createAutomaticNames({
     registersChats: (channel) => registersChats({ config, adapters }, channel),
     onboards,
-    dm,
+    dm: () => config.access.dm,
     isKnown: (who) => isKnown(config, roles.keysOf(who)),
     admissions: chats.admissions,
   });
@@ -194,25 +193,32 @@ export async function openIntakeOf(
     attachments: stack.use(await openAttachmentFetcher(context, media.hear)),
     lateMs: (group) => live.groupOf({ name: group }).turns.catchUpMinutes * 60_000,
     metrics,
-    onStranger: createStrangers({
-      store,
-      onboards,
-      dm,
-      isConnected: (name) =>
-        entrances.channels.some((channel) => channel.name === name && channel.state().state === "open"),
-      mainGroups: () => groups.list().filter(({ main }) => main),
-      get assistantName() {
-        return config.assistant.name;
-      },
-      randomBelow: randomInt,
-      deliver,
-      calendar: clock,
-      clock: forwardClock,
-      publish,
-    }),
+    onStranger: createOnStranger(context, parts),
     settings: () => config.intake,
     store,
     publish,
     clock,
+  });
+}
+
+function createOnStranger(
+  { config, hasTrait, store, publish, clock, forwardClock }: AppContext,
+  { delivery: { deliver }, entrances, groups }: IntakeParts,
+): ReturnType<typeof createStrangers> {
+  return createStrangers({
+    store,
+    onboards: (channel) => hasTrait(channel, "onboards"),
+    dm: () => config.access.dm,
+    isConnected: (name) =>
+      entrances.channels.some((channel) => channel.name === name && channel.state().state === "open"),
+    mainGroups: () => groups.list().filter(({ main }) => main),
+    get assistantName() {
+      return config.assistant.name;
+    },
+    randomBelow: randomInt,
+    deliver,
+    calendar: clock,
+    clock: forwardClock,
+    publish,
   });
 }

@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 
 import { installedPlugins } from "../plugins/install/lock-file.ts";
 import { InstalledRecord } from "../records/installed-record.ts";
-
 import { auditEntryOf } from "../records/audit/event-records.ts";
 import { readLogInstance } from "../records/audit/keys.ts";
 import { AuditLog, type AuditLogOptions } from "../records/audit/log/log.ts";

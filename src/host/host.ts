@@ -4,7 +4,6 @@ import type { HostConsole } from "../channels/define-channel.ts";
 import type { SettingsHistory } from "../config/changes/settings-history.ts";
 import type { ServedGroups } from "../config/serving/served-groups.ts";
 import { createAlert } from "../delivery/operator-notices.ts";
-import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Intake } from "../intake/open-intake.ts";

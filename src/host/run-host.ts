@@ -1,10 +1,8 @@
-import { startHost } from "./host.ts";
-import type { Host } from "./host.ts";
+import { type Host, startHost } from "./host.ts";
 import { logLevel } from "../config/changes/log-level.ts";
 import type { Interception } from "./context.ts";
 import type { Adapters } from "../config/adapters.ts";
-import { readEnvironment } from "../config/environment.ts";
-import type { Environment, EnvironmentVariables } from "../config/environment.ts";
+import { type Environment, type EnvironmentVariables, readEnvironment } from "../config/environment.ts";
 import { type Home, prepareHome } from "../config/home/home.ts";
 import { loadConfig, type LoadedConfig } from "../config/loading/load.ts";
 import { systemClock } from "../lib/time/clock.ts";
