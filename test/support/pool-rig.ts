@@ -34,6 +34,8 @@ export interface PoolSettings {
   mountFault: (session: string) => string | undefined;
   /** Containers that an earlier host has left. */
   left: readonly FoundContainer[];
+  /** Called when a container is asked for; it runs when this has resolved. */
+  beforeRun: () => Promise<void>;
 }
 
 const day = 86_400_000;
@@ -50,6 +52,7 @@ export async function openPoolRig(wanted: Partial<PoolSettings> = {}) {
     refuse: () => undefined,
     mountFault: () => undefined,
     left: [],
+    beforeRun: async () => undefined,
     ...wanted,
   };
   const started: StartedContainer[] = [];
@@ -120,6 +123,7 @@ function launcherOf(settings: PoolSettings, started: StartedContainer[]): Launch
       uid: 1,
       warnings: [],
       start: async (generation) => {
+        await settings.beforeRun();
         const { container, running } = startedContainer(session.id, generation);
         started.push(container);
         return running;

@@ -39,6 +39,7 @@ export class PersistentShell implements AsyncDisposable {
   #state: ShellState | undefined;
   #process: ShellProcess | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(options: Omit<ShellProcessOptions, "state">) {
     this.#options = options;
@@ -61,17 +62,27 @@ export class PersistentShell implements AsyncDisposable {
     return call;
   }
 
-  /** Ends the shell and all that it started, running or in the background. */
+  /** Ends the shell and all that it started, running or in the background. Calls that wait are cancelled. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     const running = this.#process;
     this.#process = undefined;
     await running?.end();
   }
 
   async #run(command: string, options: CallOptions): Promise<ShellCall> {
-    if (options.signal.aborted) return { end: { kind: "cancelled" }, unchoked: false };
+    if (options.signal.aborted || this.#isClosed) return { end: { kind: "cancelled" }, unchoked: false };
     const unchoked = await this.#makeRoom();
     const shell = (this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state }));
+    // It may have been closed while the shell was started.
+    if (this.#isClosed) {
+      await this.#end();
+      return { end: { kind: "cancelled" }, unchoked };
+    }
     const call = shell.run(command, options.onOutput);
     const end = await untilStopped(call, options);
     if (end.kind === "completed") {
@@ -82,18 +93,18 @@ export class PersistentShell implements AsyncDisposable {
       this.#process = undefined;
       return { end: { kind: "goes-on", process: shell, end: call }, unchoked };
     }
-    await this[Symbol.asyncDispose]();
+    await this.#end();
     return { end, unchoked };
   }
 
   /** Ends an unusable shell. True when programs that it had started were the cause. */
   async #makeRoom(): Promise<boolean> {
-    if (this.#process?.isAlive === false) await this[Symbol.asyncDispose]();
+    if (this.#process?.isAlive === false) await this.#end();
     const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess(this.#options));
     if (!choked) return false;
     // First, because all the rest is slow as long as they have the processor.
     await killLeftovers({ mark: noMark, ownsPidNamespace: this.#options.ownsPidNamespace });
-    await this[Symbol.asyncDispose]();
+    await this.#end();
     return true;
   }
 }

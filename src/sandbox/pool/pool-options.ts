@@ -111,3 +111,11 @@ export function poolLimits(settings: SessionSettings): PoolOptions["limits"] {
     readyTimeoutMs: silenceTimeoutSeconds * 1000,
   };
 }
+
+/** A container that is being started. */
+export interface StartingContainer {
+  /** Known as soon as it has one. */
+  generation?: number;
+  /** Settled when it runs, or has failed to. */
+  readonly over: PromiseWithResolvers<void>;
+}

@@ -4,7 +4,7 @@ import type { Group } from "../../domain/chats/group.ts";
 import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer, type HotContainerOptions, type TurnListener } from "./hot-container.ts";
-import type { FindOwner, Owner, PoolOptions, Workspaces } from "./pool-options.ts";
+import type { FindOwner, Owner, PoolOptions, StartingContainer, Workspaces } from "./pool-options.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { adoptionFault, isOutdated } from "./adoption.ts";
 import { ContainerSignals, lifeOf, ownerOfContainer, tellLimit } from "./container-events.ts";
@@ -37,8 +37,8 @@ export class SessionPool implements AsyncDisposable {
   readonly #memoryTimer: NodeJS.Timeout;
   readonly #freezing: Freezing;
   readonly #pending: PendingWork;
-  /** WorkSlots promised to containers that are being started, and their generations as soon as they have one. */
-  readonly #starting = new Map<string, number | undefined>();
+  /** Containers that are being started, by session. */
+  readonly #starting = new Map<string, StartingContainer>();
   readonly #leftovers: Leftovers;
   readonly #stop = new AbortController();
   /** Sessions in whose containers something runs between turns. */
@@ -57,7 +57,8 @@ export class SessionPool implements AsyncDisposable {
     this.#leftovers = new Leftovers({
       found: () => options.launcher.found(),
       inUse: ({ session, generation }) =>
-        this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
+        this.#hot.get(session)?.view().generation === generation ||
+        this.#starting.get(session)?.generation === generation,
       removed: (name, reason) => this.#tellRemoved(name, reason),
       logger: options.logger,
     });
@@ -100,14 +101,16 @@ export class SessionPool implements AsyncDisposable {
       return hot;
     }
     if (hot) await hot.close(refusal ?? (hot.state === "idle" ? "its configuration changed" : "it was being closed"));
-    this.#starting.set(session.id, undefined);
+    const starting: StartingContainer = { over: Promise.withResolvers() };
+    this.#starting.set(session.id, starting);
     try {
       await this.#makeRoom();
-      const start = this.#start(group, session, { fingerprint, listener });
+      const start = this.#start(group, session, { fingerprint, listener, starting });
       this.#pending.add(start.catch(() => undefined));
       return await start;
     } finally {
       this.#starting.delete(session.id);
+      starting.over.resolve();
     }
   }
 
@@ -148,8 +151,9 @@ export class SessionPool implements AsyncDisposable {
     return hot !== undefined;
   }
 
-  /** Ends the container of a session, busy or not. False when it has none. */
+  /** Ends the container of a session, busy or not, once it has started. False when it has none. */
   async stop(session: string, reason: string): Promise<boolean> {
+    await this.#starting.get(session)?.over.promise;
     const hot = this.#hot.get(session);
     if (!hot) return false;
     await hot.close(reason);
@@ -203,7 +207,7 @@ export class SessionPool implements AsyncDisposable {
   async #start(
     group: Group,
     session: Session,
-    { fingerprint, listener }: { fingerprint: string; listener: TurnListener },
+    { fingerprint, listener, starting }: { fingerprint: string; listener: TurnListener; starting: StartingContainer },
   ): Promise<HotContainer> {
     const { launcher, sessions, publish, limits } = this.#options;
     const begun = performance.now();
@@ -214,7 +218,7 @@ export class SessionPool implements AsyncDisposable {
     ]);
     for (const warning of plan.warnings) this.#options.containerLog(session.id, group.name, "warn", warning);
     const generation = await sessions.nextGeneration(session.id);
-    this.#starting.set(session.id, generation);
+    starting.generation = generation;
     const options = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#options.mailFolder(session.id, generation);
     let hot: HotContainer | undefined;

@@ -246,3 +246,19 @@ test("a command that is cancelled while its shell still starts does not run", as
   expect(end).toEqual({ kind: "cancelled" });
   expect(next.end).toEqual({ kind: "completed", exitCode: 0 });
 });
+
+test("a shell that is closed while it starts is ended, and runs nothing", async () => {
+  await using folder = await temporaryFolder();
+  const options = { workingDirectory: folder.path, environment: { PATH: process.env["PATH"] ?? "" } };
+  const shell = new PersistentShell({ ...options, temporary: folder.path, ownsPidNamespace: false });
+
+  const call = shell.run("sleep 600", {
+    timeoutMs: 600_000,
+    signal: new AbortController().signal,
+    onOutput: () => undefined,
+  });
+  await new Promise((next) => setImmediate(next));
+  await shell[Symbol.asyncDispose]();
+
+  expect((await call).end).toEqual({ kind: "cancelled" });
+});

@@ -64,6 +64,23 @@ test("a turn whose container dies is told why, and the next turn gets one of a n
   expect(rig.started.map(({ generation }) => generation)).toEqual([1, 2]);
 });
 
+test("a container that is stopped while it starts is ended as soon as it runs", async () => {
+  const asked = Promise.withResolvers<void>();
+  const mayRun = Promise.withResolvers<void>();
+  await using rig = await openPoolRig({ beforeRun: () => (asked.resolve(), mayRun.promise) });
+  const { id } = await rig.openSession("family");
+
+  const beginning = rig.begin("family");
+  await asked.promise;
+  const stopped = rig.pool.stop(id, "its sub-agent has ended");
+  mayRun.resolve();
+  await beginning;
+
+  expect(await stopped).toBe(true);
+  expect(rig.started.map(({ state }) => state())).toEqual(["removed"]);
+  expect(rig.hot()).toEqual([]);
+});
+
 test("a container whose mounts are refused is not used again", async () => {
   await using rig = await openPoolRig();
 
