@@ -75,11 +75,12 @@ export class PersistentShell implements AsyncDisposable {
   }
 
   async #run(command: string, options: CallOptions): Promise<ShellCall> {
-    if (options.signal.aborted || this.#isClosed) return { end: { kind: "cancelled" }, unchoked: false };
+    const isOver = (): boolean => options.signal.aborted || this.#isClosed;
+    if (isOver()) return { end: { kind: "cancelled" }, unchoked: false };
     const unchoked = await this.#makeRoom();
     const shell = (this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state }));
-    // It may have been closed while the shell was started.
-    if (this.#isClosed) {
+    // Since the shell was started, too.
+    if (isOver()) {
       await this.#end();
       return { end: { kind: "cancelled" }, unchoked };
     }
