@@ -17,4 +17,5 @@ async function run({ number, variables, args }: AskedCommand): Promise<EndedComm
   return { number, end: { code, output: await printed } };
 }
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.on("message", (asked: AskedCommand) => void run(asked).then((ended) => parentPort?.postMessage(ended)));

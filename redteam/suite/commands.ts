@@ -53,6 +53,7 @@ export class Commands implements AsyncDisposable {
     const number = this.#count++;
     this.#waiting.set(number, resolve);
     const limit = setTimeout(() => void thread.terminate(), longestWaitMs);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     thread.postMessage({ number, variables, args } satisfies AskedCommand);
     const end = await promise;
     clearTimeout(limit);

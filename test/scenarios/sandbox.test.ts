@@ -162,9 +162,9 @@ test("the audit log of all this verifies, and names the record that was changed 
 
 /** Changes one byte in the middle of the newest audit file. */
 async function flipAuditByte(home: string): Promise<void> {
-  const folder = join(home, "audit");
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
-  const file = join(folder, names.toSorted().at(-1) ?? "");
+  const audit = join(home, "audit");
+  const names = (await readdir(audit)).filter((name) => name.endsWith(".jsonl"));
+  const file = join(audit, names.toSorted().at(-1) ?? "");
   const bytes = await readFile(file);
   const middle = Math.floor(bytes.length / 2);
   bytes[middle] = (bytes[middle] ?? 0) ^ 1;

@@ -141,7 +141,13 @@ export class HostInTestProcess {
     const interception = this.#life.intercept(launcher);
     return startHost(
       {
-        ...{ environment, home, loaded, logger, redaction, plugins, interception },
+        environment,
+        home,
+        loaded,
+        logger,
+        redaction,
+        plugins,
+        interception,
         version: "test",
         clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
         console: undefined,

@@ -48,12 +48,16 @@ async function* bodyOf(bytes: ByteReader, fields: readonly string[]): AsyncGener
     fields.find((field) => field.toLowerCase().startsWith(`${name}:`))?.slice(name.length + 1);
   const length = valueOf("content-length");
   if (length !== undefined) return void (yield await bytes.take(Number(length)));
-  for (;;) {
-    const size = Number.parseInt(await bytes.until(endOfLine), 16);
-    if (size === 0) return;
+  for (let size = await nextSize(bytes); size !== 0; size = await nextSize(bytes)) {
     yield await bytes.take(size);
     await bytes.until(endOfLine);
   }
+  return undefined;
+}
+
+/** The size of the chunk that follows; 0 after the last. */
+async function nextSize(bytes: ByteReader): Promise<number> {
+  return Number.parseInt(await bytes.until(endOfLine), 16);
 }
 
 /** Reads bytes up to a mark or by number. Throws when they end before. */

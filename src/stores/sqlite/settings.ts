@@ -49,7 +49,7 @@ export const sqliteSettings = onDatabase<SettingsStore>({
     const row = await database.read((kysely) =>
       kysely.selectFrom("settings_applied").select("settings").executeTakeFirst(),
     );
-    return row && JSON.parse(row.settings);
+    return row && (JSON.parse(row.settings) as unknown);
   },
 });
 

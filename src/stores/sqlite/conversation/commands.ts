@@ -16,9 +16,7 @@ import type { Tables } from "../schema/tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
 import { dropWork, dueWorkOf } from "./work.ts";
 
-type CommandChange = Parameters<CommandStore["carryOut"]>[1];
 type OldChange = Parameters<CommandStore["giveUpOld"]>[1];
-type LateChange = Parameters<CommandStore["giveUpLate"]>[1];
 type Fits = RawBuilder<boolean>;
 
 export const sqliteCommands = onDatabase<CommandStore>({

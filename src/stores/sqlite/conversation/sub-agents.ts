@@ -13,7 +13,6 @@ import { hasNotEnded, insertSubAgents, isLive, madeBy, setEnded, toSubAgent, wan
 import { finishTurn, isRunning, runningTurn, toTurn } from "./turns.ts";
 import { dropWorkOf, insertWork } from "./work.ts";
 
-type End = Parameters<SubAgentStore["end"]>[1];
 type Delivery = Parameters<SubAgentStore["deliver"]>[1];
 
 export const sqliteSubAgents = onDatabase<SubAgentStore>({

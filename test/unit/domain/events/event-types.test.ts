@@ -9,6 +9,13 @@ import { eventTypes, matchTypes } from "../../../../src/domain/events/event-type
 
 const checkout = resolve(import.meta.dirname, "../../../..");
 
+/** The fields that the rest of a line declares: those of a named type, and its own. */
+function fieldsSaid(said: string, shared: ReadonlyMap<string, readonly string[]>): string[] {
+  const [, common = "", rest = ""] = /^(\w*)(?:;| & |(?=\{))(.*)$/.exec(said) ?? [];
+  const own = [...rest.matchAll(/(?:^\{|;) readonly (\w+)\??:/g)].map(([, field = ""]) => field);
+  return [...(shared.get(common) ?? []), ...own];
+}
+
 /** The fields that each type's data may have, as the source declares them: directly, or by the name of a type. */
 function fieldsOf(source: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
@@ -18,11 +25,7 @@ function fieldsOf(source: string): Map<string, string[]> {
     const [, name] = /^type (\w+) = \{$/.exec(line) ?? [];
     const [, type, said = ""] = /^ {2}"([a-z.-]+)": (.*)$/.exec(line) ?? [];
     if (name !== undefined) shared.set(name, (current = []));
-    if (type !== undefined) {
-      const [, common = "", rest = ""] = /^(\w*)(?:;| & |(?=\{))(.*)$/.exec(said) ?? [];
-      const own = [...rest.matchAll(/(?:^\{|;) readonly (\w+)\??:/g)].map(([, field = ""]) => field);
-      fields.set(type, (current = [...(shared.get(common) ?? []), ...own]));
-    }
+    if (type !== undefined) fields.set(type, (current = fieldsSaid(said, shared)));
     const [, field] = /^ {2}(?: {2})?readonly (\w+)\??:/.exec(line) ?? [];
     if (field !== undefined) current.push(field);
   }

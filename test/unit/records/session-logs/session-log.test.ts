@@ -27,6 +27,14 @@ async function entriesOf(folder: string): Promise<SessionLogEntry[]> {
     .map((line) => JSON.parse(line) as SessionLogEntry);
 }
 
+/** Time of this thread alone, user and system together: the kernel splits the two only roughly. */
+function costOf(take: () => unknown): number {
+  const before = process.threadCpuUsage();
+  for (let times = 0; times < 50; times += 1) take();
+  const { user, system } = process.threadCpuUsage(before);
+  return user + system;
+}
+
 test("what host, agent and container say is kept with time and source, escaped", async () => {
   await using folder = await temporaryFolder();
   const log = new SessionLog(join(folder.path, "s1"), names, new SteeredClock());
@@ -100,13 +108,6 @@ test("a flood is counted line by line, however its bytes come, and costs little 
   clock.ms += 2_000;
   output.push(Buffer.from("calm again\n"));
   const lines = Buffer.from("y\n".repeat(32_768));
-  // Time of this thread alone, user and system together: the kernel splits the two only roughly.
-  const costOf = (take: () => unknown): number => {
-    const before = process.threadCpuUsage();
-    for (let times = 0; times < 50; times += 1) take();
-    const { user, system } = process.threadCpuUsage(before);
-    return user + system;
-  };
   const [, pushing, splitting] = [
     costOf(() => output.push(lines)),
     costOf(() => output.push(lines)),
