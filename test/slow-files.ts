@@ -8,7 +8,5 @@ export const slowFiles: Readonly<Record<string, string>> = {
   "test/faults/engine.test.ts": "stops, kills and freezes its own engine, and waits until it is back",
   "test/scenarios/browser.test.ts":
     "installs a browser of some 200 MB into an image, as an operator's group would get it",
-  "test/docker/package-image.test.ts":
-    "has the engine build images with Python and npm packages, hostile ones among them",
   "test/faults/crash-points.test.ts": "kills a host at every step of a turn and starts it anew",
 };
