@@ -79,7 +79,7 @@ export class PersistentShell implements AsyncDisposable {
     if (isOver()) return { end: { kind: "cancelled" }, unchoked: false };
     const unchoked = await this.#makeRoom();
     const shell = (this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state }));
-    // Since the shell was started, too.
+    // The call may have been cancelled, or the shell closed, while it was started.
     if (isOver()) {
       await this.#end();
       return { end: { kind: "cancelled" }, unchoked };
@@ -117,8 +117,6 @@ async function untilStopped(call: Promise<CallEnd>, { timeoutMs, signal }: CallO
   const timer = setTimeout(() => resolve({ kind: "timed-out" }), timeoutMs);
   const cancel = (): void => resolve({ kind: "cancelled" });
   signal.addEventListener("abort", cancel, { once: true });
-  // It may have come while the shell was started.
-  if (signal.aborted) cancel();
   try {
     return await Promise.race([call, stopped]);
   } finally {
