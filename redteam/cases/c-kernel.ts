@@ -129,4 +129,29 @@ def moved():
     return names
 attempt("moved", moved); os.rmdir("/workspace/group/moved")`,
   }),
+  pythonAttack({
+    id: "C28",
+    title: "pages of the image's files put into pipes: splice, tee, vmsplice, from a file, a pipe, memory and a socket",
+    expected: "each is unknown to the kernel, and programs copy instead",
+    quick: true,
+    program: `
+splice, tee, vmsplice = (275, 276, 278) if x86_64() else (76, 77, 75)
+reading, writing = os.pipe(); other_reading, other_writing = os.pipe(); os.write(writing, b"x" * 16)
+held = os.open("/etc/passwd", os.O_RDONLY); one, two = socket.socketpair()
+iovec = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.create_string_buffer(4096)), 4096)
+for name, number, arguments in (
+    ("file-to-pipe", splice, (held, None, writing, None, 1, 0)),
+    ("pipe-to-pipe", splice, (reading, None, other_writing, None, 1, 0)),
+    ("pipe-to-socket", splice, (reading, None, one.fileno(), None, 1, 0)),
+    ("tee", tee, (reading, other_writing, 1, 0)),
+    ("memory-to-pipe", vmsplice, (writing, ctypes.byref(iovec), 1, 8)),
+    ("nothing", splice, (-1, None, -1, None, 0, 0)),
+):
+    def unknown():
+        try: return call(number, *arguments)
+        except OSError as error:
+            if error.errno == errno.ENOSYS: raise
+            return error
+    attempt(name, unknown)`,
+  }),
 ];

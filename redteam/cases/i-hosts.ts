@@ -5,13 +5,18 @@ import type { Attack } from "../suite/attack.ts";
 import type { Stage } from "../suite/stage.ts";
 
 /** The statuses that requests with these header lines and the right token get. */
-async function statusesOf(stage: Stage, requests: readonly (readonly string[])[], protocol = "1.1"): Promise<number[]> {
+async function statusesOf(
+  stage: Stage,
+  requests: readonly (readonly string[])[],
+  protocol = "1.1",
+  target = "/metrics",
+): Promise<number[]> {
   const { hostname, port } = new URL(stage.host.url);
   const { authorization } = stage.authorization;
   return Promise.all(
     requests.map(async (lines) => {
       const socket = createConnection({ host: hostname, port: Number(port) });
-      const head = [`GET /metrics HTTP/${protocol}`, ...lines, `authorization: ${authorization}`, "connection: close"];
+      const head = [`GET ${target} HTTP/${protocol}`, ...lines, `authorization: ${authorization}`, "connection: close"];
       socket.end(`${head.join("\r\n")}\r\n\r\n`, "latin1");
       return Number(/^HTTP\/1\.1 (\d{3})/.exec(await text(socket))?.[1] ?? 0);
     }),
@@ -131,6 +136,25 @@ export const attacks: readonly Attack[] = [
         JSON.stringify(record).includes("6.6.6.6"),
       );
       return { seen: `${believed.length} records believe it`, holds: believed.length === 0 };
+    },
+  },
+  {
+    id: "I27",
+    title: "a target that names a foreign host, as to a proxy, under a right Host and with the right token",
+    from: "program",
+    expected: "421",
+    audit: refusedWith(421),
+    quick: true,
+    attempt: async (stage) => {
+      const { host } = new URL(stage.host.url);
+      const targets = [
+        `http://evil.example/metrics`,
+        `https://127.0.0.1.evil.example/metrics`,
+        `http://localhost:1/metrics`,
+      ];
+      const statuses = [];
+      for (const target of targets) statuses.push(...(await statusesOf(stage, [[`host: ${host}`]], "1.1", target)));
+      return judge(statuses, [421]);
     },
   },
 ];

@@ -20,6 +20,9 @@ export function createOriginCheck(own: { readonly host: string; readonly names: 
     const [host = ""] = hosts;
     if (hosts.length !== 1)
       return { status: 400, message: `A request must name exactly one Host, not ${hosts.length}.` };
+    const { url: target = "/" } = request.raw;
+    if (!target.startsWith("/") && authorityOf(target) !== host.toLowerCase())
+      return { status: 421, message: "The request's target names another host than its Host header." };
     const name = nameOf(host);
     if (name === undefined || !(isAddress(name) || known.has(name))) {
       const message =
@@ -47,6 +50,11 @@ export function hasSeveralHosts(request: FastifyRequest): boolean {
 function valuesOf({ raw }: FastifyRequest, name: string): string[] {
   const { rawHeaders } = raw;
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+}
+
+/** `HTTP://Name.Example:80/path` → `name.example:80`: what a request to a proxy, or a forged one, is for. */
+function authorityOf(target: string): string | undefined {
+  return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]?.toLowerCase();
 }
 
 /** `Name.Example:80` → `name.example`; undefined for what is no host with, at most, a port. */

@@ -96,6 +96,23 @@ test("a right token does not help a page whose name was made to point here", asy
   expect(refused).toContainEqual({ status: 421, method: "GET", route: "/metrics", address: "127.0.0.1", untold: 0 });
 });
 
+test("a target that names a host is for that one", async () => {
+  const statuses = [];
+  for (const target of [
+    "http://evil.example/metrics",
+    "HTTPS://evil.example/metrics",
+    "http://localhost:1/metrics",
+    "http://localhost@evil.example/metrics",
+    "http:///metrics",
+    "evil.example/metrics",
+    "http://LocalHost/metrics",
+    "/metrics",
+  ])
+    statuses.push(...(await ask(target, [["host: localhost"]])).statuses);
+
+  expect(statuses).toEqual([421, 421, 421, 421, 400, 400, 200, 200]);
+});
+
 test("two names, or none, are refused, whichever of the two is right", async () => {
   const { statuses } = await ask("/metrics", [
     ["host: localhost", "host: evil.example"],
