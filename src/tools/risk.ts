@@ -3,9 +3,9 @@ import { posix } from "node:path";
 import { isAtLeastRisk, risks } from "../domain/rights/policy.ts";
 import type { Risk } from "../domain/rights/policy.ts";
 import { isProtectedFileName } from "../domain/rights/protected-file.ts";
-import { looksLikeSecret } from "../domain/settings/secret-name.ts";
 import { judgeCommand } from "../rights/policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
+import { isSecretPath } from "../protocol/secret-names.ts";
 import type { Tool } from "./catalog.ts";
 import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";
 
@@ -78,11 +78,8 @@ function judgedByTool(judge: Exclude<Tool["risk"], string>, input: Record<string
 
 /** In the container itself there are no secrets; in folders of the machine there may be. */
 function riskOfReading(path: string): Risk {
-  const names = posix.normalize(path).split("/");
-  return names.some((name) => secretFolders.has(name) || looksLikeSecret(name)) ? "high" : "low";
+  return isSecretPath(posix.normalize(path)) ? "high" : "low";
 }
-
-const secretFolders: ReadonlySet<string> = new Set([".ssh", ".aws", ".gnupg", ".kube", ".password-store"]);
 
 /**
  * Instructions and folders of the machine are worth a question, all else is the group's own. A relative path begins

@@ -40,7 +40,22 @@ export async function findEntries(
   const life = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const expression = tests.flatMap((test, index) => (index === 0 ? [...test] : ["-o", ...test]));
   const options = ["-mindepth", "1", "-xdev", "-ignore_readdir_race"];
-  const args = ["-n", "10", "env", "LC_ALL=C", "find", ".", ...options, "(", ...expression, ")", "-printf", format];
+  const regular = ["-regextype", "posix-extended"];
+  const args = [
+    "-n",
+    "10",
+    "env",
+    "LC_ALL=C",
+    "find",
+    ".",
+    ...regular,
+    ...options,
+    "(",
+    ...expression,
+    ")",
+    "-printf",
+    format,
+  ];
   const child = spawn("nice", args, {
     cwd: `/proc/self/fd/${folder.fd}`,
     stdio: ["ignore", "pipe", "pipe"],

@@ -5,6 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { ExecutionPoint, MountSighting, SetIdFile } from "../../domain/sandbox/mount.ts";
 import { toError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
+import { isSecretPath, secretPathExpression } from "../../protocol/secret-names.ts";
 import { executionPointKind, executionPointTests } from "./execution-points.ts";
 import { findEntries, type FoundEntry } from "./find-entries.ts";
 import { recheckMount } from "./identity.ts";
@@ -12,8 +13,6 @@ import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
 import { visiblePath, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
-import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
-import { secretPatterns } from "./secret-names.ts";
 
 export interface MountInspectorOptions {
   readonly granted: readonly MountGrant[];
@@ -66,7 +65,7 @@ export class MountInspector {
 
   constructor(options: MountInspectorOptions) {
     this.#options = options;
-    this.#tests = [...refusalTests(options.refusedNames), ...secretPatterns.map((pattern) => ["-iname", pattern])];
+    this.#tests = [...refusalTests(options.refusedNames), ["-iregex", secretPathExpression]];
   }
 
   /** `since`: seconds since 1970; setuid files that were not touched from then on are left to their owner. */
@@ -175,7 +174,7 @@ function refusalTests(names: readonly string[]): string[][] {
 }
 
 function noteSecret({ target, found: { secrets } }: Place, { path, type }: FoundEntry): void {
-  if (type === "d" || secrets.length >= most || !looksLikeSecret(nameOf(path))) return;
+  if (type === "d" || secrets.length >= most || !isSecretPath(path.toString())) return;
   secrets.push({ target, path: visiblePath(path) });
 }
 

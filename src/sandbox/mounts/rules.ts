@@ -11,7 +11,7 @@ import { Refusals, type OwnFolders } from "./refusals.ts";
 import { targetFault } from "./target.ts";
 import { lookThrough, type Contents, type WalkLimits } from "./walk.ts";
 import { findProtected, type ProtectedPath } from "./protected-paths.ts";
-import { secretsRemark } from "./secret-names.ts";
+import { secretsRemark } from "./secrets-remark.ts";
 
 /** A group may ask for this many folders; more are denied. */
 const maxMounts = 32;

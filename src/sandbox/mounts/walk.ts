@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 
 import { hiddenCharacter } from "../../lib/text/hidden-characters.ts";
-import { looksLikeSecret } from "../../domain/settings/secret-name.ts";
+import { isSecretPath } from "../../protocol/secret-names.ts";
 
 /** Limits above which a folder is too large; a large source tree with dependencies fits. */
 export interface WalkLimits {
@@ -85,7 +85,7 @@ async function lookInto(path: Buffer, refuseName: RefuseName, most: number): Pro
       const refusal = refuseEntry(entry, path, refuseName);
       if (refusal !== undefined) return { entries, folders, secrets, refusal };
       if (entry.isDirectory()) folders.push(pathOf(entry, path));
-      else if (looksLikeSecret(entry.name)) secrets.push(pathOf(entry, path));
+      else if (isSecretPath(pathOf(entry, path).toString())) secrets.push(pathOf(entry, path));
       if (entries > most) break;
     }
   } catch (error) {

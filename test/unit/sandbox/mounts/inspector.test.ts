@@ -7,7 +7,6 @@ import { executionPointKind } from "../../../../src/sandbox/mounts/execution-poi
 import { identifyFolder } from "../../../../src/sandbox/mounts/identity.ts";
 import { MountInspector } from "../../../../src/sandbox/mounts/inspector.ts";
 import type { MountGrant } from "../../../../src/sandbox/mounts/rules.ts";
-import { looksLikeSecret } from "../../../../src/domain/settings/secret-name.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const never = new AbortController().signal;
@@ -56,17 +55,8 @@ test("ordinary names, odd ones among them, are no reason to refuse; links are no
   expect(await rig.look()).toMatchObject({ refused: undefined, secrets: [], setIdFiles: [] });
 });
 
-const secrets = [
-  ".env",
-  "a/.env.local",
-  "a/.ENV",
-  "b/server.pem",
-  "b/id_rsa",
-  "c/credentials.json",
-  "c/secrets.yaml",
-  "c/x.KEY",
-];
-const harmless = [".env.example", "environment", "pem", "id_rsa.pub", "secretary.json", "monkey", "credentials.md"];
+const secrets = [".env", "a/.ENV", "b/server.pem", "c/gh/hosts.yml", "d/.ünv/x.key"];
+const harmless = [".env.example", "hosts.yml", "credentials.md"];
 
 test("files that look like secrets are found, templates and the like are not", async () => {
   await using rig = await inspected([...secrets, ...harmless], "ro");
@@ -74,7 +64,6 @@ test("files that look like secrets are found, templates and the like are not", a
   const { secrets: found } = await rig.look();
 
   expect(found.map(({ path }) => path).toSorted()).toEqual(secrets.toSorted());
-  expect(harmless.filter(looksLikeSecret)).toEqual([]);
 });
 
 const points = {

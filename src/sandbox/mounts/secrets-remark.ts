@@ -1,25 +1,3 @@
-/** `find` patterns for at least the names that `looksLikeSecret` matches, in any case. */
-export const secretPatterns = [
-  ".env",
-  ".env.*",
-  ".envrc",
-  ".htpasswd",
-  ".vault_pass",
-  "id_*",
-  "credentials*",
-  "secret*",
-  "service?account*.json",
-  "*.pem",
-  "*.key",
-  "*.p12",
-  "*.pfx",
-  "*.jks",
-  "*.keystore",
-  "*.kdbx",
-  "*.ppk",
-  "*.ovpn",
-] as const;
-
 /** Maximum names in a message. */
 const mostNamed = 5;
 
