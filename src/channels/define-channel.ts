@@ -64,8 +64,8 @@ export interface OutgoingMessages {
   /** Messages with a higher `seq`, in order, whether sent or not. */
   after(seq: number, limit: number): Promise<readonly OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
-  /** The newest thousand `seq` of unanswered questions, newest first. */
-  awaited(): Promise<readonly number[]>;
+  /** The newest thousand `seq` in a chat, newest first, and before them those of the channel's unanswered questions. */
+  sentTo(chat: string): Promise<readonly number[]>;
 }
 
 /** Two ids of the same person on one channel. */

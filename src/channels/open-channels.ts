@@ -38,7 +38,7 @@ export interface RunningChannels {
 }
 
 /** Maximum number of questions to people whose reactions a channel watches for. */
-const mostAwaited = 1_000;
+const mostSent = 1_000;
 
 /** Opens every configured channel, each under a supervisor; nothing comes in before they are started. */
 export async function openChannels(
@@ -107,7 +107,10 @@ function portsFor(definition: ChannelDefinition, resources: ChannelResources): C
 
 function outgoingOf({ outbox, approvals }: Pick<Store, "outbox" | "approvals">, channel: string): OutgoingMessages {
   return {
-    awaited: () => approvals.openCards(channel, mostAwaited),
+    sentTo: async (chat) => [
+      ...(await approvals.openCards(channel, mostSent)),
+      ...(await outbox.seqsIn(channel, chat, mostSent)),
+    ],
     after: (seq, limit) => outbox.ofChannel(channel, seq, limit),
     get: async (seq) => {
       const row = await outbox.get(seq);

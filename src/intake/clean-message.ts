@@ -1,7 +1,7 @@
 import type { IncomingMessage, Quote } from "../domain/chats/message.ts";
+import { quoteChars } from "./addressing/verify-quote.ts";
 
 const nameChars = 256;
-const quoteChars = 4_096;
 
 /**
  * The message without what no program handles well: NUL is removed, a half of a surrogate pair becomes U+FFFD, names

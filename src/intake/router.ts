@@ -9,6 +9,7 @@ import type {
   MessageState,
   OutgoingDraft,
   StoredAttachment,
+  StoredQuote,
 } from "../domain/chats/message.ts";
 import { agentsOf } from "../domain/turns/session.ts";
 import type { Hearing, JudgeHearing } from "../rights/people/hearing.ts";
@@ -20,6 +21,7 @@ import { type AddressOptions, addressRule } from "./addressing/address.ts";
 import { agentsMeant, type AgentsMeantOptions } from "./addressing/agents-meant.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { type CommandForm, parseCommand, type SaidCommand } from "./addressing/command.ts";
+import { type QuoteStore, verifyQuote } from "./addressing/verify-quote.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
 import type { MessageReservation } from "./limits/day-budgets.ts";
 import { createInOrder } from "./in-order.ts";
@@ -41,10 +43,12 @@ export interface MessageListener {
 export interface RouterOptions {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
-    readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
+    readonly messages: QuoteStore["messages"] &
+      Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
     readonly intake: Pick<Store["intake"], "ofDay" | "tell">;
     readonly chats: Pick<Store["chats"], "seen" | "memberSeen">;
-    readonly outbox: Pick<Store["outbox"], "isOwn" | "sessionOf">;
+    readonly outbox: QuoteStore["outbox"] & Pick<Store["outbox"], "sessionOf">;
+    readonly origins: QuoteStore["origins"];
   };
   readonly assistantName: string;
   /** Name of the group's agent, or of the one with this id; the assistant's by default. */
@@ -154,15 +158,17 @@ async function takeIn(
 ): Promise<Receipt> {
   const decision = await decide(options, group, message);
   const isHeard = decision.refused?.may !== "nothing";
+  const heard = isHeard ? message : withoutWords(message);
+  const quote = await verifyQuote(options.store, group, heard);
   // What it says decides: until it is known, it counts as one that is for the agent.
   const isOpen = decision.rule === "unaddressed" && hasRecording(message) && options.hears?.() === true;
   // Only commands have room above the limits.
-  const reservation = await limits.reserve(group, message, isOpen ? "waiting" : isHeard ? decision.state : "context");
+  const sized = { ...message, quote: quote && { id: quote.id, text: quote.text } };
+  const reservation = await limits.reserve(group, sized, isOpen ? "waiting" : isHeard ? decision.state : "context");
   if (!reservation.granted) return reservation.receipt;
   let isTaken = false;
   try {
-    const kept = isHeard ? message : withoutWords(message);
-    const taken = await storeMessage(options, group, { message: kept, decision, reservation });
+    const taken = await storeMessage(options, group, { message: heard, quote, decision, reservation });
     if (taken === "duplicate") return { outcome: "stored", duplicate: true };
     isTaken = true;
     limits.taken(group, message, taken.state);
@@ -189,6 +195,7 @@ interface Taken extends Decision {
 /** A message that is about to be stored. */
 interface ChannelIntake {
   readonly message: IncomingMessage;
+  readonly quote: StoredQuote | undefined;
   readonly decision: Decision;
   readonly reservation: MessageReservation;
 }
@@ -203,7 +210,8 @@ async function storeMessage(options: RouterOptions, group: Group, taking: Channe
   // What is said for nobody is there once.
   const agents = state === "waiting" ? decision.agents : undefined;
   const charge = taking.reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
-  const placed = { group: group.name, state, at, command, argument, agents, late, attachments, charge };
+  const { quote } = taking;
+  const placed = { group: group.name, state, at, command, argument, agents, late, attachments, quote, charge };
   tellComing(options, group, message, { state, late, agents });
   const { seq, duplicate } = await options.store.messages.insert(message, placed);
   if (duplicate) return "duplicate";
@@ -216,7 +224,7 @@ async function fetchAndHear(
   options: RouterOptions,
   group: Group,
   { message: written, decision: first, reservation }: ChannelIntake,
-): Promise<Omit<ChannelIntake, "reservation"> & { readonly attachments: readonly StoredAttachment[] }> {
+): Promise<Pick<ChannelIntake, "message" | "decision"> & { readonly attachments: readonly StoredAttachment[] }> {
   if (first.command !== undefined) return { message: written, decision: first, attachments: [] };
   const fetched = await fetchNew(options, group, { message: written, roomBytes: reservation.fileRoom });
   const { message, attachments, spoken } = withTranscripts(written, fetched, options.limits.textChars);
@@ -315,7 +323,7 @@ async function readWish(
   const said = commandOf(options, group, message) ?? (await options.answerInReply?.(message));
   if (said) return { state: "handled", rule: "command", ...said };
   const { outbox } = options.store;
-  const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => outbox.isOwn(channel, chat, reference);
+  const isOwn: AddressOptions["isOwn"] = async (...reference) => (await outbox.own(...reference)) !== undefined;
   const names = agentsOf(group).map((id) => ({ id, name: nameIn(options, group, id) }));
   const rule = await addressRule({ names: names.map(({ name }) => name), isOwn, spoken }, group, message);
   if (rule === "unaddressed") return { state: "context", rule, command: undefined };

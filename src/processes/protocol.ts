@@ -263,7 +263,7 @@ export const plugin = {
         z.unknown(),
       ),
       outgoingGet: call(z.strictObject({ channel: short, seq: z.int() }), z.unknown()),
-      outgoingAwaited: call(z.strictObject({ channel: short }), z.unknown()),
+      outgoingSentTo: call(z.strictObject({ channel: short, chat: short }), z.unknown()),
     },
     news: {
       heard: z.null(),

@@ -138,18 +138,22 @@ export function testMessages(open: OpenStore): void {
   test("everything a message carries comes back as it was said", async () => {
     await using home = await restartableStore(open);
     const text = "line\n\u0000 ' \" \\ \u001b[31m \u202e 👩‍👩‍👧 ${x} $1 ?";
-    const quote = { id: "0", author: "Bob", text: "earlier", toAgent: true };
+    const quote = { id: "0", author: { id: "bob", name: "Bob" }, text: "earlier", origins: ["guest"] } as const;
     const picture = { path: "/workspace/group/inbox/1.png", mimeType: "image/png", bytes: 3 };
     const attachments = [
       { kind: "image", name: text, file: picture },
       { kind: "video", failure: "it took too long" },
     ] as const;
-    const { seq } = await home.store.messages.insert(say("1", { text, quote, sentAt: 1_700_000_000_001.5 }), {
-      group: "family",
-      state: "context",
-      at: 1_700_000_000_123,
-      attachments,
-    });
+    const { seq } = await home.store.messages.insert(
+      say("1", { text, quote: { id: "claimed" }, sentAt: 1_700_000_000_001.5 }),
+      {
+        quote,
+        group: "family",
+        state: "context",
+        at: 1_700_000_000_123,
+        attachments,
+      },
+    );
 
     const store = await home.restart();
 

@@ -136,7 +136,8 @@ export function testOutbox(open: OpenStore): void {
     const { outbox: rows } = home.store;
     const { seq } = await rows.add(draft("one", { turn: "turn-1" }), 5);
 
-    const own = (chat: string, reference: string) => rows.isOwn("terminal", chat, reference);
+    const own = (chat: string, reference: string) =>
+      rows.own("terminal", chat, reference).then((row) => row !== undefined);
 
     expect([await own("chat", String(seq)), await own("chat", "turn-1")]).toEqual([true, true]);
     expect([await own("other", String(seq)), await own("other", "turn-1")]).toEqual([false, false]);
@@ -156,7 +157,7 @@ export function testOutbox(open: OpenStore): void {
       at: 10,
     });
 
-    expect(await outbox.isOwn("terminal", "chat", String(seq))).toBe(false);
-    expect(await outbox.isOwn("terminal", "chat", "turn-1")).toBe(true);
+    expect(await outbox.own("terminal", "chat", String(seq))).toBeUndefined();
+    expect(await outbox.own("terminal", "chat", "turn-1")).toBeDefined();
   });
 }

@@ -24,9 +24,9 @@ const sender = { id: "ann", name: "Ann" };
 
 /** A message with all that can be taken away from it. */
 async function insertFull(store: Store, id: string, state: MessageState, at = old): Promise<number> {
-  const quote = { id: "0", author: "Bob", text: "earlier" };
+  const quote = { id: "0", author: { id: "bob", name: "Bob" }, text: "earlier" };
   const attachments = [{ kind: "video", failure: "it took too long" }] as const;
-  const { seq } = await store.messages.insert(say(id, { quote, sender }), { group: "family", state, at, attachments });
+  const { seq } = await store.messages.insert(say(id, { sender }), { group: "family", state, at, attachments, quote });
   return seq;
 }
 
@@ -218,7 +218,7 @@ export function testRetention(open: OpenStore): void {
       undefined,
     ]);
     expect(rows.slice(0, 5).map(({ seq }) => seq)).toEqual(seqs);
-    expect(await store.outbox.isOwn("terminal", "chat", "turn of accepted")).toBe(true);
+    expect(await store.outbox.own("terminal", "chat", "turn of accepted")).toMatchObject({ text: "", pruned: true });
     expect((await store.outbox.ofChannel("terminal", 0, 10)).map(({ text }) => text)).toEqual([
       "queued",
       "uncertain",

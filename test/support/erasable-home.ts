@@ -1,3 +1,4 @@
+import type { StoredQuote } from "../../src/domain/chats/message.ts";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -40,7 +41,7 @@ export interface SaidInTest {
   readonly who: string;
   readonly text: string;
   readonly group?: string;
-  readonly quote?: { readonly id: string; readonly author: string; readonly text: string };
+  readonly quote?: StoredQuote;
   readonly file?: string;
   /** Those for whom it is, where the group has several; each has a copy. */
   readonly agents?: readonly string[];
@@ -71,14 +72,21 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
   const hear: ErasableHome["hear"] = async ({ who, text, group = "family", quote, file, agents }) => {
     count += 1;
     const sender = { id: who, name: nameOf(who) };
-    const message = { channel: "fake", chat: group, id: `id-${count}`, sender, text, mention: false, quote };
+    const message = { channel: "fake", chat: group, id: `id-${count}`, sender, text, mention: false };
     const path = `/workspace/group/inbox/${file}`;
     const attachments =
       file === undefined
         ? []
         : [{ kind: "document", name: file, file: { path, mimeType: "text/plain", bytes: 1 } } as const];
     if (file !== undefined) await putFile(paths, group, { name: join("inbox", file), text });
-    const { seq } = await store.messages.insert(message, { group, state: "waiting", at: count, attachments, agents });
+    const { seq } = await store.messages.insert(message, {
+      group,
+      state: "waiting",
+      at: count,
+      attachments,
+      agents,
+      quote,
+    });
     return seq;
   };
   const owned = stack.move();

@@ -62,7 +62,7 @@ export async function openHttpRig(): Promise<HttpRig> {
         return outbox.filter((message) => message.seq > seq).slice(0, limit);
       },
       get: async (wanted) => outbox.find(({ seq }) => seq === wanted),
-      awaited: async () => [],
+      sentTo: async () => [],
     },
     clock: systemClock,
   });

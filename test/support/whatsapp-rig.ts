@@ -54,8 +54,8 @@ export class WhatsAppRig implements AsyncDisposable {
   readonly alarms: string[] = [];
   readonly delivered: number[] = [];
   readonly chats: ChatFacts[] = [];
-  /** Messages of ours that people may still answer. */
-  awaited: readonly number[] = [];
+  /** Messages of ours that the host has of a chat. */
+  sentTo: readonly number[] = [];
   /** Ids that the configuration names. */
   named: readonly string[] = [];
   /** Known aliases. */
@@ -161,7 +161,7 @@ export class WhatsAppRig implements AsyncDisposable {
       outgoing: {
         after: async () => [],
         get: async () => undefined,
-        awaited: async () => this.awaited,
+        sentTo: async () => this.sentTo,
       },
       ids: this.aliases.of("whatsapp", this.store.channelState, () => this.named),
       variables: { NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },

@@ -48,9 +48,9 @@ for (const addressing of ["lid", "pn"] as const) {
     expect(mention).toMatchObject({ text: "@crab and @Bob?", mention: true, sender: { id: `${ann.lid}@lid` } });
     expect(reply).toMatchObject({
       mention: false,
-      quote: { id: answer?.id, text: "Yes.", toAgent: true, author: "crab" },
+      quote: { id: answer?.id, toAgent: true, seq: 1 },
     });
-    expect(other.quote).toMatchObject({ id: first.id, text: "hello", toAgent: false, author: "Bob" });
+    expect(other.quote).toMatchObject({ id: first.id, text: "hello", toAgent: false, author: `${bob.lid}@lid` });
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Origin } from "../people/origin.ts";
 import type { VoiceMessage } from "../settings/speech.ts";
 
 /**
@@ -9,15 +10,26 @@ export interface Sender {
   readonly name: string;
 }
 
-/** The message that a message replies to, as far as the channel knows it. */
+/** The message that a message replies to, as a channel hands it over: what the sender's client says of it. */
 export interface Quote {
   readonly id: string;
+  /** Id of the claimed author. */
   readonly author?: string | undefined;
   readonly text?: string | undefined;
-  /** The channel knows that the quoted message is the agent's own. */
+  /** The channel itself sent it, whatever the sender's client says. */
   readonly toAgent?: boolean | undefined;
   /** Its number in the outbox, where the channel knows which of the host's messages it is. */
   readonly seq?: number | undefined;
+}
+
+/** The message that a message replies to, as the store has it; see `verifyQuote`. */
+export interface StoredQuote {
+  readonly id: string;
+  /** Its author, who said exactly this. Absent: nobody is known to have said it, and it is the words of who quotes. */
+  readonly author?: Sender | "agent" | undefined;
+  readonly text?: string | undefined;
+  /** Origins of the agent's words. */
+  readonly origins?: readonly Origin[] | undefined;
 }
 
 export type AttachmentKind = "image" | "audio" | "video" | "document";
@@ -144,7 +156,7 @@ export interface StoredMessage {
   readonly id: string;
   readonly sender: Sender;
   readonly text: string;
-  readonly quote: Quote | undefined;
+  readonly quote: StoredQuote | undefined;
   readonly attachments?: readonly StoredAttachment[] | undefined;
   readonly state: MessageState;
   readonly turn: string | undefined;

@@ -21,7 +21,7 @@ export interface AnswerInReplyOptions {
   readonly assistantName: string;
   readonly store: {
     readonly approvals: Pick<Store["approvals"], "ofCard">;
-    readonly outbox: Pick<Store["outbox"], "isOwn">;
+    readonly outbox: Pick<Store["outbox"], "own">;
   };
 }
 
@@ -41,7 +41,7 @@ export async function answerInReply(
   const approval = await store.approvals.ofCard(seq);
   if (approval?.channel !== channel || approval.chat !== chat) return undefined;
   // A member's message may be called by a number, too.
-  const isOwn = quote.seq !== undefined || (await store.outbox.isOwn(channel, chat, quote.id));
+  const isOwn = quote.seq !== undefined || (await store.outbox.own(channel, chat, quote.id)) !== undefined;
   return isOwn ? saidTo(approval, words) : undefined;
 }
 

@@ -156,7 +156,7 @@ function portsOf({ channel, instance }: Connect, told: Told, host: () => PluginH
       after: async (seq, limit) =>
         (await host().call("outgoingAfter", { channel, seq, limit })) as readonly OutgoingMessage[],
       get: async (seq) => ((await host().call("outgoingGet", { channel, seq })) as OutgoingMessage | null) ?? undefined,
-      awaited: async () => (await host().call("outgoingAwaited", { channel })) as readonly number[],
+      sentTo: async (chat) => (await host().call("outgoingSentTo", { channel, chat })) as readonly number[],
     },
     ids: { same: async () => undefined, open: () => [], none: () => undefined },
     chats: () => told.chats,

@@ -94,7 +94,7 @@ class PluginConnector implements Connector {
       stateList: async ({ space }) => toList(await state.list(space)),
       stateRename: ({ space, to }) => state.rename(space, to),
       stateApply: ({ space, changes }) => state.apply(space, toChanges(changes)),
-      outgoingAwaited: () => outgoing.awaited(),
+      outgoingSentTo: ({ chat }) => outgoing.sentTo(chat),
       outgoingAfter: async ({ seq, limit }) => (await outgoing.after(seq, limit)).map(sendable),
       outgoingGet: async ({ seq }) => {
         const found = await outgoing.get(seq);

@@ -8,10 +8,12 @@ interface SentMessageReader {
   /** The agent's messages in a group with `seq > after` in any state, in order, except pruned ones. */
   saidIn(group: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]>;
   /**
-   * True when the agent sent a message in this chat with this turn id or `seq`. A `seq` that is also the id of a
+   * The newest message that the host sent in this chat with this turn id or `seq`. A `seq` that is also the id of a
    * member's message does not count.
    */
-  isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
+  own(channel: string, chat: string, reference: string): Promise<OutgoingMessage | undefined>;
+  /** The newest `seq` of a chat, newest first, except pruned ones. */
+  seqsIn(channel: string, chat: string, limit: number): Promise<number[]>;
   /** Key of the session whose turn sent this message; undefined for an unknown one or one of the host. */
   sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined>;
   /** A turn's messages, in order. */

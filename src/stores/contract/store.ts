@@ -13,6 +13,7 @@ import type {
   OutgoingMessage,
   StoredAttachment,
   StoredMessage,
+  StoredQuote,
 } from "../../domain/chats/message.ts";
 import type { ToldFacts } from "../../domain/turns/conversation.ts";
 import type { Lease } from "../../domain/turns/lease.ts";
@@ -92,10 +93,14 @@ export interface MessageStore extends WaitingMessageReader {
       /** True when the message is too old to answer; it waits to be given up. */
       late?: boolean | undefined;
       attachments?: readonly StoredAttachment[] | undefined;
+      /** Verified quote; the one that the message itself has is not kept. */
+      quote?: StoredQuote | undefined;
       /** Budget charge, written together with the message; skipped for a duplicate. */
       charge?: IntakeCharge | undefined;
     },
   ): Promise<{ seq: number; duplicate: boolean }>;
+  /** Members' messages with this id in a group's chat, at most `limit`; several senders may have used one id. */
+  called(group: GroupChat, id: string, limit: number): Promise<StoredMessage[]>;
   /** True when this message is already stored. */
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
   /** A group's messages with `seq > after` in any state but `handled`, oldest first; when over `limit`, the newest. */

@@ -1,4 +1,4 @@
-import type { HeardSound, Quote, StoredAttachment, StoredMessage } from "../../domain/chats/message.ts";
+import type { HeardSound, StoredAttachment, StoredMessage, StoredQuote } from "../../domain/chats/message.ts";
 import type { Part } from "../../domain/chats/part.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { formatBytes } from "../../lib/text/bytes.ts";
@@ -49,11 +49,12 @@ export function renderMessages(input: {
 function renderMessage(
   message: StoredMessage,
   {
+    agentName,
     timeZone,
     idOf,
     images,
     namesThreads,
-  }: Pick<Parameters<typeof renderMessages>[0], "timeZone" | "idOf" | "images"> & { readonly namesThreads: boolean },
+  }: Omit<Parameters<typeof renderMessages>[0], "messages" | "omitted"> & { readonly namesThreads: boolean },
 ): readonly Part[] {
   const { quote, sender } = message;
   const attributes = [
@@ -72,7 +73,7 @@ function renderMessage(
     return [textPart(renderAttachment(attachment)), ...(shown ? [shown] : [])];
   });
   return [
-    textPart(`<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}`),
+    textPart(`<message${attributes.join("")}>${quote ? renderQuote(quote, sender.name, agentName) : ""}`),
     ...attachments,
     textPart(`${renderText(message.text, maxTextChars)}</message>`),
   ];
@@ -99,11 +100,15 @@ function renderHeard({ seconds, transcribed, failure }: HeardSound): string {
 }
 
 /** A quote of which only the id is known is told by the message's `reply-to` alone. */
-function renderQuote(quote: Quote): string {
-  if (quote.text === undefined && quote.author === undefined) return "";
-  const author = quote.author === undefined ? "" : attribute("from", quote.author);
-  const yours = quote.toAgent === true ? attribute("yours", "yes") : "";
-  return `<quote${author}${yours}>${renderText(quote.text ?? "", maxQuoteChars)}</quote>`;
+function renderQuote({ text, author }: StoredQuote, quoter: string, agentName: string): string {
+  if (text === undefined) return "";
+  const from =
+    author === undefined
+      ? `${attribute("quoted-by", quoter)} unverified="yes"`
+      : author === "agent"
+        ? `${attribute("from", agentName)} yours="yes"`
+        : attribute("from", author.name);
+  return `<quote${from}>${renderText(text, maxQuoteChars)}</quote>`;
 }
 
 function renderText(text: string, maxChars: number): string {

@@ -1,11 +1,11 @@
 import type { Group } from "../../domain/chats/group.ts";
-import type { StoredMessage } from "../../domain/chats/message.ts";
+import type { StoredMessage, StoredQuote } from "../../domain/chats/message.ts";
 import type { Exposure, Origin } from "../../domain/people/origin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
  * Exposure of a model by these messages: words of senders, of quoted and forwarded people, and pictures. The first
- * author of forwarded words is unknown.
+ * author of forwarded words, and of a quote that nobody is known to have said, is unknown.
  */
 export function exposureToMessages(
   roleOf: RoleOf,
@@ -16,8 +16,13 @@ export function exposureToMessages(
   for (const { channel, sender, quote, forwarded } of shown.messages) {
     origins.add(roleOf(group, { channel, id: sender.id }));
     if (forwarded === true) origins.add("guest");
-    if (quote?.text !== undefined && quote.toAgent !== true)
-      origins.add(quote.author === undefined ? "guest" : roleOf(group, { channel, id: quote.author }));
+    for (const origin of originsOfQuote(quote, (id) => roleOf(group, { channel, id }))) origins.add(origin);
   }
   return { origins: [...origins], readsFolder: false, writesFolder: false };
+}
+
+function originsOfQuote(quote: StoredQuote | undefined, roleOf: (sender: string) => Origin): readonly Origin[] {
+  if (quote?.text === undefined) return [];
+  if (quote.author === "agent") return quote.origins ?? [];
+  return [quote.author === undefined ? "guest" : roleOf(quote.author.id)];
 }

@@ -25,6 +25,8 @@ export interface Extras {
   readonly forwarded?: boolean | undefined;
   /** The id of a message that is answered. */
   readonly quote?: string | undefined;
+  /** A quote that the sender's client made up: an author by name, and their words. */
+  readonly forgedQuote?: { readonly id: string; readonly author: string; readonly text: string } | undefined;
   readonly image?: FileToSend | undefined;
   readonly video?: FileToSend | undefined;
   readonly voice?: FileToSend | undefined;
@@ -138,14 +140,22 @@ export class Composer {
 
   #context(chat: Chat, extras: Extras): { contextInfo?: proto.IContextInfo } {
     const addressing = "addressing" in chat ? chat.addressing : "lid";
-    const { mention = [], quote, forwarded } = extras;
-    if (mention.length === 0 && quote === undefined && forwarded !== true) return {};
+    const { mention = [], forwarded } = extras;
+    const quoted = this.#quoted(extras);
+    if (mention.length === 0 && !quoted && forwarded !== true) return {};
     const mentionedJid = mention.map((name) => this.#world.named(name).jid(extras.mentionBy ?? addressing));
     const marks = forwarded === true ? { isForwarded: true, forwardingScore: 1 } : {};
-    if (quote === undefined) return { contextInfo: { mentionedJid, ...marks } };
-    const { author, text } = this.#world.find(quote);
+    if (!quoted) return { contextInfo: { mentionedJid, ...marks } };
+    const { id, author, text } = quoted;
     const quotedMessage = { conversation: text };
-    return { contextInfo: { mentionedJid, stanzaId: quote, participant: author.jid(addressing), quotedMessage } };
+    return { contextInfo: { mentionedJid, stanzaId: id, participant: author.jid(addressing), quotedMessage } };
+  }
+
+  #quoted({ quote, forgedQuote }: Extras): { id: string; author: Person; text: string } | undefined {
+    if (forgedQuote) return { ...forgedQuote, author: this.#world.named(forgedQuote.author) };
+    if (quote === undefined) return undefined;
+    const { author, text } = this.#world.find(quote);
+    return { id: quote, author, text };
   }
 
   /** A message as somebody in the chat refers to it. */

@@ -306,7 +306,7 @@ test("characters that break programs are cleaned out of whatever a stranger can 
   const [kept] = await rig.store.messages.after(family, 0, 10);
   expect(kept?.text).toBe("ab\ufffdc 🦀");
   expect(kept?.sender).toEqual({ id: "id", name: `A${"n".repeat(255)}` });
-  expect(kept?.quote).toMatchObject({ id: "q", author: "\ufffdBert", text: "q".repeat(4095) });
+  expect(kept?.quote).toMatchObject({ id: "q", text: "q".repeat(4095) });
 });
 
 test("what will be answered is told about before anybody is woken for it, what is only context is not", async () => {

@@ -109,7 +109,7 @@ test("what is said around it, quoted or answered already is not acted on", async
   const answered: ModelMessage = { role: "assistant", text: "done", toolCalls: [] };
   const second = said(
     { seq: 2, text: "run chatter", state: "context" },
-    { seq: 3, text: "run new", quote: { id: "B", author: "Bo", text: "run quoted" } },
+    { seq: 3, text: "run new", quote: { id: "B", author: { id: "bo", name: "Bo" }, text: "run quoted" } },
   );
 
   expect(callsOf(await complete([first, answered, second]))).toEqual([["shell", { command: "new" }]]);

@@ -245,7 +245,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.outbox.unsent(10);
   await store.outbox.setState(1, "sending", 1);
   await store.outbox.ofChannel("terminal", 0, 10);
-  await store.outbox.isOwn("terminal", "chat", "1");
+  await store.outbox.own("terminal", "chat", "1");
   await store.outbox.counts();
   await store.outbox.withFiles(1);
   await store.commands.giveUpLate(inChat("family"), stopping);

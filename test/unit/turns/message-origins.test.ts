@@ -36,12 +36,17 @@ test("words have the role of their sender's id, whatever the name says, also tho
   expect(read([message("owner", { channel: "other" })])).toEqual(["guest"]);
 });
 
-test("who passes on what somebody said brings along the words of a guest; a quote has the role of its author", () => {
+test("forwarded words are a guest's; a quote has the role of its author, or what the agent's turn had read", () => {
   expect(read([message("owner", { forwarded: true })])).toEqual(["guest", "owner"]);
-  expect(read([message("owner", { quote: { id: "q", author: "admin", text: "old" } })])).toEqual(["admin", "owner"]);
+  expect(read([message("owner", { quote: { id: "q", author: { id: "admin", name: "x" }, text: "old" } })])).toEqual([
+    "admin",
+    "owner",
+  ]);
   expect(read([message("owner", { quote: { id: "q", text: "old" } })])).toEqual(["guest", "owner"]);
   expect(read([message("owner", { quote: { id: "q" } })])).toEqual(["owner"]);
-  expect(read([message("owner", { quote: { id: "q", text: "mine", toAgent: true } })])).toEqual(["owner"]);
+  const yours = { id: "q", text: "mine", author: "agent" } as const;
+  expect(read([message("owner", { quote: yours })])).toEqual(["owner"]);
+  expect(read([message("owner", { quote: { ...yours, origins: ["web"] } })])).toEqual(["owner", "web"]);
 });
 
 test("a picture that the model is shown is a file", () => {

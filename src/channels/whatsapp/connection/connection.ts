@@ -143,6 +143,7 @@ export class WhatsAppConnection implements Connection {
       accept: this.#host.accept,
       reacted: this.#host.reacted,
       seqOf: this.#seqOf,
+      isProgress: (id) => this.#state.recent.isProgress(id),
       account: () => this.#account,
       directory: this.#state.directory,
       learn: (pairs) => this.#options.ids.same(pairs),
@@ -186,8 +187,8 @@ export class WhatsAppConnection implements Connection {
 
   /** Most reactions are to nothing that matters: they cost no more than this look. */
   async #arrived(arrival: Arrival): Promise<void> {
-    const { reaction } = arrival;
-    if (reaction && (await this.#seqOf(reaction.message)) === undefined) return;
+    const { reaction, chat } = arrival;
+    if (reaction && (await this.#seqOf(chat, reaction.message)) === undefined) return;
     await this.#intake.keep(arrival);
   }
 

@@ -58,6 +58,12 @@ export class Directory {
     return this.#names.get(this.#userOf(person));
   }
 
+  /** The id by which a person's messages come, as far as known. */
+  idOf(person: string): string {
+    const lid = person.endsWith("@s.whatsapp.net") ? this.#lids.get(userOf(person)) : undefined;
+    return lid === undefined ? person : `${lid}@lid`;
+  }
+
   /** Members of a group by what others call them; names that several have are left out. */
   nameable(chat: string): ReadonlyMap<string, string> {
     const group = this.#groups.get(chat);

@@ -8,6 +8,7 @@ import type { ChannelStateStore } from "../../../stores/contract/store.ts";
 import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import { isGroupChat, isSame, userOf } from "../jids.ts";
+import type { SeqOf } from "../outgoing/message-id.ts";
 import { type Directory, displayOf } from "./directory.ts";
 import type { Account, Arrival, GroupFacts, MediaReference } from "../../../processes/message-schemas.ts";
 
@@ -16,8 +17,9 @@ export interface IntakeOptions {
   readonly assistantName: () => string;
   readonly accept: AcceptMessage;
   readonly reacted?: TakeReaction | undefined;
-  /** The number in the outbox of a message of ours. */
-  readonly seqOf: (id: string) => Promise<number | undefined>;
+  readonly seqOf: SeqOf;
+  /** True for a line of ours about what the agent is doing. */
+  readonly isProgress: (id: string) => boolean;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
   /** These are ids of one person each. */
@@ -138,7 +140,7 @@ export class WhatsAppIntake implements AsyncDisposable {
   async #react(arrival: Arrival, { message, emoji }: NonNullable<Arrival["reaction"]>): Promise<Receipt> {
     const { channel, seqOf, reacted } = this.#options;
     const { chat, id } = arrival;
-    const seq = await seqOf(message);
+    const seq = await seqOf(chat, message);
     if (seq === undefined || !reacted) return { outcome: "unknown-chat" };
     return reacted({ channel, chat, id, sender: this.#senderOf(arrival), seq, emoji });
   }
@@ -150,13 +152,15 @@ export class WhatsAppIntake implements AsyncDisposable {
     };
   }
 
-  /** Returns the quote, but only of a message that we sent: another sender's may have the same id. */
-  async #quoteOf(quote: NonNullable<Arrival["quote"]>): Promise<Quote> {
-    const { id, author, toAgent } = quote;
-    const seq = toAgent ? await this.#options.seqOf(id) : undefined;
+  /** It is ours only where we sent it, whatever the sender's client says, and not another sender's with that id. */
+  async #quoteOf(chat: string, { id, author, text, toAgent }: NonNullable<Arrival["quote"]>): Promise<Quote> {
+    const { seqOf, isProgress, directory } = this.#options;
+    const seq = toAgent ? await seqOf(chat, id) : undefined;
     return {
-      ...quote,
-      author: author === undefined ? undefined : this.#nameOf(author),
+      id,
+      text,
+      author: author === undefined ? undefined : directory.idOf(author),
+      toAgent: seq !== undefined || (toAgent && isProgress(id)),
       ...(seq !== undefined && { seq }),
     };
   }
@@ -174,7 +178,7 @@ export class WhatsAppIntake implements AsyncDisposable {
       text: this.#withNames(arrival.text, arrival.mentions),
       mention: arrival.toAgent,
       direct: !isGroupChat(chat),
-      quote: quote && (await this.#quoteOf(quote)),
+      quote: quote && (await this.#quoteOf(chat, quote)),
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
       chatTitle: isGroupChat(chat) ? group?.title : sender.name,
       sentAt: arrival.sentAt,

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 
+import { LRUCache } from "lru-cache";
+
 import type { OutgoingMessages } from "../../define-channel.ts";
 import type { Sent } from "./sent.ts";
 
@@ -14,27 +16,27 @@ export function messageId(instance: string, seq: number, part: number): string {
 }
 
 const ownId = /^3EB0[0-9A-F]{18}$/;
-/** Maximum parts of a question: questions are short. */
+/** Parts of an older message by which it is recognized. */
 const mostParts = 4;
+const rememberedIds = 4_000;
 
-/** Finds the outbox message that one of our messages is, or is a part of; undefined when no longer known. */
-export type SeqOf = (id: string) => Promise<number | undefined>;
+/** Finds the outbox message that one of our messages in a chat is, or is a part of; undefined when not known. */
+export type SeqOf = (chat: string, id: string) => Promise<number | undefined>;
 
-/**
- * Knows what was sent of late, and what is older for as long as people may still answer it: its id follows from its
- * number.
- */
+/** Knows what was sent of late, and what is older as long as the host has it: its id follows from its number. */
 export function createSeqOf(options: {
   readonly instance: string;
   readonly sent: Pick<Sent, "seqOf">;
-  readonly outgoing: Pick<OutgoingMessages, "awaited">;
+  readonly outgoing: Pick<OutgoingMessages, "sentTo">;
 }): SeqOf {
   const { instance, sent, outgoing } = options;
-  return async (id) => {
+  const computed = new LRUCache<number, readonly string[]>({
+    max: rememberedIds,
+    memoMethod: (seq) => Array.from({ length: mostParts }, (_, part) => messageId(instance, seq, part)),
+  });
+  return async (chat, id) => {
     const known = sent.seqOf(id);
     if (known !== undefined || !ownId.test(id)) return known;
-    const parts = Array.from({ length: mostParts }, (_, part) => part);
-    const awaited = await outgoing.awaited();
-    return awaited.find((seq) => parts.some((part) => messageId(instance, seq, part) === id));
+    return (await outgoing.sentTo(chat)).find((seq) => computed.memo(seq).includes(id));
   };
 }

@@ -23,11 +23,21 @@ const remembered = 2_000;
 
 /** Recent messages: senders' addresses, to mark them as read when answered, and our own ids. */
 export class Recent {
+  readonly #progress = new LRUCache<string, true>({ max: remembered });
   readonly #addresses = new LRUCache<string, Arrival["address"]>({ max: remembered });
   readonly #seqs = new LRUCache<string, number>({ max: remembered });
 
   noteArrival({ chat, id, address }: Arrival): void {
     this.#addresses.set(`${chat} ${id}`, address);
+  }
+
+  noteProgress(id: string): void {
+    this.#progress.set(id, true);
+  }
+
+  /** True for a line about the agent's activity, which is in no outbox. */
+  isProgress(id: string): boolean {
+    return this.#progress.has(id);
   }
 
   /** Each one once. */
@@ -114,7 +124,9 @@ export class WhatsAppOutlet {
       await this.#sendPassing(chat, { kind: "edit", message: shown.message, text });
     } else if (!over) {
       const message = await this.#sendPassing(chat, { kind: "text", text, mentions: [] });
-      if (message !== undefined) this.#progress.set(id, { message, at: now });
+      if (message === undefined) return;
+      this.#progress.set(id, { message, at: now });
+      this.#options.recent.noteProgress(message);
     }
   }
 

@@ -189,6 +189,19 @@ export const sqliteMessages = onDatabase<MessageStore>({
   isKnown: async (database, message) =>
     (await database.read((kysely) => seqOf(kysely, message).executeTakeFirst())) !== undefined,
 
+  called: (database, { name, channel, chat }, id, limit) =>
+    database.list(toMessage, (kysely) =>
+      kysely
+        .selectFrom("messages")
+        .selectAll()
+        .where("channel", "=", channel)
+        .where("chat", "=", chat)
+        .where("id", "=", id)
+        .where("group_name", "=", name)
+        .where(isOriginal)
+        .limit(limit),
+    ),
+
   after: messagesAfter,
 
   async following(database, group, after, limit, how) {
@@ -329,7 +342,7 @@ function toRow(
     sender_id: message.sender.id,
     sender_name: message.sender.name,
     text: message.text,
-    quote: message.quote === undefined ? null : JSON.stringify(message.quote),
+    quote: placed.quote === undefined ? null : JSON.stringify(placed.quote),
     attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
     state: placed.state,
     received_at: placed.at,

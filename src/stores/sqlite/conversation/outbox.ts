@@ -127,12 +127,27 @@ export const sqliteOutbox = onDatabase<OutboxStore>({
     return rows.map(toOutgoing);
   },
 
-  async isOwn(database, channel, chat, reference) {
-    const row = await database.read((kysely) =>
-      rowsCalled(kysely, { channel, chat, reference }).limit(1).executeTakeFirst(),
-    );
-    return row !== undefined;
-  },
+  own: (database, channel, chat, reference) =>
+    database.first(toOutgoing, (kysely) =>
+      rowsCalled(kysely, { channel, chat, reference })
+        .selectAll("outbox")
+        .where("outbox.reaction", "is", null)
+        .orderBy("outbox.seq", "desc"),
+    ),
+
+  seqsIn: (database, channel, chat, limit) =>
+    database.list(
+      (row: Pick<Row<"outbox">, "seq">) => row.seq,
+      (kysely) =>
+        kysely
+          .selectFrom("outbox")
+          .select("seq")
+          .where("channel", "=", channel)
+          .where("chat", "=", chat)
+          .where("pruned", "=", 0)
+          .orderBy("seq", "desc")
+          .limit(limit),
+    ),
 
   async sessionOf(database, channel, chat, reference) {
     const row = await database.read((kysely) =>

@@ -191,9 +191,9 @@ function quotes(database: Database, known: Known): Promise<number> {
     group: known.group,
     change: (row) => {
       if (typeof row["quote"] !== "string" || isBy(known.people, row)) return undefined;
-      const { author: _author, text, ...kept } = parseQuote(row["quote"]);
-      const isTheirs = known.messageIds.has(kept.id) && kept.toAgent !== true;
-      return text !== undefined && known.isGone(text, isTheirs) ? { quote: JSON.stringify(kept) } : undefined;
+      const { id, author, text } = parseQuote(row["quote"]);
+      const isTheirs = known.messageIds.has(id) && author !== "agent";
+      return text !== undefined && known.isGone(text, isTheirs) ? { quote: JSON.stringify({ id }) } : undefined;
     },
   });
 }

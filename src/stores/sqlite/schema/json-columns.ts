@@ -1,7 +1,13 @@
 import * as z from "zod";
 
 import type { ToldFacts } from "../../../domain/turns/conversation.ts";
-import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/chats/message.ts";
+import type {
+  OutgoingFile,
+  OutgoingReaction,
+  Sender,
+  StoredAttachment,
+  StoredQuote,
+} from "../../../domain/chats/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/turns/model.ts";
 import { origins, type Origin } from "../../../domain/people/origin.ts";
 import { actions, risks } from "../../../domain/rights/policy.ts";
@@ -83,12 +89,11 @@ const stepBody: z.ZodType<StepBody> = z.union([
   z.strictObject({ kind: z.literal("user"), parts: z.array(part) }),
 ]);
 
-const quote: z.ZodType<Quote> = z.strictObject({
-  seq: z.number().optional(),
+const quote: z.ZodType<StoredQuote> = z.strictObject({
   id: z.string(),
-  author: z.string().optional(),
+  author: z.union([z.literal("agent"), z.strictObject({ id: z.string(), name: z.string() })]).optional(),
   text: z.string().optional(),
-  toAgent: z.boolean().optional(),
+  origins: z.array(z.enum(origins)).optional(),
 });
 
 const attachment: z.ZodType<StoredAttachment> = z.strictObject({
@@ -171,7 +176,7 @@ function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
 }
 
 export const parseStepBody = (json: string): StepBody => parse("steps.body", stepBody, json);
-export const parseQuote = (json: string): Quote => parse("messages.quote", quote, json);
+export const parseQuote = (json: string): StoredQuote => parse("messages.quote", quote, json);
 export const parseAttachments = (json: string): StoredAttachment[] => parse("messages.attachments", attachments, json);
 export const parseOutgoingFile = (json: string): OutgoingFile => parse("outbox.file", outgoingFile, json);
 export const parseReaction = (json: string): OutgoingReaction => parse("outbox.reaction", reaction, json);

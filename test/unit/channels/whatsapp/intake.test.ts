@@ -33,6 +33,7 @@ test("a message that is kept out for hours is given up: neither its chat nor its
       return id.startsWith("flood") ? lasting : { outcome: "stored", duplicate: false };
     },
     seqOf: async () => undefined,
+    isProgress: () => false,
     account: () => undefined,
     directory: await Directory.load(opened.store.channelState, "directory"),
     learn: async () => undefined,

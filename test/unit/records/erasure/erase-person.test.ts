@@ -27,7 +27,7 @@ test("what somebody said is gone as bytes, and what others said is there", async
     input: "echo kumquat-8271",
     result: "kumquat-8271",
   });
-  const quote = { id: "id-1", author: "NameANN", text: "my locker code is kumquat-8271" };
+  const quote = { id: "id-1", author: { id: "ann", name: "NameANN" }, text: "my locker code is kumquat-8271" };
   const two = await home.hear({ who: "bob", text: "parsnips for me", quote });
   await home.answer([two], { text: "Parsnips, and kumquat-8271 for the locker.", result: "a list with turnips" });
   const three = await home.hear({ who: "ann-work", text: "zucchini from my other phone" });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { renderMessages } from "../../../../src/turns/context/render-messages.ts";
 import { localClock } from "../../../../src/lib/time/zone-clock.ts";
 import { toUserContent } from "../../../../src/domain/chats/part.ts";
-import type { StoredMessage } from "../../../../src/domain/chats/message.ts";
+import type { StoredMessage, StoredQuote } from "../../../../src/domain/chats/message.ts";
 import { storedMessage } from "./messages.ts";
 
 function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {
@@ -60,10 +60,13 @@ test("midnight is 00:00", () => {
 
 test.each([
   [{ id: "B7" }, ' reply-to="B7">hello</message>'],
-  [{ id: "B7", author: "Bo", text: "old <b>" }, ' reply-to="B7"><quote from="Bo">old &lt;b&gt;</quote>hello</message>'],
-  [{ id: "B7", text: "old" }, ' reply-to="B7"><quote>old</quote>hello</message>'],
   [
-    { id: "B7", author: "crab", text: "I did", toAgent: true },
+    { id: "B7", author: { id: "b", name: "Bo" }, text: "old <b>" },
+    ' reply-to="B7"><quote from="Bo">old &lt;b&gt;</quote>hello</message>',
+  ],
+  [{ id: "B7", text: "old" }, ' reply-to="B7"><quote quoted-by="Ann" unverified="yes">old</quote>hello</message>'],
+  [
+    { id: "B7", author: "agent", text: "I did" } as const,
     ' reply-to="B7"><quote from="crab" yours="yes">I did</quote>hello</message>',
   ],
 ])("a reply shows as much of what it replies to as is known: %j", (quote, expected) => {
@@ -195,7 +198,9 @@ test("whatever members write, reading it back gives exactly the messages and not
       quote: fc.option(
         fc.record({
           id: nasty,
-          author: fc.option(nasty, { nil: undefined }),
+          author: fc.option(fc.oneof(fc.constant("agent" as const), fc.record({ id: nasty, name: nasty })), {
+            nil: undefined,
+          }),
           text: fc.option(nasty, { nil: undefined }),
         }),
         { nil: undefined },
@@ -221,7 +226,6 @@ function expectedReading({
   state,
   quote,
 }: Pick<StoredMessage, "seq" | "sender" | "text" | "state" | "quote">): Parsed {
-  const isQuoteShown = quote?.text !== undefined || quote?.author !== undefined;
   return {
     attributes: {
       id: String(seq),
@@ -231,12 +235,16 @@ function expectedReading({
       ...(state === "context" ? {} : { "for-you": "yes" }),
       ...(quote ? { "reply-to": quote.id.toWellFormed() } : {}),
     },
-    quote: isQuoteShown
-      ? {
-          attributes: quote.author === undefined ? {} : { from: quote.author.toWellFormed() },
-          text: (quote.text ?? "").toWellFormed(),
-        }
-      : undefined,
+    quote:
+      quote?.text === undefined
+        ? undefined
+        : { attributes: quoteAttributes(quote, sender.name), text: quote.text.toWellFormed() },
     text: text.toWellFormed(),
   };
+}
+
+function quoteAttributes({ author }: StoredQuote, quoter: string): Parsed["attributes"] {
+  if (author === "agent") return { from: "crab", yours: "yes" };
+  if (author === undefined) return { "quoted-by": quoter.toWellFormed(), unverified: "yes" };
+  return { from: author.name.toWellFormed() };
 }
