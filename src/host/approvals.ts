@@ -1,13 +1,17 @@
 import { randomInt } from "node:crypto";
 
+import type { Group } from "../domain/chats/group.ts";
+import type { ProposalsByTool } from "../rights/approvals/proposals.ts";
 import { ApprovalService } from "../rights/approvals/approval-service.ts";
 import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
 import { createPresence } from "../rights/people/presence.ts";
 import { createAsk } from "../rights/approvals/asking.ts";
-import { Forms, type FormsOptions } from "../rights/approvals/forms/forms.ts";
-import { ChangedDescriptions, type ChangedDescriptionsOptions } from "../rights/approvals/changed-descriptions.ts";
+import { Forms } from "../rights/approvals/forms/forms.ts";
+import { ChangedDescriptions } from "../rights/approvals/changed-descriptions.ts";
+import { openReviews, type Reviews } from "../rights/approvals/reviews/open-reviews.ts";
+import { agentNameOf } from "../config/configured/agents.ts";
 import { firstGroupWith } from "../config/configured/mcp.ts";
 import { configuredPeople } from "../config/configured/people.ts";
 import { InstructionProposals } from "../tools/chat/instruction-proposals.ts";
@@ -27,12 +31,13 @@ export interface Approvals {
   readonly forms: Forms;
   readonly forTurns: CallGate;
   readonly answerByReaction: AnswerByReaction;
+  readonly reviews: Reviews;
 }
 
 interface ApprovalParts {
   readonly abilities: HostAbilities;
   readonly agents: Pick<HostAgents, "agentGroups">;
-  readonly containers: Pick<Containers, "instructions">;
+  readonly containers: Pick<Containers, "instructions" | "reviewLayers">;
   readonly delivery: Pick<HostDelivery, "deliver">;
   readonly groups: GroupRegistry;
   readonly signals: Pick<HostSignals, "sessionReady" | "toolsChanged">;
@@ -40,97 +45,94 @@ interface ApprovalParts {
 
 /** Approvals: asking people, and handling their answers. */
 export function createApprovals(context: AppContext, stack: AsyncDisposableStack, parts: ApprovalParts): Approvals {
-  const { config, store, roles, publish, clock, forwardClock, logger } = context;
+  const { config, store, roles, live, publish, clock, logger } = context;
   const { deliver } = parts.delivery;
-  const { subAgents } = parts.abilities.services;
+  const { mcp, subAgents } = parts.abilities.services;
   const { instructions } = parts.containers;
   const { agentGroups } = parts.agents;
-  const forInstructions = { sessions: store.sessions, instructions, groups: parts.groups, agentGroups };
-  const proposals = new Map([
+  const ofInstructions = { sessions: store.sessions, instructions, groups: parts.groups, agentGroups };
+  const proposals: ProposalsByTool = new Map([
     ...parts.abilities.running.proposals,
-    [proposeInstructions.name, new InstructionProposals(forInstructions)] as const,
+    [proposeInstructions.name, new InstructionProposals(ofInstructions)] as const,
   ]);
-  const asked = (): void => service.checkNow();
-  const isThere = createPresence({
-    chats: store.chats,
-    people: () => configuredPeople(config),
-    memberKeys: (name) => Object.keys(context.live.groupOf({ name }).members?.byKey ?? {}),
-    roleOf: roles.roleOf,
+  const asking = createAsking(context, parts, () => service.checkNow());
+  const descriptions = new ChangedDescriptions({
+    ...asking,
+    groupWith: (server) => firstGroupWith(live.current, server),
+    policyOf: (name) => live.groupOf({ name }).policy,
+    allow: (...tool) => mcp.allow(...tool),
+    pendingOf: (...tool) => mcp.pendingOf(...tool),
   });
-  const descriptions = createChangedDescriptions(context, parts, { asked, isThere });
   parts.signals.toolsChanged.on(({ tools, group }) => descriptions.ask(tools, group));
-  const forms = createForms(context, { asked, deliver });
+  const forms = new Forms(asking);
   const changes = new ProposedChanges({ store: store.approvals, proposals, descriptions, deliver, clock, logger });
-  const service = stack.use(createService(context, parts, { changes, descriptions, forms }));
-  context.live.onChange(() => service.checkNow());
-  const askPeople = createAsk({
-    settings: () => config.approvals,
-    askerOf: (group, turn) => askerOfTurn(store, roles.roleOf, group, turn),
-    isThere,
-    changeOf: async (group, { name, input }) => proposals.get(name)?.changeOf(group, input),
-    byThumb: (channel) => context.hasTrait(channel, "hearsReactions"),
-    randomBelow: randomInt,
-    clock: forwardClock,
+  const reviews = openReviews({
+    ...asking,
+    layers: parts.containers.reviewLayers,
+    settingsOf: (name, target) => live.groupOf({ name }).reviewOf(target),
+    agentNameOf: (group) => agentNameOf(config, group.acting?.name ?? group.agent),
+    answer: (given) => service.answer(given),
   });
-  const answerByReaction = createAnswerByReaction({
-    store: store.approvals,
-    service,
-    standingOf: (group, who) => roles.standingOf(group, who),
-    publish,
-    deliver,
-    clock,
-  });
+  const service = stack.use(createService(context, parts, { changes, descriptions, forms, reviews }));
+  live.onChange(() => service.checkNow());
+  const { standingOf } = roles;
+  const answering = { store: store.approvals, service, standingOf, publish, deliver, clock };
   return {
     service,
     descriptions,
     forms,
-    answerByReaction,
+    answerByReaction: createAnswerByReaction(answering),
+    reviews,
     forTurns: {
-      ask: askPeople,
+      ask: createAsk({
+        ...asking,
+        changeOf: async (group, call) => proposals.get(call.name)?.changeOf(group, call.input),
+      }),
       prepareSpawns: (scope, calls) => subAgents.prepareSpawns(scope, calls),
       spawned: () => subAgents.spawned(),
       futility: async (group, { name, input }) => proposals.get(name)?.faultOf(group, input),
-      approvalsAsked: asked,
+      approvalsAsked: asking.asked,
+      reviewsOf: (group) => reviews.ofTurn(group),
+      reviewsAsked: (asks, areStored) => reviews.questions.asked(asks, areStored),
       changeOutcome: changes.outcomeOf.bind(changes),
     },
   };
 }
 
-function createChangedDescriptions(
-  { config, live, store, hasTrait, publish, forwardClock }: AppContext,
-  { abilities, delivery, groups }: ApprovalParts,
-  { asked, isThere }: Pick<ChangedDescriptionsOptions, "asked" | "isThere">,
-): ChangedDescriptions {
-  const { deliver } = delivery;
-  const { mcp } = abilities.services;
-  return new ChangedDescriptions({
+/** Everything that asks people something works with these. */
+function createAsking(
+  { config, store, roles, live, hasTrait, publish, forwardClock, logger }: AppContext,
+  { groups, delivery: { deliver } }: ApprovalParts,
+  asked: () => void,
+) {
+  return {
     store: store.approvals,
     settings: () => config.approvals,
     groups,
-    groupWith: (server) => firstGroupWith(live.current, server),
-    policyOf: (name) => live.groupOf({ name }).policy,
-    byThumb: (channel) => hasTrait(channel, "hearsReactions"),
-    isThere,
-    allow: (...tool) => mcp.allow(...tool),
-    pendingOf: (...tool) => mcp.pendingOf(...tool),
+    askerOf: (group: Group, turn: string) => askerOfTurn(store, roles.roleOf, group, turn),
+    isThere: createPresence({
+      chats: store.chats,
+      people: () => configuredPeople(config),
+      memberKeys: (name) => Object.keys(live.groupOf({ name }).members?.byKey ?? {}),
+      roleOf: roles.roleOf,
+    }),
+    byThumb: (channel: string) => hasTrait(channel, "hearsReactions"),
     asked,
     publish,
     deliver,
-    randomBelow: randomInt,
+    randomBelow: (limit: number) => randomInt(limit),
     clock: forwardClock,
-  });
+    logger,
+  };
 }
 
 function createService(
   context: AppContext,
   { abilities: { tools }, delivery: { deliver }, groups, signals: { sessionReady } }: ApprovalParts,
-  {
-    changes,
-    descriptions,
-    forms,
-  }: { readonly changes: ProposedChanges; readonly descriptions: ChangedDescriptions; readonly forms: Forms },
+  own: Pick<Approvals, "descriptions" | "forms" | "reviews"> & { readonly changes: ProposedChanges },
 ): ApprovalService {
   const { live, store, roles, clock, forwardClock, publish, logger } = context;
+  const { changes, descriptions, forms, reviews } = own;
   return new ApprovalService({
     store: store.approvals,
     wake: async ({ session, group }) => {
@@ -138,9 +140,12 @@ function createService(
       if (found) await sessionReady.emit({ session: found.key, group, awaited: true });
     },
     carryOut: (code) => changes.settle(code),
+    carryOutReviews: () => reviews.effects.carryOut(),
     forms,
-    isMoot: async (approval) =>
-      approval.about === "form" ? !forms.isAwaited(approval.code) : descriptions.isMoot(approval),
+    isMoot: async (asked) =>
+      asked.about === "form"
+        ? !forms.isAwaited(asked.code)
+        : asked.about === "description" && descriptions.isMoot(asked),
     deniedBy: createDeniedNow({
       store,
       groups,
@@ -153,20 +158,5 @@ function createService(
     clock,
     forwardClock,
     logger,
-  });
-}
-
-/** Forms of servers, addressed to the person that the turn works for. */
-function createForms(context: AppContext, { asked, deliver }: Pick<FormsOptions, "asked" | "deliver">): Forms {
-  const { config, store, publish, forwardClock } = context;
-  return new Forms({
-    store: store.approvals,
-    settings: () => config.approvals,
-    askerOf: (group, turn) => askerOfTurn(store, context.roles.roleOf, group, turn),
-    publish,
-    randomBelow: randomInt,
-    clock: forwardClock,
-    asked,
-    deliver,
   });
 }

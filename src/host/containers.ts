@@ -24,6 +24,7 @@ import { SessionPool } from "../sandbox/pool/pool.ts";
 import { sandboxSize } from "../sandbox/profile/profile.ts";
 import { poolLimits } from "../sandbox/pool/pool-options.ts";
 import { watchSessions } from "../sandbox/pool/session-watch.ts";
+import type { ReviewLayers } from "../sandbox/review/review-layer.ts";
 import { createServerContainers } from "../sandbox/servers/server-containers.ts";
 import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
@@ -45,6 +46,8 @@ export interface Containers {
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
+  /** Changes of agents in mounts with review. */
+  readonly reviewLayers: ReviewLayers;
   /** Containers of MCP servers. */
   readonly servers: Servers;
 }
@@ -110,6 +113,8 @@ export async function openContainers(
     }),
   );
   const pool = stack.use(createPool(context, { launcher, mounts, notices }));
+  // No mount can be had with review so far.
+  const reviewLayers: ReviewLayers = { of: async () => [], mayHaveChanged: async () => false };
   images.changed.on(() => pool.endOutdated((name) => groups.byName(name)));
   const prepare = async (): Promise<void> => {
     const { id } = await base();
@@ -117,7 +122,7 @@ export async function openContainers(
     logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
   const imageWait = new ImageWait(images, (group, text) => notices.send(group, text));
-  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, servers };
+  return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, reviewLayers, servers };
 }
 
 function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {

@@ -24,7 +24,7 @@ import { quietGroups } from "../work/quiet-groups.ts";
 
 interface OperationParts {
   readonly abilities: HostAbilities;
-  readonly approvals: Pick<Approvals, "descriptions" | "service">;
+  readonly approvals: Pick<Approvals, "descriptions" | "reviews" | "service">;
   readonly chats: Pick<HostChats, "admissions" | "commands">;
   readonly containers: Containers;
   readonly delivery: Pick<HostDelivery, "outbox">;
@@ -88,6 +88,7 @@ function operationNeeds(context: AppContext, parts: OperationParts, stop: () => 
     taskDesk: services.tasks.book,
     approvalService: approvals.service,
     changedDescriptions: approvals.descriptions,
+    reviewService: approvals.reviews.service,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

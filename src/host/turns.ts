@@ -19,6 +19,7 @@ import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import { toError } from "../lib/app-error.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import { containerPaths } from "../protocol/paths.ts";
+import { ReviewNews } from "../rights/approvals/reviews/review-news.ts";
 import { TurnDeltas } from "../records/events/deltas/turn-deltas.ts";
 import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
@@ -267,6 +268,7 @@ function createPrompts(
       const lacksPackages = images.hasFailed(group.name);
       return { ...(packages !== undefined && { packages }), ...(lacksPackages && { lacksPackages }) };
     },
+    reviewNews: new ReviewNews(store.approvals),
     chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
   };
   return new ConversationPrompts({

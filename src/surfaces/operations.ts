@@ -120,7 +120,7 @@ export const families = {
     load: async () => (await import("../abilities/skills/operations.ts")).skillOperations,
   },
   mounts: {
-    summary: "check a group's mounts",
+    summary: "check a group's mounts, decide about what agents changed there",
     load: async () => (await import("../operations/mounts/operations.ts")).mountOperations,
   },
   mcp: {

@@ -15,6 +15,7 @@ import type { ModelCalls } from "../models/model-calls.ts";
 import type { Ask } from "../rights/approvals/asking.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
+import type { StandingAsk } from "../stores/contract/approval-store.ts";
 import type { OutboxStore } from "../stores/contract/outbox-store.ts";
 import type { MessageStore, NewStep, Store, TurnStore } from "../stores/contract/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
@@ -76,6 +77,10 @@ export interface CallGate {
   readonly ask: Ask;
   /** Tells that approvals have been asked for. */
   approvalsAsked(): void;
+  /** Questions about what was changed in folders with review, to be stored with the end of a turn. Never rejects. */
+  reviewsOf(group: Group): Promise<readonly StandingAsk[]>;
+  /** Told whether they are stored; they are stored now if they are not, because the turn had ended before. */
+  reviewsAsked(asks: readonly StandingAsk[], areStored: boolean): Promise<void>;
   /** Returns why a call that people would be asked about has no effect; undefined: it may have one. */
   futility(group: Group, call: ToolCall): Promise<string | undefined>;
   /** Returns the outcome of the change that this call of the turn proposed. */

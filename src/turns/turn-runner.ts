@@ -270,7 +270,7 @@ export class TurnRunner {
   }
 
   async #finish(scope: TurnScope, end: RecordedTurnEnd): Promise<void> {
-    const { store, clock, publish, answers } = this.#parts;
+    const { store, clock, publish, answers, calls } = this.#parts;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
@@ -282,11 +282,13 @@ export class TurnRunner {
     const steps = end.state === "done" ? [] : [closingStep(end.text, at)];
     scope.clock.enter(undefined);
     const times = scope.clock.times();
+    const asks = await calls.reviewsOf(scope.group);
     const rows = await store.turns.finish(
       turn.id,
-      { state: end.state, reason, times, at, steps, ...answer },
+      { state: end.state, reason, times, at, steps, asks, ...answer },
       scope.lease,
     );
+    await calls.reviewsAsked(asks, rows !== undefined);
     if (rows) answers.deliver();
     if (rows && answer.work.length > 0) answers.workAdded();
     // A command may have ended it in the store while its container still worked: that end counts.

@@ -1,3 +1,4 @@
+import { AppError } from "../../src/lib/app-error.ts";
 import { ApprovalService } from "../../src/rights/approvals/approval-service.ts";
 import { join } from "node:path";
 
@@ -139,6 +140,10 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     agentNameOf: () => "crab",
     restOf: () => undefined,
     mounts: { judge: () => Promise.resolve([]) },
+    reviewService: {
+      list: () => Promise.resolve([]),
+      decide: () => Promise.reject(new AppError("not_found", "No folder has review here.")),
+    },
     forgetLearned: (models) => store.usage.forgetLearned(models, { factors: true }),
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
@@ -183,6 +188,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       store: store.approvals,
       wake: () => Promise.resolve(),
       carryOut: () => Promise.reject(new Error("nothing is proposed here")),
+      carryOutReviews: async () => "done",
       forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
       isMoot: async () => false,
       deniedBy: () => Promise.resolve(undefined),

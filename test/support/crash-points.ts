@@ -58,6 +58,8 @@ const auditTypes = {
   "approval-answered": true,
   "approval-decided": true,
   "approval-used": true,
+  "review-begun": true,
+  "review-ended": true,
   "origins-cleared": true,
   "memory-extracted": true,
   "memory-noted": true,

@@ -220,6 +220,8 @@ function collaborators(
         clock: systemClock,
       }),
       approvalsAsked: () => log.push("asked"),
+      reviewsOf: async () => [],
+      reviewsAsked: async () => {},
       futility: async () => undefined,
       changeOutcome: unused,
       prepareSpawns: unused,

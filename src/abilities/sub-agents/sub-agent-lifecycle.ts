@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { describeResult } from "../../domain/work/describe-sub-agent.ts";
+import { describeCarriedOut } from "../../domain/work/describe-sub-agent.ts";
 import { isAwaited, type SubAgent } from "../../domain/work/sub-agent.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { Session } from "../../domain/turns/session.ts";
@@ -145,7 +145,7 @@ export class SubAgentLifecycle implements AsyncDisposable {
     const listed = [...files, ...more];
     await store.subAgents.deliver(id, {
       files: listed,
-      text: describeResult({ ...agent, files: listed }),
+      text: describeCarriedOut({ ...agent, files: listed }),
       at: clock.now(),
     });
     this.changed();

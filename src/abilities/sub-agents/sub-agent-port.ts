@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { describeResult, describeStanding } from "../../domain/work/describe-sub-agent.ts";
+import { describeCarriedOut, describeStanding } from "../../domain/work/describe-sub-agent.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
@@ -57,7 +57,7 @@ async function showOne(options: SubAgentPortNeeds, scope: CallingTurn, id: strin
   const agent = await own(options, scope, id);
   const isThere = agent.deliveredAt !== undefined && agent.state !== "running";
   if (isThere && !(await hasRead(options, scope, agent))) return describeStanding(agent);
-  return isThere ? describeResult(agent) : describeStanding(agent);
+  return isThere ? describeCarriedOut(agent) : describeStanding(agent);
 }
 
 /** Its words are shown only to a turn that carries what they carry already: they come with what brings that. */

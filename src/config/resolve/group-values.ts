@@ -5,6 +5,7 @@ import {
   packagesFor,
   sortPackages,
 } from "../../domain/sandbox/packages.ts";
+import type { ReviewSettings } from "../../domain/rights/review.ts";
 import type { ProgressSettings } from "../../domain/settings/resolved-group.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { SessionVisibility } from "../../domain/turns/session.ts";
@@ -45,6 +46,16 @@ export function sessionVisibilityOf(
 /** By whose clocks this group lives: an IANA name. */
 export function timezoneOf(config: Pick<Config, "groups" | "timezone">, name: string): string {
   return entryOf(config, name)?.timezone ?? config.timezone;
+}
+
+const usualReview: ReviewSettings = { apply: "admin", quorum: 1, expiresMinutes: 7 * 24 * 60 };
+
+/** Returns how changes in a mount of the group are decided. */
+export function reviewSettingsOf(config: Pick<Config, "groups">, name: string, target: string): ReviewSettings {
+  const entry = entryOf(config, name);
+  const own = entry?.mounts.find((mount) => mount.target === target)?.review;
+  const from = (key: keyof ReviewSettings) => own?.[key] ?? entry?.review?.[key] ?? usualReview[key];
+  return { apply: from("apply"), quorum: from("quorum"), expiresMinutes: from("expiresMinutes") } as ReviewSettings;
 }
 
 /** Returns the signs of progress that a group gets. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { groupSettingsOfAbilities, settingsOfAbilities } from "../../abilities/catalog.ts";
 import { protectedByDefault } from "../../domain/chats/group.ts";
+import { reviewRules } from "../../domain/rights/review.ts";
 import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
 import { agentName, agents, groupAgents } from "./agents.ts";
@@ -54,10 +55,33 @@ const approvals = z
   .prefault({})
   .describe("How people are asked about tool calls.");
 
+/** Review settings of a group or a mount; missing values come from the group, or are the usual ones. */
+const review = z
+  .strictObject({
+    apply: z
+      .enum(reviewRules)
+      .optional()
+      .describe(
+        "Who decides about changes: admin (usual) or owner; auto-text: nobody about small ones of plain text, else admin.",
+      ),
+    quorum: count
+      .max(20)
+      .optional()
+      .describe("Different people who must apply a change; usually 1. One can discard it."),
+    expiresMinutes: positive
+      .max(365 * 24 * 60)
+      .optional()
+      .describe("A card is over after this time, usually 7 days; what it asks about stays undecided."),
+  })
+  .optional();
+
 const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
-  access: z.enum(["ro", "rw"]).default("ro"),
+  access: z
+    .enum(["ro", "rw", "review"])
+    .default("ro")
+    .describe("ro: read only. review: what the agent changes waits for people. rw: it changes the folder itself."),
   shared: z
     .boolean()
     .default(false)
@@ -67,6 +91,7 @@ const mount = z.strictObject({
     .max(32)
     .default([...protectedByDefault])
     .describe("Paths in it that stay read-only although the mount is writable."),
+  review,
 });
 
 const seconds = z.number().min(0).max(3600);
@@ -98,6 +123,7 @@ const group = z.strictObject({
   trigger: z.enum(["mention", "always"]).default("mention"),
   main: z.boolean().default(false),
   mounts: z.array(mount).max(32).default([]),
+  review,
   agent: name.optional(),
   agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),

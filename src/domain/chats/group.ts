@@ -2,12 +2,14 @@ import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Sender } from "./message.ts";
+import type { OwnReviewSettings } from "../rights/review.ts";
 import type { ProtectedFileName } from "../rights/protected-file.ts";
 
 /** `mention`: only when addressed. `always`: every message is for the agent. */
 export type Trigger = "mention" | "always";
 
-export type Access = "ro" | "rw";
+/** `review`: the agent may change what it sees; the real folder changes when people say so. */
+export type Access = "ro" | "rw" | "review";
 
 /** A host folder that a group asks for; what it gets is decided by the mount rules, never by the request. */
 export interface MountRequest {
@@ -18,6 +20,8 @@ export interface MountRequest {
   readonly shared: boolean;
   /** Paths in it that stay read-only although it is writable. */
   readonly protect: readonly string[];
+  /** Settings for decisions about changes in it, where they differ from those of its group. */
+  readonly review?: OwnReviewSettings | undefined;
 }
 
 /** Repository paths whose contents programs of the host's user run automatically. */

@@ -60,6 +60,8 @@ export const eventTypes = {
   "approval.answered": "somebody answers, before the answer counts",
   "approval.decided": "what they decided, or that nobody did in time",
   "approval.used": "a call is about to run because people allowed it",
+  "review.begun": "changes in a folder with review are about to be applied or discarded, because people said so",
+  "review.ended": "they were, and which of them stay as they are",
   "tool.returned": "a tool's result has arrived, before the model sees it",
   "schedule.made": "a task is about to be made",
   "schedule.changed": "a task is about to be changed",

@@ -2,6 +2,7 @@ import type { Actor } from "../people/actor.ts";
 import type { Origin } from "../people/origin.ts";
 import type { Risk } from "./policy.ts";
 import type { Role } from "../people/role.ts";
+import { reviewOf } from "./review.ts";
 import { packageRequest } from "../sandbox/packages.ts";
 import { skillProposal } from "../sandbox/skill.ts";
 
@@ -31,10 +32,10 @@ export interface Asker {
 }
 
 /**
- * Questions outside of turns: a server tool's changed description (`description`), or a server's form (`form`). All
- * others are about a turn's call.
+ * Questions outside of turns: a server tool's changed description (`description`), a server's form (`form`), or what an
+ * agent changed in a folder with review (`review`). All others are about a turn's call.
  */
-export const standingQuestions = ["description", "form"] as const;
+export const standingQuestions = ["description", "form", "review"] as const;
 
 export type StandingQuestion = (typeof standingQuestions)[number];
 
@@ -48,6 +49,7 @@ export interface ProposedChange {
 
 /** Returns the words for the changed thing: the group's instructions, or its skill. */
 export function changedThing({ about, tool, input }: Pick<NewApproval, "about" | "tool" | "input">): string {
+  if (about === "review") return `the folder ${reviewOf({ input }).target}`;
   if (about === "description") return `what ${tool.replaceAll(/[^\w-]/g, "_")} says of itself`;
   if (tool === packageRequest) return "the list of the group's packages";
   if (tool !== skillProposal) return "AGENTS.md";
@@ -56,12 +58,19 @@ export function changedThing({ about, tool, input }: Pick<NewApproval, "about" |
 }
 
 /**
- * `writing`: it has begun. `changed`: the file had changed meanwhile; `failed`: it could not be written. All but the
- * first are final.
+ * `waiting`: an agent is at work in the folder of a review. `writing`: it has begun. `changed`: the file had changed
+ * meanwhile (of a review: some had, or cannot be applied); `failed`: it could not be written. All but the first two are
+ * final.
  */
-export const changeOutcomes = ["writing", "written", "changed", "failed"] as const;
+export const changeOutcomes = ["waiting", "writing", "written", "changed", "failed"] as const;
 
 export type ChangeOutcome = (typeof changeOutcomes)[number];
+
+/** A decided change of a review that stays as it is; `reason` ends a sentence that begins with the path. */
+export interface KeptChange {
+  readonly path: string;
+  readonly reason: string;
+}
 
 /** A tool call of the model's that is put to people. */
 export interface NewApproval {
@@ -130,8 +139,10 @@ export interface Approval extends NewApproval {
    * When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again.
    */
   readonly releasedAt: number | undefined;
-  /** Outcome of an allowed change. */
+  /** Outcome of an allowed change, or of a decided review. */
   readonly outcome?: ChangeOutcome | undefined;
+  /** Decided changes of a review that could not be carried out. */
+  readonly kept?: readonly KeptChange[] | undefined;
 }
 
 /** Ways to answer: a command with the code, a one-word reply, a reaction to the card, or the operator. */
@@ -158,6 +169,8 @@ export interface ApprovalAnswer {
   readonly at: number;
   /** The id of the reaction that it is, which is noted with it. */
   readonly reaction?: string | undefined;
+  /** Files and folders of a review that it is about; absent: all that are not decided. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 /**
@@ -168,7 +181,7 @@ export interface Answered {
   readonly outcome: "allowed" | "denied" | "counted" | "settled";
   /** `counted` before: the same person had allowed it already. */
   readonly again?: boolean | undefined;
-  /** The approval after the answer. */
+  /** The approval after the answer; of a review of which a part was decided, that part. */
   readonly approval: Approval;
 }
 

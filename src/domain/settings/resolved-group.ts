@@ -3,6 +3,7 @@ import type { HeartbeatSettings } from "../work/heartbeat.ts";
 import type { McpServer } from "../sandbox/mcp-server.ts";
 import type { ImageWish, PackageLists } from "../sandbox/packages.ts";
 import type { Members } from "../people/person.ts";
+import type { ReviewSettings } from "../rights/review.ts";
 import type { ToolPolicy } from "../rights/policy.ts";
 import type { Role } from "../people/role.ts";
 import type { SessionVisibility } from "../turns/session.ts";
@@ -41,6 +42,8 @@ export interface ResolvedGroup {
   readonly remembers: boolean;
   /** True when something says aloud what the agent writes. */
   readonly speaks: boolean;
+  /** Returns how changes in its mount with this target are decided, if it is one with review. */
+  readonly reviewOf: (target: string) => ReviewSettings;
   /** Undefined: the agent never looks by itself. */
   readonly heartbeat: HeartbeatSettings | undefined;
   /** Other sessions that the group's sessions may see; undefined: none, and they have no tools for it. */

@@ -22,6 +22,8 @@ export interface ToldFacts {
   readonly lacksPackages?: boolean | undefined;
   /** Tools of sources that it can use, by name; left out: none. */
   readonly tools?: readonly string[] | undefined;
+  /** When people decided last about its changes in folders with review; left out: never. */
+  readonly decidedAt?: number | undefined;
 }
 
 /**

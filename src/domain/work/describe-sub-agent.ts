@@ -5,7 +5,7 @@ import { shorten } from "../../lib/text/visible.ts";
 const listedFiles = 101;
 
 /** Describes an ended sub-agent for its parent: outcome, words and files. */
-export function describeResult({ id, state, text = "", files }: SubAgent): string {
+export function describeCarriedOut({ id, state, text = "", files }: SubAgent): string {
   const how = {
     running: `${id} is at work.`,
     done: `${id} is done. Its answer:`,

@@ -3,12 +3,13 @@ import * as z from "zod";
 import type { MountVerdict } from "../../sandbox/mounts/rules.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { list, name } from "../definition/schemas.ts";
+import { reviewOperations } from "./review-operations.ts";
 
 /** A folder that a group asks for, as it is judged: the rule that decides, and for a grant the root of mounts.json. */
 const mountView = z.strictObject({
   source: z.string(),
   target: z.string(),
-  verdict: z.enum(["ro", "rw", "denied"]),
+  verdict: z.enum(["ro", "rw", "review", "denied"]),
   rule: z.string(),
   root: z.string().optional(),
   realPath: z.string().optional(),
@@ -59,10 +60,12 @@ export const checkGroupMounts = defineOperation<MountNeeds>()({
   run: async ({ mounts }, { group }) => (await mounts.judge(group)).map(viewVerdict),
 });
 
+const granted = { ro: "read only", rw: "read and write", review: "changes wait for people" } as const;
+
 /** Only the operator may know where they are. */
 function describeMount({ target, source, verdict, rule, reason }: MountView, isMain: boolean): string {
   const from = isMain ? `, from ${source}` : "";
-  if (verdict !== "denied") return `${target}: ${verdict === "rw" ? "read and write" : "read only"}${from}`;
+  if (verdict !== "denied") return `${target}: ${granted[verdict]}${from}`;
   return `${target}: refused${from} (${isMain ? reason : `rule: ${rule}`})`;
 }
 
@@ -75,4 +78,4 @@ function viewVerdict(verdict: MountVerdict): MountView {
 }
 
 /** Operations on mounts. */
-export const mountOperations = [checkGroupMounts] as const;
+export const mountOperations = [checkGroupMounts, ...reviewOperations] as const;

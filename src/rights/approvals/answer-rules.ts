@@ -4,8 +4,11 @@ import type { Sender } from "../../domain/chats/message.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
-import { quotedName } from "../../lib/text/plain-words.ts";
+import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
+import { chooseChanges, reviewOf } from "../../domain/rights/review.ts";
+import { shorten, visible } from "../../lib/text/visible.ts";
 import { cutInput } from "./card.ts";
+import { isShownWhole } from "./reviews/review-card.ts";
 
 /** An answering person and their role in the chat. */
 export interface Answering {
@@ -54,8 +57,27 @@ export function formFault({ code, about }: Pick<Approval, "code" | "about">): st
     : undefined;
 }
 
+/** Refuses paths that are none of a review's, and paths for anything else. */
+export function pathFault(
+  { code, about, input }: Pick<Approval, "code" | "about" | "input">,
+  paths: readonly string[] | undefined,
+): string | undefined {
+  if (paths === undefined || paths.length === 0) return undefined;
+  if (about !== "review") return `${code} is not about files: it is answered as a whole.`;
+  const { unknown } = chooseChanges(reviewOf({ input }).changes, paths);
+  if (unknown.length === 0) return undefined;
+  const named = unknown.slice(0, 5).map((path) => shorten(plainSentence(visible(path)), 100));
+  return `Nothing that waits in ${code} has the path ${named.join(", ")}. Paths are those of the card.`;
+}
+
 /** Refuses approval of input that was not fully shown. */
 export function lengthFault(approval: Approval): string | undefined {
+  if (approval.about === "review") {
+    if (isShownWhole(approval)) return undefined;
+    const { code, group } = approval;
+    const whole = ownCommand(`mounts diff ${group} ${reviewOf(approval).target}`);
+    return `Not all of ${code} was shown here: ${whole} shows it. To apply it all the same: /apply ${code}`;
+  }
   if (cutInput(approval).isWhole) return undefined;
   return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
 }

@@ -7,9 +7,12 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { formFault } from "./answer-rules.ts";
+import { formFault, pathFault } from "./answer-rules.ts";
 import type { Forms } from "./forms/forms.ts";
-import { describeDecision, describeOutcome, noticesIn, onceOnly, whyCancelled } from "./words.ts";
+import { describeDecision, describeOutcome, isSaidLater, noticesIn, onceOnly, whyCancelled } from "./words.ts";
+
+/** Time after which a decision that waits for an agent is tried again, besides at the ends of turns. */
+const reviewRetryMs = 10_000;
 
 /** Besides the answer itself. */
 export interface AnswerOptions {
@@ -24,6 +27,8 @@ export interface ApprovalServiceOptions {
   readonly wake: (approval: Approval) => Promise<void>;
   /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
   readonly carryOut: (code: string) => Promise<unknown>;
+  /** Carries out what people decided about folders with review; `waits`: not all of it can be now. Never rejects. */
+  readonly carryOutReviews: () => Promise<"done" | "waits">;
   /** The rule that denies the call now; undefined when none does. */
   readonly deniedBy: (approval: Approval) => Promise<string | undefined>;
   /** Forms of servers. */
@@ -78,10 +83,16 @@ export class ApprovalService implements Disposable {
     if (content) this.#options.forms.fill(approval.code, content);
     this.#options.deliver();
     await this.#timer.changed();
-    const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
-    if (after?.outcome === "changed" || after?.outcome === "failed")
-      throw new AppError("conflict", describeOutcome(after, after.outcome));
-    return after ?? approval;
+    return approval.change ? this.#carriedOut(approval) : approval;
+  }
+
+  /** The approval after its change was carried out. Of a review, it says itself what was not. */
+  async #carriedOut(approval: Approval): Promise<Approval> {
+    const after = (await this.#options.store.get(approval.code)) ?? approval;
+    const { about, outcome } = after;
+    if (about !== "review" && (outcome === "changed" || outcome === "failed"))
+      throw new AppError("conflict", describeOutcome(after, outcome));
+    return after;
   }
 
   /** Reads the answer; undefined for an approval that is no longer open, which the store refuses. */
@@ -106,7 +117,8 @@ export class ApprovalService implements Disposable {
   ): Promise<void> {
     const asked = await this.#options.store.get(answer.code);
     if (asked?.state !== "open") return;
-    const fault = answer.allow && !isFilled ? formFault(asked) : undefined;
+    const fault =
+      answer.allow && !isFilled ? (formFault(asked) ?? pathFault(asked, answer.paths)) : pathFault(asked, answer.paths);
     if (fault !== undefined) throw new AppError("bad_input", fault);
     await this.announce(asked, answer, way);
   }
@@ -114,10 +126,11 @@ export class ApprovalService implements Disposable {
   /** Records an answer before it counts. */
   async announce(
     { code, call, tool, sha256, group, session, turn }: Approval,
-    { allow, scope, by }: Omit<ApprovalAnswer, "at">,
+    { allow, scope, by, paths }: Omit<ApprovalAnswer, "at">,
     way: AnswerWay,
   ): Promise<void> {
-    const data = { code, call, tool, sha256, way, allow, scope: allow ? scope : undefined, role: by.role };
+    const given = { way, allow, scope: allow ? scope : undefined, role: by.role, ...(paths && { paths }) };
+    const data = { code, call, tool, sha256, ...given };
     await this.#options.publish({ type: "approval.answered", group, session, turn, actor: by.actor, data });
   }
 
@@ -153,6 +166,7 @@ export class ApprovalService implements Disposable {
     for (const approval of await this.#options.store.open())
       if ((await this.#endIfOver(approval)) === "open") waiting.push(this.#leftMs(approval));
     await this.#recordDecisions();
+    if ((await this.#options.carryOutReviews()) === "waits") waiting.push(reviewRetryMs);
     return waiting.length > 0 ? Math.min(...waiting) : undefined;
   }
 
@@ -163,7 +177,7 @@ export class ApprovalService implements Disposable {
       const data = { code, call, tool, sha256, state, scope, role: decider?.role, hasReason: reason !== undefined };
       const actor = decider?.actor ?? "host";
       await publish({ type: "approval.decided", group, session, turn, actor, data });
-      if (approval.change && state === "allowed") await carryOut(code);
+      if (approval.change && approval.about !== "review" && state === "allowed") await carryOut(code);
       await store.recorded(code);
       if (approval.about === "form") this.#options.forms.settled(approval);
       if (approval.turn !== undefined) await wake(approval);
@@ -209,7 +223,8 @@ export class ApprovalService implements Disposable {
 }
 
 function tell({ outcome, again, approval }: Answered) {
-  return outcome === "settled" || again === true ? [] : noticesIn(approval, describeDecision(approval));
+  const isSilent = outcome === "settled" || again === true || isSaidLater(approval);
+  return isSilent ? [] : noticesIn(approval, describeDecision(approval));
 }
 
 /** Error for an answer without effect. */
@@ -217,6 +232,7 @@ export function settledError(approval: Approval): AppError {
   const { code, state, decider } = approval;
   if (state === "expired") return new AppError("expired", `The time to answer ${code} is over: it was denied.`);
   if (state === "cancelled") return new AppError("conflict", `${code} is no longer needed: ${whyCancelled(approval)}.`);
+  if (state === "open") return new AppError("conflict", `None of these paths waits for a decision in ${code}.`);
   const by = decider === undefined ? "" : ` by ${decider.name}`;
   return new AppError("conflict", `${code} was already decided: ${state}${by}.`);
 }

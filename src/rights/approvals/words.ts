@@ -1,5 +1,6 @@
 import { type Approval, changedThing, type ChangeOutcome } from "../../domain/rights/approval.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
 import { inMinutes } from "./card.ts";
 
@@ -10,8 +11,14 @@ const scopes = {
   always: "for good",
 } as const;
 
+/** True for a decision of which the chat is told when it is carried out. */
+export function isSaidLater({ about, state }: Pick<Approval, "about" | "state">): boolean {
+  return about === "review" && (state === "allowed" || state === "denied");
+}
+
 /** Returns a line for the chat about the decision. */
 export function describeDecision(approval: Approval): string {
+  if (approval.about === "review") return describeReview(approval);
   const { code, state, decider, reason } = approval;
   const call = `${nameOf(approval)} (${code})`;
   const who = decider?.name ?? "somebody";
@@ -30,6 +37,26 @@ export function describeDecision(approval: Approval): string {
   return call;
 }
 
+function describeReview(approval: Approval): string {
+  const { code, state, decider, votes, quorum } = approval;
+  const thing = nameOf(approval);
+  switch (state) {
+    case "allowed":
+    case "denied":
+      return `${decider?.name ?? "Somebody"} has decided about changes in ${thing} (${code}).`;
+    case "open":
+      return `${code} waits: ${votes} of ${quorum} people have applied changes in ${thing}; each needs all of them.`;
+    case "expired":
+      return (
+        `The time to answer ${code} is over: the changes in ${thing} stay undecided. ` +
+        `The operator can still decide: ${ownCommand(`mounts diff ${approval.group}`)}`
+      );
+    case "cancelled":
+      return `${code} is no longer needed: ${whyCancelled(approval)}.`;
+  }
+  return code;
+}
+
 function describeYes({ about, scope = "once" }: Approval, who: string, call: string): string {
   if (about === undefined) return `${who} has allowed ${call} ${scopes[scope]}.`;
   return `${who} has ${about === "form" ? "answered" : "allowed"} ${call}.`;
@@ -41,7 +68,11 @@ function nameOf(approval: Approval): string {
 }
 
 /** Reason of a cancellation. */
-export function whyCancelled({ about }: Pick<Approval, "about">): string {
+export function whyCancelled({ about, reason }: Pick<Approval, "about" | "reason">): string {
+  if (about === "review")
+    return reason === undefined
+      ? "nothing that is undecided is left"
+      : `the folder has changed again, and ${reason} asks about all of it`;
   if (about === "description") return "the description of the tool has changed again, or it was allowed elsewhere";
   return about === "form" ? "the call that asked has ended" : "its turn has ended";
 }

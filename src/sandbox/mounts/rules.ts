@@ -39,6 +39,8 @@ const mountRequest = z.strictObject({
     .array(protectedPath)
     .max(32)
     .default([...protectedByDefault]),
+  // Decides nothing here.
+  review: z.unknown().optional(),
 });
 
 /** `reason` is a whole sentence. `source` and `target` are as requested, empty when they were no text. */

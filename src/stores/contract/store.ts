@@ -24,7 +24,7 @@ import type { Addressee } from "../../domain/turns/session.ts";
 import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../../domain/turns/turn.ts";
 import type { NewWork, Work } from "../../domain/work/work.ts";
-import type { ApprovalStore } from "./approval-store.ts";
+import type { ApprovalStore, StandingAsk } from "./approval-store.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { ErasureStore } from "./erasure-store.ts";
@@ -234,6 +234,8 @@ export interface TurnStore extends TurnReader {
       work?: readonly NewWork[] | undefined;
       /** The turn's answer to the agent that it works for. */
       handsBack?: string | undefined;
+      /** Questions that its end raises. */
+      asks?: readonly StandingAsk[] | undefined;
     },
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;

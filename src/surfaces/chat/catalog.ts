@@ -5,6 +5,7 @@ import { agentTaken } from "./agents-addressed.ts";
 import type { ChatCommand } from "./command.ts";
 import { answer } from "./commands/approvals/answer.ts";
 import { approve } from "./commands/approvals/approve.ts";
+import { apply, discard } from "./commands/approvals/decide-review.ts";
 import { deny } from "./commands/approvals/deny.ts";
 import { compact } from "./commands/compact.ts";
 import { help } from "./commands/help.ts";
@@ -98,6 +99,8 @@ const chatCommands: readonly ChatCommand[] = [
   approve,
   deny,
   answer,
+  apply,
+  discard,
   operationCommand({
     name: "set",
     help: "change a setting of a group, for example: /set family trigger always",
@@ -120,9 +123,14 @@ const chatCommands: readonly ChatCommand[] = [
 ];
 
 /** Commands for a person's role in this group. `remembers`: the group has a memory. */
-export function commandsOf(group: Pick<Group, "main" | "agents">, remembers = false): readonly ChatCommand[] {
+export function commandsOf(
+  group: Pick<Group, "main" | "agents" | "mounts">,
+  remembers = false,
+): readonly ChatCommand[] {
+  const reviews = group.mounts.some(({ access }) => access === "review");
   const all = chatCommands.filter(
-    (command) => (group.main || !command.inMainGroups) && (remembers || !command.needsMemory),
+    (command) =>
+      (group.main || !command.inMainGroups) && (remembers || !command.needsMemory) && (reviews || !command.needsReview),
   );
   if (!group.agents) return all;
   return all.map((command) => (command.perAgent ? { ...command, takes: takenOf(command) } : command));

@@ -27,6 +27,8 @@ export interface ChatCommand {
   readonly perAgent?: boolean | undefined;
   /** It can be given in main groups only. */
   readonly inMainGroups?: boolean | undefined;
+  /** It is there only in groups that have a mount with review. */
+  readonly needsReview?: boolean | undefined;
   /** It is there only while groups remember things. */
   readonly needsMemory?: boolean | undefined;
   /** Its work is done by operations, which it waits for while the host starts. */
@@ -62,7 +64,7 @@ export interface CommandOutcome {
    * The host's answer, undefined where it comes later; a function where it depends on what was stopped, and what there
    * was to stop.
    */
-  readonly text: string | undefined | ((ended: SetAside, found: SetAside) => string);
+  readonly text: string | undefined | ((ended: SetAside, found: SetAside) => string | undefined);
   /** Ends what runs in the group and drops what waits there, as far as `choose` says. */
   readonly stops?: boolean | undefined;
   /** Selects the work to end; all by default. */

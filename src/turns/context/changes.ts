@@ -4,19 +4,22 @@ import type { ToldFacts } from "../../domain/turns/conversation.ts";
 import type { InstructionText } from "../../domain/rights/protected-file.ts";
 import { escapeText } from "../../lib/text/markup.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import { instructionElements } from "./prompt/system-prompt.ts";
+import { accessWords, instructionElements } from "./prompt/system-prompt.ts";
 
 /** Names that one note holds; the others are counted. */
 const mostNamed = 20;
 
 /**
  * Note about changes since the model was told; undefined when none. `instructions` are the texts whose digest the facts
- * hold.
+ * hold, `decisions` says what people decided about changes of the agent's.
  */
 export function describeChanges(
   before: ToldFacts,
   now: ToldFacts,
-  instructions: readonly InstructionText[],
+  {
+    instructions,
+    decisions = "",
+  }: { readonly instructions: readonly InstructionText[]; readonly decisions?: string | undefined },
 ): string | undefined {
   const sentences = [
     before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`,
@@ -29,6 +32,7 @@ export function describeChanges(
     skillsChange(before, now),
     packagesChange(before, now),
     ...toolsChange(before, now),
+    decisions,
   ].filter((sentence) => sentence !== "");
   const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
   if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
@@ -51,9 +55,7 @@ function membersChange(what: "joined" | "left", names: readonly string[]): strin
 
 function foldersChange(before: ToldFacts, now: ToldFacts): string {
   if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return "";
-  const folders = now.folders.map(
-    ({ path, access }) => `${path} (${access === "rw" ? "you may change it" : "read-only"})`,
-  );
+  const folders = now.folders.map(({ path, access }) => `${path} (${accessWords[access]})`);
   return `You have these folders now: ${folders.join(", ")}.`;
 }
 

@@ -38,6 +38,13 @@ export interface PromptSources {
   readonly skillsOf?: (scope: Pick<TurnScope, "group" | "settings">) => readonly SkillSummary[];
   /** Additional packages in the session's container, and failed ones. */
   readonly packagesOf?: (place: Pick<TurnScope, "group" | "session">) => Pick<ToldFacts, "packages" | "lacksPackages">;
+  /** Decisions of people about the agent's changes in folders with review. */
+  readonly reviewNews?: {
+    /** Time of the last one. */
+    decidedAt(group: Group): Promise<number | undefined>;
+    /** Those since then, in words. */
+    since(group: Group, after: number): Promise<string>;
+  };
   /** The group's chat by its platform. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
   /** Tools offered when the conversation began. */
@@ -136,7 +143,11 @@ export class ConversationPrompts {
     if (!known) return undefined;
     const { told, instructions } = await this.#facts(scope, await this.#sources.toolsOf(scope));
     if (isDeepStrictEqual(told, known.told)) return undefined;
-    const text = describeChanges(known.told, told, instructions);
+    const isDecided = told.decidedAt !== undefined && told.decidedAt !== known.told.decidedAt;
+    const decisions = isDecided
+      ? await this.#sources.reviewNews?.since(scope.group, known.told.decidedAt ?? 0)
+      : undefined;
+    const text = describeChanges(known.told, told, { instructions, decisions });
     if (text === undefined) return undefined;
     // Read again once it was told: a step that cannot be stored has told nothing.
     this.#known.delete(scope.session.id);
@@ -162,9 +173,13 @@ export class ConversationPrompts {
     instructions: readonly InstructionText[];
   }> {
     const { group, session, settings } = scope;
-    const { instructionsOf, foldersOf, chatOf, skillsOf } = this.#sources;
+    const { instructionsOf, foldersOf, chatOf, skillsOf, packagesOf } = this.#sources;
     const { agent, timeZone, network } = settings;
-    const [ofGroup, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
+    const [ofGroup, chat, decided] = await Promise.all([
+      instructionsOf(group, session),
+      chatOf(group),
+      this.#decidedAt(group),
+    ]);
     const ofAgent: readonly InstructionText[] =
       agent.instructions === undefined ? [] : [{ file: agentsSetting, text: agent.instructions }];
     const instructions = [...ofAgent, ...ofGroup];
@@ -178,10 +193,16 @@ export class ConversationPrompts {
       folders: foldersOf(group, session.kind),
       network: network.allow,
       ...(skills.length > 0 && { skills }),
-      ...this.#sources.packagesOf?.({ group, session }),
+      ...packagesOf?.({ group, session }),
       ...(tools.length > 0 && { tools }),
+      ...decided,
     };
     return { told, instructions };
+  }
+
+  async #decidedAt(group: Group): Promise<Pick<ToldFacts, "decidedAt">> {
+    const decidedAt = await this.#sources.reviewNews?.decidedAt(group);
+    return decidedAt === undefined ? {} : { decidedAt };
   }
 }
 

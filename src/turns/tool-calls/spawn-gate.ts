@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
-import { describeResult } from "../../domain/work/describe-sub-agent.ts";
+import { describeCarriedOut } from "../../domain/work/describe-sub-agent.ts";
 import { isAwaited, type NewSubAgent, spawnTool, type SubAgent } from "../../domain/work/sub-agent.ts";
 import type { Step } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
@@ -79,7 +79,7 @@ export function areAwaited(agents: readonly SubAgent[]): boolean {
 function toResult(agent: SubAgent): AgentToolResult {
   const { call: callId, id, background, session, state, text = "" } = agent;
   if (session === undefined) return { callId, output: text, isError: true };
-  if (!background) return { callId, output: describeResult(agent), isError: state !== "done" };
+  if (!background) return { callId, output: describeCarriedOut(agent), isError: state !== "done" };
   const output = `${id} works in the background. Its result comes as work when it is done; agent_status tells how it stands.`;
   return { callId, output, isError: false };
 }

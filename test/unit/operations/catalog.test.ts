@@ -88,7 +88,7 @@ test("every operation has the commands that its definition says, and their help 
 });
 
 test("what can be done in a chat is a command of /help there, for those who may do it", () => {
-  const commands = commandsOf({ main: true, agents: ["main", "scout"] }, true);
+  const commands = commandsOf({ main: true, agents: ["main", "scout"], mounts: [] }, true);
   const forms = all.flatMap(({ chat, may }) => [chat ?? []].flat().map(({ form }) => ({ form, role: may.role })));
 
   const faults = forms.filter(({ form, role = "guest" }) => {

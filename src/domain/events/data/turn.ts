@@ -1,6 +1,7 @@
 import type { Fingerprint } from "../../fingerprint.ts";
 import type { ModelUsage } from "../../turns/model.ts";
 import type { Origin } from "../../people/origin.ts";
+import type { KeptChange } from "../../rights/approval.ts";
 import type { Risk } from "../../rights/policy.ts";
 import type { SkillSource } from "../../sandbox/skill.ts";
 import type { TurnState, TurnTimes } from "../../turns/turn.ts";
@@ -21,6 +22,13 @@ type AskedCall = {
   readonly call: string;
   readonly tool: string;
   readonly sha256: string;
+};
+
+/** Effect on changes in a folder with review. */
+type ReviewEffect = {
+  readonly code: string;
+  readonly target: string;
+  readonly effect: "apply" | "discard";
 };
 
 /** An attempt to send a message of the outbox. */
@@ -144,7 +152,25 @@ export interface TurnEventData {
     readonly allow: boolean;
     readonly scope: string | undefined;
     readonly role: string;
+    /** Paths that are decided, of a review of which only a part is. */
+    readonly paths?: readonly string[] | undefined;
   };
+  /**
+   * A decision about a folder with review is going to be carried out: the first changes with SHA-256 of files before
+   * and after, how many there are, and the digest of what people were shown.
+   */
+  "review.begun": ReviewEffect & {
+    readonly digest: string;
+    readonly count: number;
+    readonly changes: readonly {
+      readonly path: string;
+      readonly kind: string;
+      readonly before: string | undefined;
+      readonly after: string | undefined;
+    }[];
+  };
+  /** The first of those that stay as they were, and why. */
+  "review.ended": ReviewEffect & { readonly done: number; readonly kept: readonly KeptChange[] };
   /** Outcome: `allowed`, `denied`, `expired` or `cancelled`. The given reason stays out. */
   "approval.decided": AskedCall & {
     readonly state: string;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { type Kysely, sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
 import {
   type Answered,
@@ -14,20 +14,12 @@ import {
 import { AppError } from "../../../lib/app-error.ts";
 import type { StandingAsk } from "../../contract/approval-store.ts";
 import type { NewStep } from "../../contract/store.ts";
-import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { insertOutgoing } from "./outbox.ts";
+import { answerReview, decidedBy, replaceReview } from "./review-rows.ts";
+import { isOpen, selectApprovals, toApproval } from "./selected-approvals.ts";
 
 const dayMs = 24 * 3_600_000;
-
-// A literal, so that the partial index applies.
-export const isOpen = sql<boolean>`approvals.state = 'open'`;
-const votes = sql<number>`(select count(*) from approval_votes where approval_votes.code = approvals.code)`.as("votes");
-
-/** Approvals with how many people have allowed each so far. */
-export function selectApprovals(kysely: Kysely<Tables>) {
-  return kysely.selectFrom("approvals").selectAll().select(votes);
-}
 
 /** Columns of the question. */
 function columnsOf(approval: NewApproval) {
@@ -57,20 +49,57 @@ function columnsOf(approval: NewApproval) {
 /** Like `ApprovalStore.ask`, within the caller's transaction. */
 export async function insertStanding(
   transaction: Transaction<Tables>,
-  { group, approval, card, limit }: StandingAsk,
+  asked: StandingAsk,
 ): Promise<"asked" | "known" | "too-many"> {
-  const { about, tool, sha256, asker, askedAt } = approval;
-  if (about === "description") {
-    const like = transaction.selectFrom("approvals").select("code").where("about", "=", about).where("tool", "=", tool);
-    if (await like.where("sha256", "=", sha256).executeTakeFirst()) return "known";
-    await transaction
-      .updateTable("approvals")
-      .set({ state: "cancelled", decided_at: askedAt })
-      .where("about", "=", about)
-      .where("tool", "=", tool)
-      .where(isOpen)
-      .execute();
-  }
+  const { group, approval, card, outgoing = [], allowedBy, isSilent = false } = asked;
+  const { askedAt } = approval;
+  if (!(await replaceOlder(transaction, asked))) return "known";
+  if (await isTooMuch(transaction, asked)) return "too-many";
+  const { channel = "", chat = "" } = card ?? {};
+  const seq = card && !isSilent ? (await insertOutgoing(transaction, card, askedAt)).seq : 0;
+  const decided = allowedBy && { ...decidedBy(allowedBy, askedAt), state: "allowed" as const, scope: "once" as const };
+  await transaction
+    .insertInto("approvals")
+    .values({ ...columnsOf(approval), ...decided, group_name: group, channel, chat, position: 0, card: seq })
+    .execute();
+  for (const draft of outgoing) await insertOutgoing(transaction, draft, askedAt);
+  return "asked";
+}
+
+/** False: exactly this was asked before. */
+async function replaceOlder(transaction: Transaction<Tables>, asked: StandingAsk): Promise<boolean> {
+  const { about } = asked.approval;
+  if (about === "review") return replaceReview(transaction, asked);
+  return about !== "description" || replaceDescription(transaction, asked.approval);
+}
+
+/** Cancels what is open about the same tool. False: exactly this was asked before. */
+async function replaceDescription(
+  transaction: Transaction<Tables>,
+  { tool, sha256, askedAt }: NewApproval,
+): Promise<boolean> {
+  const like = transaction
+    .selectFrom("approvals")
+    .select("code")
+    .where("about", "=", "description")
+    .where("tool", "=", tool);
+  if (await like.where("sha256", "=", sha256).executeTakeFirst()) return false;
+  await transaction
+    .updateTable("approvals")
+    .set({ state: "cancelled", decided_at: askedAt })
+    .where("about", "=", "description")
+    .where("tool", "=", tool)
+    .where(isOpen)
+    .execute();
+  return true;
+}
+
+/** True when the asker has asked as often as the limit allows. */
+async function isTooMuch(
+  transaction: Transaction<Tables>,
+  { group, approval: { about, asker }, limit }: StandingAsk,
+): Promise<boolean> {
+  if (!limit) return false;
   const { count } = await transaction
     .selectFrom("approvals")
     .select((select) => select.fn.countAll<number>().as("count"))
@@ -79,14 +108,7 @@ export async function insertStanding(
     .where("group_name", "=", group)
     .where("asked_at", ">", limit.since)
     .executeTakeFirstOrThrow();
-  if (count >= limit.most) return "too-many";
-  const { channel = "", chat = "" } = card ?? {};
-  const seq = card ? (await insertOutgoing(transaction, card, askedAt)).seq : 0;
-  await transaction
-    .insertInto("approvals")
-    .values({ ...columnsOf(approval), group_name: group, channel, chat, position: 0, card: seq })
-    .execute();
-  return "asked";
+  return count >= limit.most;
 }
 
 /** Like `ApprovalStore.cancel`, within the caller's transaction. */
@@ -161,6 +183,7 @@ export async function answerApproval(transaction: Transaction<Tables>, answer: A
   if (found.state !== "open" || answer.at >= found.expiresAt) {
     return { outcome: "settled", approval: await approvalOf(transaction, answer.code) };
   }
+  if (found.about === "review") return answerReview(transaction, found, answer);
   if (!answer.allow) {
     await settle(transaction, found, { answer, state: "denied" });
     return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
@@ -313,46 +336,4 @@ async function approvalOf(transaction: Transaction<Tables>, code: string): Promi
   const row = await selectApprovals(transaction).where("code", "=", code).executeTakeFirst();
   if (!row) throw new AppError("not_found", `There is no approval "${code}".`);
   return toApproval(row);
-}
-
-function callPlace({ about, session, conversation, turn, step }: Row<"approvals">) {
-  return {
-    about: about === "call" ? undefined : about,
-    session: session ?? undefined,
-    conversation: conversation ?? undefined,
-    turn: turn ?? undefined,
-    step: step ?? undefined,
-  };
-}
-
-export function toApproval(row: Row<"approvals"> & { readonly votes: number }): Approval {
-  const { decider_actor: actor, decider_name: name, decider_role: role } = row;
-  return {
-    code: row.code,
-    call: row.call_id,
-    tool: row.tool,
-    input: row.input,
-    sha256: row.sha256,
-    risk: row.risk,
-    rule: row.rule,
-    asker: { id: row.asker_id, name: row.asker_name, role: row.asker_role },
-    approvers: row.approvers,
-    quorum: row.quorum,
-    askedAt: row.asked_at,
-    expiresAt: row.expires_at,
-    group: row.group_name,
-    channel: row.channel,
-    chat: row.chat,
-    ...callPlace(row),
-    state: row.state,
-    scope: row.scope ?? undefined,
-    decidedAt: row.decided_at ?? undefined,
-    decider: actor === null || name === null || role === null ? undefined : { actor, name, role },
-    reason: row.reason ?? undefined,
-    votes: row.votes,
-    releasedAt: row.released_at ?? undefined,
-    change: row.diff === null || row.base === null ? undefined : { diff: row.diff, base: row.base },
-    outcome: row.outcome ?? undefined,
-    origins: row.origins === null ? undefined : parseOrigins(row.origins),
-  };
 }

@@ -11,13 +11,14 @@ import {
   expireApproval,
   insertRefusedReaction,
   insertStanding,
-  isOpen,
-  selectApprovals,
-  toApproval,
 } from "./approval-rows.ts";
+import { isOpen, selectApprovals, toApproval } from "./selected-approvals.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { runningTurn } from "./turns.ts";
 
+// A literal, so that the partial index applies.
+const isUndone = sql<boolean>`approvals.about = 'review' and approvals.state in ('allowed', 'denied')
+  and (approvals.outcome is null or approvals.outcome in ('waiting', 'writing'))`;
 const isUnrecorded = sql<boolean>`approvals.recorded = 0`;
 
 export const sqliteApprovals = onDatabase<ApprovalStore>({
@@ -140,12 +141,34 @@ export const sqliteApprovals = onDatabase<ApprovalStore>({
       return true;
     }),
 
+  async endReview(database, code, { outcome, kept, said, at }) {
+    await database.write(async (transaction) => {
+      const ended = { outcome, kept: JSON.stringify(kept) };
+      await transaction.updateTable("approvals").set(ended).where("code", "=", code).execute();
+      for (const draft of said) await insertOutgoing(transaction, draft, at);
+    });
+  },
+
   async noteOutcome(database, code, outcome, said, at) {
     await database.write(async (transaction) => {
       await transaction.updateTable("approvals").set({ outcome }).where("code", "=", code).execute();
       for (const draft of said) await insertOutgoing(transaction, draft, at);
     });
   },
+
+  undone: (database) =>
+    database.list(toApproval, (kysely) => selectApprovals(kysely).where(isUndone).orderBy("asked_at")),
+
+  carriedOut: (database, group, { after, limit }) =>
+    database.list(toApproval, (kysely) =>
+      selectApprovals(kysely)
+        .where("about", "=", "review")
+        .where("group_name", "=", group)
+        .where("outcome", "in", ["written", "changed", "failed"])
+        .where("decided_at", ">", after)
+        .orderBy("decided_at", "desc")
+        .limit(limit),
+    ),
 
   unrecorded: (database) =>
     database.list(toApproval, (kysely) =>

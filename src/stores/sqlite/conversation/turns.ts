@@ -11,7 +11,7 @@ import type { Database } from "../database/database.ts";
 import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { endSubAgentTurn, insertSubAgents } from "./sub-agent-rows.ts";
-import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
+import { cancelApprovals, insertApprovals, insertStanding } from "./approval-rows.ts";
 import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -256,12 +256,13 @@ export async function finishTurn(
 async function handOn(
   transaction: Transaction<Tables>,
   { origins }: Row<"turns">,
-  { work = [], outgoing, at }: TurnEnd,
+  { work = [], outgoing, asks = [], at }: TurnEnd,
 ): Promise<OutgoingMessage[]> {
   const read = origins === null ? undefined : parseOrigins(origins);
   for (const item of work) await insertWork(transaction, { ...item, origins: read }, at);
   const messages = [];
   for (const draft of outgoing) messages.push(await insertOutgoing(transaction, draft, at));
+  for (const asked of asks) await insertStanding(transaction, asked);
   return messages;
 }
 

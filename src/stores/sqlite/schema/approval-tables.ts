@@ -1,5 +1,6 @@
 /**
- * Approvals, votes, reactions and grants. In `approvals`, columns from `session` to `step` are null where no turn asks;
+ * Approvals, votes, reactions and grants. `review_votes` has the changes of a review that each person has applied, while
+ * more people must. In `approvals`, columns from `session` to `step` are null where no turn asks;
  * `position` is the place of the call among those of its answer; `card` is the `seq` of the outgoing message that asks,
  * 0 where only the operator is asked; `origins` is null in rows from before it was kept. `card_reactions` has each
  * person's last reaction to a card that had an effect.
@@ -7,7 +8,7 @@
 export const approvalSchema = [
   `create table approvals (
      code text primary key,
-     about text not null default 'call' check (about in ('call', 'description', 'form')),
+     about text not null default 'call' check (about in ('call', 'description', 'form', 'review')),
      group_name text not null,
      channel text not null,
      chat text not null,
@@ -42,7 +43,8 @@ export const approvalSchema = [
      recorded integer not null default 0,
      diff text,
      base text,
-     outcome text check (outcome in ('writing', 'written', 'changed', 'failed')),
+     outcome text check (outcome in ('waiting', 'writing', 'written', 'changed', 'failed')),
+     kept text,
      origins text,
      unique (step, call_id),
      check (about <> 'call' or (session is not null and turn is not null and step is not null))
@@ -51,6 +53,9 @@ export const approvalSchema = [
   `create index approvals_by_card on approvals (card)`,
   `create index approvals_open on approvals (asked_at) where state = 'open'`,
   `create index approvals_unrecorded on approvals (asked_at) where recorded = 0`,
+  `create index approvals_undone on approvals (asked_at)
+     where about = 'review' and state in ('allowed', 'denied')
+       and (outcome is null or outcome in ('waiting', 'writing'))`,
   `create index approvals_standing on approvals (about, tool, asked_at) where about <> 'call'`,
   `create table approval_votes (
      code text not null references approvals (code) on delete cascade,
@@ -58,6 +63,12 @@ export const approvalSchema = [
      scope text not null,
      at integer not null,
      primary key (code, person)
+   ) strict, without rowid`,
+  `create table review_votes (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     path text not null,
+     primary key (code, person, path)
    ) strict, without rowid`,
   `create table card_reactions (
      code text not null references approvals (code) on delete cascade,

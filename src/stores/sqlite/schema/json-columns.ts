@@ -10,6 +10,7 @@ import type {
 } from "../../../domain/chats/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/turns/model.ts";
 import { origins, type Origin } from "../../../domain/people/origin.ts";
+import type { KeptChange } from "../../../domain/rights/approval.ts";
 import { actions, risks } from "../../../domain/rights/policy.ts";
 import type { BlobPart, Part } from "../../../domain/chats/part.ts";
 import type { StepBody, TurnTimes } from "../../../domain/turns/turn.ts";
@@ -138,18 +139,21 @@ const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("nowhere") }),
 ]);
 
+const keptChanges: z.ZodType<KeptChange[]> = z.array(z.strictObject({ path: z.string(), reason: z.string() }));
+
 const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   agentName: z.string(),
   timeZone: z.string(),
   instructions: z.string(),
   title: z.string(),
   members: z.array(z.string()),
-  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw"]) })),
+  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw", "review"]) })),
   network: z.array(z.string()),
   skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
   packages: z.string().optional(),
   lacksPackages: z.boolean().optional(),
   tools: z.array(z.string()).optional(),
+  decidedAt: z.number().optional(),
 });
 
 /** Settings of a group; the configuration validates them. */
@@ -189,6 +193,7 @@ export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to",
 export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
 export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
+export const parseKept = (json: string): KeptChange[] => parse("approvals.kept", keptChanges, json);
 export const parseTiming = (json: string): Timing => parse("tasks.timing", timing, json);
 export const parseSectionTokens = (json: string): Record<string, number> =>
   parse("conversation_prompts.sections", sectionTokens, json);

@@ -20,7 +20,7 @@ export const needsByName: Readonly<Record<string, () => Promise<OpenNeeds>>> = {
   "groups.set": async () => (await import("./settings-file.ts")).openSettingFile,
   "groups.unset": async () => (await import("./settings-file.ts")).openSettingFile,
   "config.history": async () => openStoppedStore,
-  mounts: async () => (await import("./mounts.ts")).openMounts,
+  "mounts.check": async () => (await import("./mounts.ts")).openMounts,
   skills: async () => (await import("./skills.ts")).openSkills,
   "people.look": async () => openErasure,
   "people.forget": async () => openErasure,

@@ -102,9 +102,18 @@ function whoOf({ agentName, group, folders }: PromptFacts): TemplateValues {
   return { agent: agentName, group, folder: ownFolder(folders) };
 }
 
+/** Says what the agent may do in a folder. */
+export const accessWords: Readonly<Record<Access, string>> = {
+  rw: "you may change it",
+  ro: "read-only",
+  review:
+    "you may change what you see, but the real folder stays as it is until people have applied your changes: " +
+    "they are asked when you are done; say that your changes wait for them, not that they are live",
+};
+
 function runtime({ folders, refusedFolders = [], network = [], packages = "", tools }: PromptFacts): TemplateValues {
   const lines = [
-    ...folders.map(({ path, access }) => `- ${path} (${access === "rw" ? "you may change it" : "read-only"})`),
+    ...folders.map(({ path, access }) => `- ${path} (${accessWords[access]})`),
     ...refusedFolders.map(
       (path) => `- not ${path}: it was asked for, and the host refuses it until the operator allows it`,
     ),

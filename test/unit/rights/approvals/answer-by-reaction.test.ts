@@ -31,6 +31,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
     store: store.approvals,
     wake: async ({ turn }) => void log.push(`wake ${turn}`),
     carryOut: async () => undefined,
+    carryOutReviews: async () => "done",
     forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
     isMoot: async () => false,
     deniedBy: async () => undefined,

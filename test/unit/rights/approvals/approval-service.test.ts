@@ -32,6 +32,7 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn ?? ""),
       carryOut: async (code) => void carriedOut.push(code),
+      carryOutReviews: async () => "done",
       forms: { read: () => undefined, fill: () => undefined, settled: () => undefined },
       isMoot: async () => false,
       deniedBy: async () => rules[0],

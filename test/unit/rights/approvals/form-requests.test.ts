@@ -37,6 +37,7 @@ async function openRig() {
     forms,
     wake: async () => undefined,
     carryOut: async () => undefined,
+    carryOutReviews: async () => "done",
     isMoot: async ({ code }) => !forms.isAwaited(code),
     deniedBy: async () => undefined,
     forwardClock: clock,

@@ -15,7 +15,7 @@ const facts: ToldFacts = {
 };
 
 test("nothing is told when nothing has changed", () => {
-  expect(describeChanges(facts, { ...facts, members: ["Bo", "Ann", "Bo"] }, [])).toBeUndefined();
+  expect(describeChanges(facts, { ...facts, members: ["Bo", "Ann", "Bo"] }, { instructions: [] })).toBeUndefined();
 });
 
 test("the model is told what is different now, in one note", () => {
@@ -29,7 +29,7 @@ test("the model is told what is different now, in one note", () => {
     network: ["api.example:443"],
   };
 
-  expect(describeChanges(facts, now, [])).toBe(
+  expect(describeChanges(facts, now, { instructions: [] })).toBe(
     "<host-note>You are called &quot;claw&quot; now. Times are in the time zone Europe/Berlin from here on. The chat has no title anymore. &quot;Cy&quot; joined the chat. &quot;Ann&quot;, &quot;Bo&quot; left the chat. You have these folders now: /workspace/group (you may change it), /workspace/extra/site (read-only). These can be reached over the network now, and nothing else: api.example:443.</host-note>",
   );
 });
@@ -41,10 +41,10 @@ test("new instructions are told in full, and their end too", () => {
     { file: "AGENTS.md", text: "Speak German." },
     { file: "SOUL.md", text: "You are dry." },
   ] as const;
-  expect(describeChanges(facts, now, instructions)).toMatch(
+  expect(describeChanges(facts, now, { instructions })).toMatch(
     /^<host-note>The group&apos;s instructions have changed\..*<\/host-note>\n<instructions>\nSpeak German\.\n<\/instructions>\n<instructions file="SOUL\.md">\nYou are dry\.\n<\/instructions>$/,
   );
-  expect(describeChanges(facts, now, [])).toContain("they no longer apply");
+  expect(describeChanges(facts, now, { instructions: [] })).toContain("they no longer apply");
 });
 
 test("whatever people call themselves or the chat, no note is opened or closed by it, and nothing is hidden", () => {
@@ -67,7 +67,7 @@ test("whatever people call themselves or the chat, no note is opened or closed b
     .map((parts) => parts.join(""));
   fc.assert(
     fc.property(hostile, fc.array(hostile), (title, members) => {
-      const text = describeChanges(facts, { ...facts, title: `x${title}`, members }, []) ?? "";
+      const text = describeChanges(facts, { ...facts, title: `x${title}`, members }, { instructions: [] }) ?? "";
 
       expect(text.match(/[<>]/g)).toHaveLength(4);
       expect(text).toMatch(/^<host-note>[^<>\n]*<\/host-note>$/);

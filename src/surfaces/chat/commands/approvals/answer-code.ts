@@ -1,10 +1,11 @@
 import { deciderOf, formFault, lengthFault, roleFault } from "../../../../rights/approvals/answer-rules.ts";
 import { settledError } from "../../../../rights/approvals/approval-service.ts";
-import { describeDecision, onceOnly } from "../../../../rights/approvals/words.ts";
+import { onceOnly } from "../../../../rights/approvals/words.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../../../../domain/rights/approval.ts";
 import { memberKey } from "../../../../domain/people/person.ts";
 import { isAtLeast } from "../../../../domain/people/role.ts";
 import type { CommandOutcome, CommandServices, GivenCommand } from "../../command.ts";
+import { saidAbout } from "./said-about.ts";
 
 /** Longest reason that is kept; more is cut. */
 const reasonChars = 400;
@@ -48,11 +49,7 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
   };
   return {
     answers: { answer, to: approval },
-    text: ({ answered }) => {
-      if (!answered) return "Nothing was decided.";
-      const { outcome, approval: now } = answered;
-      return outcome === "settled" ? settledError(now).message : describeDecision(now);
-    },
+    text: saidAbout,
   };
 }
 

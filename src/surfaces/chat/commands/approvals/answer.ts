@@ -1,11 +1,11 @@
 import { deciderOf, roleFault } from "../../../../rights/approvals/answer-rules.ts";
 import { settledError } from "../../../../rights/approvals/approval-service.ts";
 import { cancelWord } from "../../../../rights/approvals/forms/forms.ts";
-import { describeDecision } from "../../../../rights/approvals/words.ts";
 import type { Approval, ApprovalAnswer } from "../../../../domain/rights/approval.ts";
 import type { FormValue } from "../../../../domain/rights/form.ts";
 import { memberKey } from "../../../../domain/people/person.ts";
 import type { ChatCommand, CommandOutcome, CommandServices, GivenCommand } from "../../command.ts";
+import { saidAbout } from "./said-about.ts";
 
 const usage = "/answer CODE name=value …, /answer CODE decline, or /answer CODE cancel";
 
@@ -56,11 +56,7 @@ function outcomeOf(
 ): CommandOutcome {
   return {
     answers: { answer: given, to, values },
-    text: ({ answered }) => {
-      if (!answered) return "Nothing was decided.";
-      const { outcome, approval: now } = answered;
-      return outcome === "settled" ? settledError(now).message : describeDecision(now);
-    },
+    text: saidAbout,
   };
 }
 

@@ -1,0 +1,38 @@
+import type { Group } from "../../../domain/chats/group.ts";
+import type { Publish } from "../../../domain/events/event.ts";
+import { executionPointKind } from "../../../sandbox/mounts/execution-points.ts";
+import type { StandingAsk } from "../../../stores/contract/approval-store.ts";
+import type { Store } from "../../../stores/contract/store.ts";
+import type { PlantedKind } from "./review-changes.ts";
+import { ReviewEffects } from "./review-effects.ts";
+import { ReviewQuestions, type ReviewQuestionsOptions } from "./review-questions.ts";
+import { ReviewService, type ReviewServiceOptions } from "./review-service.ts";
+
+/** Changes of agents in folders with review, from the question to the files. */
+export interface Reviews {
+  readonly questions: ReviewQuestions;
+  readonly effects: ReviewEffects;
+  readonly service: ReviewService;
+  /** Questions that the end of a turn raises, after what waited for it was carried out. Never rejects. */
+  ofTurn(group: Group): Promise<readonly StandingAsk[]>;
+}
+
+export interface ReviewsOptions
+  extends Omit<ReviewQuestionsOptions, "plantedKind" | "store" | "publish">, Pick<ReviewServiceOptions, "answer"> {
+  readonly store: Store["approvals"];
+  readonly publish: Publish<"approval.asked" | "review.begun" | "review.ended">;
+}
+
+const plantedKind: PlantedKind = ({ path }) => executionPointKind(path);
+
+/** Opens what asks people about changes in folders with review, and carries out what they decide. */
+export function openReviews(options: ReviewsOptions): Reviews {
+  const questions = new ReviewQuestions({ ...options, plantedKind });
+  const effects = new ReviewEffects({ ...options, askAgain: (group) => questions.askNow(group) });
+  const service = new ReviewService({ ...options, questions, plantedKind });
+  const ofTurn: Reviews["ofTurn"] = async (group) => {
+    if (effects.isWaiting) await effects.carryOut();
+    return questions.ofTurn(group);
+  };
+  return { questions, effects, service, ofTurn };
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import { AppError } from "../../src/lib/app-error.ts";
+import { unifiedDiff } from "../../src/lib/text/unified-diff.ts";
+import { chooseChanges } from "../../src/domain/rights/review.ts";
+import type {
+  ApplyResult,
+  DiscardResult,
+  ReviewChange,
+  ReviewDecision,
+  ReviewDiff,
+  ReviewEntry,
+  ReviewLayer,
+  ReviewLayers,
+} from "../../src/sandbox/review/review-layer.ts";
+
+/** Folders of files, one as it is and one as an agent sees it, compared file by file. Needs no container. */
+export class PlainReview implements ReviewLayer {
+  readonly group: string;
+  readonly target: string;
+  readonly source: string;
+  /** The folder as the agent sees it. */
+  readonly seen: string;
+  /** A turn is at work in it. */
+  isBusy = false;
+  /** Files whose real side has changed since the agent changed its own. */
+  readonly conflicts = new Set<string>();
+  /** Called before each file that is changed. */
+  beforeFile: (path: string) => void = () => {};
+
+  constructor(folder: string, { group = "family", target = "site" } = {}) {
+    this.group = group;
+    this.target = target;
+    this.source = join(folder, target, "real");
+    this.seen = join(folder, target, "seen");
+  }
+
+  async begin(): Promise<void> {
+    await mkdir(this.source, { recursive: true });
+    await mkdir(this.seen, { recursive: true });
+  }
+
+  async diff(): Promise<ReviewDiff> {
+    const [before, after] = [await filesIn(this.source), await filesIn(this.seen)];
+    const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+    const changes = paths.flatMap((path) => this.#compare(path, before.get(path), after.get(path)));
+    return { changes, cut: false, digest: sha256(JSON.stringify(changes)) };
+  }
+
+  #compare(path: string, before: string | undefined, after: string | undefined): ReviewChange[] {
+    if (before === after) return [];
+    const sides = {
+      ...(before !== undefined && { before: entryOf(before) }),
+      ...(after !== undefined && { after: entryOf(after) }),
+    };
+    const kind = before === undefined ? "added" : after === undefined ? "deleted" : "changed";
+    const text = unifiedDiff(before ?? "", after ?? "");
+    const conflict = this.conflicts.has(path) && { conflict: true };
+    return [{ path, kind, entry: "file", ...sides, text, remarks: [], ...conflict }];
+  }
+
+  async apply(decision: ReviewDecision): Promise<ApplyResult> {
+    const wanted = await this.#begin(decision);
+    const kept = wanted.filter(({ conflict }) => conflict === true);
+    const applied = wanted.filter(({ conflict }) => conflict !== true);
+    for (const change of applied) await this.#copy(change, this.seen, this.source);
+    return {
+      applied,
+      kept: kept.map(({ path }) => ({ path, reason: "has changed in the folder meanwhile" })),
+    };
+  }
+
+  async discard(decision: ReviewDecision): Promise<DiscardResult> {
+    const discarded = await this.#begin(decision);
+    for (const change of discarded) await this.#copy(change, this.source, this.seen);
+    return { discarded };
+  }
+
+  async #begin({ paths, digest, record }: ReviewDecision): Promise<readonly ReviewChange[]> {
+    if (this.isBusy) throw new AppError("conflict", "An agent is at work.", { passing: true });
+    const now = await this.diff();
+    if (now.digest !== digest) throw new AppError("conflict", "It has changed.");
+    const names = now.changes.map(({ path, kind }) => ({ path, kind, bytes: 0 }));
+    const { chosen, unknown } = chooseChanges(names, paths);
+    if (unknown.length > 0) throw new AppError("not_found", `Nothing has changed at ${unknown.join(", ")}.`);
+    const wanted = now.changes.filter(({ path }) => chosen.some((one) => one.path === path));
+    await record(wanted);
+    return wanted;
+  }
+
+  async #copy({ path }: ReviewChange, from: string, to: string): Promise<void> {
+    this.beforeFile(path);
+    await mkdir(dirname(join(to, path)), { recursive: true });
+    try {
+      await cp(join(from, path), join(to, path));
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      await rm(join(to, path));
+    }
+  }
+}
+
+/** The layers of a group's folders. */
+export function plainLayers(...layers: readonly PlainReview[]): ReviewLayers {
+  return {
+    of: async (group) => layers.filter((layer) => layer.group === group),
+    mayHaveChanged: async () => true,
+  };
+}
+
+async function filesIn(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const read = files.map(async (file) => [file.slice(folder.length + 1), await readFile(file, "utf8")] as const);
+  return new Map(await Promise.all(read));
+}
+
+function entryOf(text: string): ReviewEntry {
+  return { entry: "file", sha256: sha256(text), size: text.length, mode: 0o644 };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
