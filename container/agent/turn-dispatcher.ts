@@ -1,19 +1,23 @@
-import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
+import type { HostPayload } from "../../src/protocol/messages.ts";
 import type { AgentLoop } from "./loops/agent-loop.ts";
+import { showScripts } from "./shell/scripts.ts";
 import { Turn } from "./turn.ts";
-import type { TurnStart } from "./turn.ts";
+import type { TurnStart, TurnSurroundings } from "./turn.ts";
 
-export interface TurnDispatcherOptions {
+export interface TurnDispatcherOptions extends TurnSurroundings {
   readonly loop: AgentLoop;
+  /** Folder that shells start in. */
+  readonly startDirectory: string;
   /** Called before anything of the turn, and after all of the previous one. */
   readonly onTurnStart?: (turn: Turn) => void;
   /** Called when the host wants this background job to end, in any turn. */
   readonly onJobStop?: (job: string) => void;
-  readonly send: (payload: AgentPayload) => Promise<void>;
   /** The host can no longer be told anything. */
   readonly onFailure: (error: unknown) => void;
   readonly onShutdown: () => void;
 }
+
+type ScriptRequest = Extract<HostPayload, { type: "script-request" }>;
 
 /**
  * Works on one turn at a time. A new one cancels the one before it, so that whatever came of that never blocks the
@@ -41,12 +45,18 @@ export class TurnDispatcher {
     else if (payload.type === "cancel") this.#turn.cancel(payload.reason);
     else if (payload.type === "ping")
       this.#options.send({ type: "pong", turn: payload.turn }).catch(this.#options.onFailure);
+    else if (payload.type === "script-request") this.#showScripts(payload).catch(this.#options.onFailure);
     else this.#turn.deliver(payload);
+  }
+
+  async #showScripts({ turn, request, directory, paths }: ScriptRequest): Promise<void> {
+    const scripts = await showScripts(directory ?? this.#options.startDirectory, paths);
+    await this.#options.send({ type: "scripts", turn, request, scripts });
   }
 
   #start(start: TurnStart): void {
     this.#turn?.cancel("another turn began");
-    const turn = new Turn(start, this.#options.send);
+    const turn = new Turn(start, this.#options);
     this.#turn = turn;
     this.#last = this.#last.then(() => this.#run(turn)).catch((error: unknown) => this.#options.onFailure(error));
   }

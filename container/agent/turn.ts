@@ -14,6 +14,12 @@ const resultBytes = limits.messageBytes - 64 * 1024;
 /** Tools that have not ended this long after a cancel are left to themselves. */
 const cancelWaitMs = 3_000;
 
+export interface TurnSurroundings {
+  readonly send: (payload: AgentPayload) => Promise<void>;
+  /** Present folder of the session's shell; undefined where its name is not text. */
+  readonly directory: () => Promise<string | undefined>;
+}
+
 /** One turn as the agent works on it: connects the loop with what the host sends for this turn. */
 export class Turn implements TurnHost {
   readonly id: string;
@@ -21,6 +27,7 @@ export class Turn implements TurnHost {
   /** Limits of background jobs; undefined: none allowed. */
   readonly jobs: JobLimits | undefined;
   readonly #send: (payload: AgentPayload) => Promise<void>;
+  readonly #directory: TurnSurroundings["directory"];
   readonly #abort = new AbortController();
   readonly #toolResponses = new Map<string, (output: HostOutput) => void>();
   #modelResponse: ((response: ModelResponse) => void) | undefined;
@@ -29,11 +36,13 @@ export class Turn implements TurnHost {
   /** Requests to the model so far; answers carry the number of theirs. */
   #requests = 0;
 
-  constructor({ turn, tools, jobs }: TurnStart, send: (payload: AgentPayload) => Promise<void>) {
+  /** `directory`: the present one of the session's shell. */
+  constructor({ turn, tools, jobs }: TurnStart, { send, directory }: TurnSurroundings) {
     this.id = turn;
     this.tools = tools;
     this.jobs = jobs;
     this.#send = send;
+    this.#directory = directory;
   }
 
   get signal(): AbortSignal {
@@ -75,7 +84,8 @@ export class Turn implements TurnHost {
     this.#requests += 1;
     const { promise, resolve } = Promise.withResolvers<ModelResponse>();
     this.#modelResponse = resolve;
-    await this.#say({ type: "model-request", turn: this.id, append: fitTogether(append) });
+    const directory = await this.#directory();
+    await this.#say({ type: "model-request", turn: this.id, append: fitTogether(append), directory });
     return this.#unlessCancelled(promise);
   }
 

@@ -53,6 +53,8 @@ export function openAgentWork(options: AgentOptions, { send, onFailure, onShutdo
       jobs.turnBegins(turn.id, turn.jobs);
     },
     onJobStop: (job) => void jobs.stop(job, false),
+    startDirectory: workspace,
+    directory: () => shell.directory(),
     send,
     onFailure,
     onShutdown,

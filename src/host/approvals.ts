@@ -7,7 +7,7 @@ import { ProposedChanges } from "../rights/approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../rights/approvals/answer-by-reaction.ts";
 import { askerOfTurn } from "../rights/approvals/asker-of-turn.ts";
 import { createPresence } from "../rights/people/presence.ts";
-import { createAsk } from "../rights/approvals/asking.ts";
+import { createQuestions } from "../rights/approvals/asking.ts";
 import { Forms } from "../rights/approvals/forms/forms.ts";
 import { ChangedDescriptions } from "../rights/approvals/changed-descriptions.ts";
 import { openReviews, type Reviews } from "../rights/approvals/reviews/open-reviews.ts";
@@ -84,7 +84,7 @@ export function createApprovals(context: AppContext, stack: AsyncDisposableStack
     answerByReaction: createAnswerByReaction(answering),
     reviews,
     forTurns: {
-      ask: createAsk({
+      ...createQuestions({
         ...asking,
         changeOf: async (group, call) => proposals.get(call.name)?.changeOf(group, call.input),
       }),

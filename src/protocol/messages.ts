@@ -8,9 +8,43 @@ import { protocolVersion } from "./version.ts";
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
+const directory = z.string().min(1).max(4_096);
 const counter = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-export const toolCall = z.strictObject({ id: callId, name: z.string().min(1).max(128), input: z.unknown() });
+/** A script that a command runs, by the digest of its bytes when people were asked; without one it was missing. */
+const script = z.strictObject({ path: directory, sha256: z.hash("sha256").optional() });
+
+/** Scripts of a command that are looked at. */
+export const maxScripts = 8;
+
+/**
+ * A command that people have allowed: it runs in a fresh shell, in this folder (by default the one that shells start
+ * in), and only if its scripts are what they were.
+ */
+export const allowedRun = z.strictObject({
+  directory: directory.optional(),
+  scripts: z.array(script).max(maxScripts).optional(),
+});
+
+export type AllowedRun = z.infer<typeof allowedRun>;
+
+export const toolCall = z.strictObject({
+  id: callId,
+  name: z.string().min(1).max(128),
+  input: z.unknown(),
+  approved: allowedRun.optional(),
+});
+
+/** Beginning of a script, for people. */
+export const scriptChars = 1_000;
+
+const shownScript = script.extend({
+  /** Left out where it is no text. */
+  beginning: z.string().max(scriptChars).optional(),
+  bytes: counter.optional(),
+});
+
+export type ShownScript = z.infer<typeof shownScript>;
 
 /** A part of a result that is no text: a file in the agent's folder `files`, which the host takes away. */
 export const filePart = z.strictObject({
@@ -111,6 +145,14 @@ export const hostPayload = z.discriminatedUnion("type", [
   }),
   /** Stop what runs for this turn and end it. */
   z.strictObject({ type: z.literal("cancel"), turn, reason: z.string() }),
+  /** Asks about these scripts, whose paths are relative to the folder. Answered at once. */
+  z.strictObject({
+    type: z.literal("script-request"),
+    turn,
+    request: counter,
+    directory: directory.optional(),
+    paths: z.array(directory).max(maxScripts),
+  }),
   /** Are you there? Answered at once, whatever the turn is busy with. */
   z.strictObject({ type: z.literal("ping"), turn }),
   /** End this background job; it is reported as `stopped`. */
@@ -123,7 +165,14 @@ export const hostPayload = z.discriminatedUnion("type", [
 export const agentPayload = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready"), probe: probeReport }),
   /** Results of the calls of the last answer (none at the start); the host adds what else is new and asks the model. */
-  z.strictObject({ type: z.literal("model-request"), turn, append: z.array(toolResult).max(limits.toolResults) }),
+  z.strictObject({
+    type: z.literal("model-request"),
+    turn,
+    append: z.array(toolResult).max(limits.toolResults),
+    /** Present folder of the session's shell, without links; left out where its name is not text. */
+    directory: directory.optional(),
+  }),
+  z.strictObject({ type: z.literal("scripts"), turn, request: counter, scripts: z.array(shownScript).max(maxScripts) }),
   /** A tool that only the host can run. */
   z.strictObject({
     type: z.literal("tool-request"),
@@ -174,5 +223,6 @@ export const agentMessage = z.strictObject({ ...envelope, payload: agentPayload 
 
 export type HostPayload = z.infer<typeof hostPayload>;
 export type AgentPayload = z.infer<typeof agentPayload>;
+export type ModelRequest = Extract<AgentPayload, { type: "model-request" }>;
 export type HostMessage = z.infer<typeof hostMessage>;
 export type AgentMessage = z.infer<typeof agentMessage>;

@@ -4,7 +4,7 @@ import type { Exposure, Origin } from "../domain/people/origin.ts";
 import type { Part } from "../domain/chats/part.ts";
 import type { Step } from "../domain/turns/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import type { AgentToolResult } from "../protocol/messages.ts";
+import type { AgentToolResult, ModelRequest } from "../protocol/messages.ts";
 import { keepAgentResults } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { TurnListener } from "../sandbox/pool/hot-container.ts";
@@ -12,6 +12,7 @@ import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type TurnFailure, failureOf } from "./ending/failure-words.ts";
 import { AnswerGate } from "./tool-calls/answer-gate.ts";
 import { HostToolRunner, type HostToolRequest } from "./tool-calls/host-tool-runner.ts";
+import { ScriptReading } from "./tool-calls/script-reading.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
 import { steer } from "./steps/steer.ts";
@@ -58,6 +59,7 @@ export class ActiveTurn implements TurnListener {
   #container: TurnContainer | undefined;
   #answering = false;
   #isParking = false;
+  readonly #scripts: ScriptReading;
   #requests = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
@@ -71,7 +73,8 @@ export class ActiveTurn implements TurnListener {
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(parts, scope, resumed ? undefined : scope.firstStep);
-    this.#gate = new AnswerGate(scope, parts, this.#steps);
+    this.#scripts = new ScriptReading(scope.turn.id, (payload) => this.#say(payload));
+    this.#gate = new AnswerGate(scope, parts, { steps: this.#steps, scripts: this.#scripts });
     const ended = this.#modelCall.signal;
     this.#hostTools = new HostToolRunner(scope, parts, { ended, gate: this.#gate, container: () => this.#container });
   }
@@ -194,7 +197,8 @@ export class ActiveTurn implements TurnListener {
     if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
     this.#silence.heard(payload.type === "pong" ? "pong" : "message");
     if (payload.type === "pong") return;
-    if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
+    if (payload.type === "scripts") this.#scripts.take(payload);
+    else if (payload.type === "model-request") this.#background(this.#onModelRequest(payload));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
     else if (payload.type === "tool-output") this.#parts.watchers.printing(this.#scope, payload);
     else if (payload.type === "progress") this.#background(this.#tellProgress(payload.text.length));
@@ -230,7 +234,7 @@ export class ActiveTurn implements TurnListener {
     });
   }
 
-  async #onModelRequest(append: readonly AgentToolResult[]): Promise<void> {
+  async #onModelRequest(asked: ModelRequest): Promise<void> {
     if (this.#answering)
       return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
     this.#answering = true;
@@ -242,7 +246,7 @@ export class ActiveTurn implements TurnListener {
       await place.claim(this.#modelCall.signal);
       clock.enter("context");
       this.#parts.watchers.doing(this.#scope, []);
-      const answer = await this.#nextAnswer(append);
+      const answer = await this.#nextAnswer(asked);
       if (answer === "parked") return this.#park();
       const { text, toolCalls } = answer;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
@@ -280,7 +284,7 @@ export class ActiveTurn implements TurnListener {
    * The next answer that the agent can act on: with calls that may run, or final. `parked`: people or
    * sub-agents come first.
    */
-  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "parked"> {
+  async #nextAnswer({ append, directory }: ModelRequest): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "parked"> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
@@ -291,7 +295,7 @@ export class ActiveTurn implements TurnListener {
       await steer(this.#scope, this.#parts, this.#steps);
       await this.#refuseEndless();
       const answer = await this.#parts.conversation.ask(this.#scope, this.#modelCall.signal);
-      const allowed = await this.#gate.judge(answer);
+      const allowed = await this.#gate.judge(answer, directory);
       if (allowed === "parked") return "parked";
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };

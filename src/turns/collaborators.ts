@@ -1,3 +1,4 @@
+import type { Role } from "../domain/people/role.ts";
 import type { Logger } from "pino";
 
 import type { Group } from "../domain/chats/group.ts";
@@ -75,6 +76,8 @@ export interface TurnModels {
 export interface CallGate {
   /** Makes the question and its card of a call that people have to allow. */
   readonly ask: Ask;
+  /** The least role that answers where no rule names one. */
+  approvers(): Role;
   /** Tells that approvals have been asked for. */
   approvalsAsked(): void;
   /** Questions about what was changed in folders with review, to be stored with the end of a turn. Never rejects. */

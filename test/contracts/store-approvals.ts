@@ -15,9 +15,9 @@ import {
   stopping,
 } from "./store-setup.ts";
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
-function ask(code: string, more: Partial<NewApproval> = {}): NewApproval {
+export function ask(code: string, more: Partial<NewApproval> = {}): NewApproval {
   return {
     code,
     call: `call-${code}`,
@@ -36,16 +36,16 @@ function ask(code: string, more: Partial<NewApproval> = {}): NewApproval {
   };
 }
 
-function answer(code: string, more: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
+export function answer(code: string, more: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
   const bob = { person: "terminal:bob", actor: "member:bob", name: "Bob", role: "admin" } as const;
   return { code, allow: true, scope: "once", by: bob, at: 200, ...more };
 }
 
-function by(person: string): ApprovalAnswer["by"] {
+export function by(person: string): ApprovalAnswer["by"] {
   return { person, actor: `member:${person}`, name: person, role: "admin" };
 }
 
-function asking(...asks: NewApproval[]): NewStep {
+export function asking(...asks: NewApproval[]): NewStep {
   const toolCalls = asks.map(({ call, tool }) => ({ id: call, name: tool, input: { command: "git push" } }));
   const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
   const model = { text: "", toolCalls, stop: "tool-calls", usage, model: "m" } as const;
@@ -60,7 +60,7 @@ function asking(...asks: NewApproval[]): NewStep {
   };
 }
 
-const silent = () => [];
+export const silent = () => [];
 
 /** Answers by a command, and says what came of it. */
 function answering(text: string, allow: boolean): Parameters<Store["commands"]["carryOut"]>[1] {
@@ -79,7 +79,10 @@ function answering(text: string, allow: boolean): Parameters<Store["commands"]["
 const givingUp = { reason: "Too old.", lastStep: step("old"), outgoing: [] };
 
 /** A store with a running turn `t` that has asked these. */
-async function openAsking(open: OpenStore, ...asks: NewApproval[]): Promise<Restartable & { readonly step: number }> {
+export async function openAsking(
+  open: OpenStore,
+  ...asks: NewApproval[]
+): Promise<Restartable & { readonly step: number }> {
   const home = await restartableStore(open);
   await runningTurn(home.store);
   const { seq } = await home.store.turns.addStep("t", asking(...asks));
@@ -343,57 +346,5 @@ export function testApprovals(open: OpenStore): void {
     expect(after.map(({ code }) => code)).toEqual(["AAA"]);
     expect(await store.approvals.unrecorded()).toEqual([]);
     expect((await store.outbox.unsent(10)).map(({ text }) => text)).not.toContain("waits again");
-  });
-
-  test("what was allowed for longer covers exactly that call, as far as it was meant, until it is revoked", async () => {
-    const asks = [
-      ask("AAA", { sha256: "session" }),
-      ask("BBB", { sha256: "day" }),
-      ask("CCC", { sha256: "always" }),
-      ask("DDD", { sha256: "once" }),
-    ];
-    await using home = await openAsking(open, ...asks);
-    const { store } = home;
-    for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
-      await store.approvals.decide(
-        answer(asks[index]?.code ?? "", { scope, at: 10 * hourMs - 200, by: by("ann") }),
-        () => [],
-      );
-    }
-    const session = (await store.turns.get("t"))?.session ?? "";
-    const call = { group: "family", session, conversation: 1, tool: "shell", now: 200 };
-    const covered = async (more: Partial<typeof call>) => {
-      const found = [];
-      for (const { sha256 } of asks) found.push(await store.approvals.grantFor({ ...call, sha256, ...more }));
-      return found.map((grant) => grant?.scope);
-    };
-
-    // All answers came when the time was over.
-    expect(await covered({})).toEqual([undefined, undefined, undefined, undefined]);
-    await store.turns.addStep("t", asking(...asks.map((one) => ({ ...one, code: `${one.code}2` }))));
-    for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
-      await store.approvals.decide(answer(`${asks[index]?.code}2`, { scope }), silent);
-    }
-
-    expect(await covered({})).toEqual(["session", "day", "always", undefined]);
-    expect(await covered({ tool: "read_file" })).toEqual([undefined, undefined, undefined, undefined]);
-    expect(await covered({ group: "work" })).toEqual([undefined, undefined, undefined, undefined]);
-    expect(await covered({ conversation: 2 })).toEqual([undefined, "day", "always", undefined]);
-    expect(await covered({ session: "other" })).toEqual([undefined, "day", "always", undefined]);
-    expect(await covered({ now: 200 + 24 * hourMs })).toEqual(["session", undefined, "always", undefined]);
-    expect(await covered({ now: 200 - 2 * hourMs })).toEqual(["session", undefined, "always", undefined]);
-    expect((await store.approvals.grants({ now: 200 })).map(({ scope }) => scope).toSorted()).toEqual([
-      "always",
-      "day",
-      "session",
-    ]);
-    const always = (await store.approvals.grants({ group: "family", now: 200 })).find(
-      ({ scope }) => scope === "always",
-    );
-    expect(await store.approvals.revoke(always?.id ?? "", 300)).toMatchObject({ code: "CCC2", revokedAt: 300 });
-    expect(await store.approvals.revoke(always?.id ?? "", 300)).toBeUndefined();
-    const reopened = await home.restart();
-    expect(await reopened.approvals.grantFor({ ...call, sha256: "always" })).toBeUndefined();
-    expect(await reopened.approvals.grantFor({ ...call, sha256: "day" })).toMatchObject({ by: "member:bob" });
   });
 }

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 
 import { testApprovals } from "./store-approvals.ts";
+import { testGrants } from "./store-grants.ts";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testBlobs } from "./store-blobs.ts";
 import { testChannelState } from "./store-channel-state.ts";
@@ -46,6 +47,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     tasks: testTasks,
     "sub-agents": testSubAgents,
     approvals: testApprovals,
+    grants: testGrants,
     origins: testOrigins,
     leases: testLeases,
     "groups and chats": testGroupsAndChats,

@@ -89,6 +89,8 @@ export class AgentsInProcess implements Launcher {
       log: () => undefined,
     });
     const dispatcher = new TurnDispatcher({
+      startDirectory: "shell" in room.place ? room.place.shell.startDirectory : "/",
+      directory: async () => ("shell" in room.place ? room.place.shell.directory() : undefined),
       ...room,
       loop: new StandardLoop(new Toolbox({ ...room, readPage: async () => "", log: () => undefined })),
       send: (payload) => mailbox.send(payload),

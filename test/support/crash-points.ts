@@ -126,6 +126,7 @@ const auditTypes = {
 } as const satisfies Record<AuditType, true>;
 
 const sends = {
+  "script-request": true,
   "turn-start": true,
   "model-response": true,
   "model-failure": true,

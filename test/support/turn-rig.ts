@@ -8,7 +8,7 @@ import { mainSessionKey } from "../../src/domain/turns/session.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import type { AgentToolResult, HostPayload } from "../../src/protocol/messages.ts";
-import { createAsk } from "../../src/rights/approvals/asking.ts";
+import { createQuestions } from "../../src/rights/approvals/asking.ts";
 import type { TurnListener } from "../../src/sandbox/pool/hot-container.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import { ConversationTools } from "../../src/tools/conversation-tools.ts";
@@ -210,7 +210,7 @@ function collaborators(
       takeJobNews: () => [],
     },
     calls: {
-      ask: createAsk({
+      ...createQuestions({
         settings: () => ({ expiresMinutes: 30, approvers: "member" }),
         askerOf: async () => ({ id: "terminal:ann", name: "Ann", role: "member" }),
         isThere: () => true,

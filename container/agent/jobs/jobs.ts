@@ -4,7 +4,6 @@ import { limits } from "../../../src/protocol/limits.ts";
 import type { AgentPayload, JobLimits } from "../../../src/protocol/messages.ts";
 import { ShellProcess } from "../shell/shell-process.ts";
 import type { CallEnd, ShellProcessOptions } from "../shell/shell-process.ts";
-import type { ShellState } from "../shell/script.ts";
 import { JobOutput } from "./job-output.ts";
 
 /** Jobs that are over and still can be looked at. */
@@ -102,10 +101,14 @@ export class Jobs implements AsyncDisposable {
   /**
    * Begins a command, in the directory and with the variables that the session's shell has. There must be no `refusal`.
    */
-  async start(command: string, state: ShellState | undefined, seconds: number | undefined): Promise<Job> {
+  async start(
+    command: string,
+    from: Pick<ShellProcessOptions, "state"> & Partial<Pick<ShellProcessOptions, "workingDirectory">>,
+    seconds: number | undefined,
+  ): Promise<Job> {
     this.#starting += 1;
     try {
-      const shell = await ShellProcess.start({ ...this.#options.shell, ownsPidNamespace: false, state });
+      const shell = await ShellProcess.start({ ...this.#options.shell, ownsPidNamespace: false, ...from });
       const id = this.#newId();
       const output = new JobOutput(this.#options.folder, id);
       // On record before anything of it runs.

@@ -50,7 +50,7 @@ async function runCall(call: ToolCall, { host, tools }: Turn): Promise<ToolResul
   host.signal.throwIfAborted();
   using output = host.outputOf(call.id);
   const show = output && ((chunk: Uint8Array) => output.write(chunk));
-  const context = { signal: host.signal, askHost: host.askTool.bind(host, call.id), show };
+  const context = { signal: host.signal, askHost: host.askTool.bind(host, call.id), approved: call.approved, show };
   await host.progress(progressText(call));
   const missing = { output: `There is no tool ${call.name}.`, isError: true };
   const result = (await tools.get(call.name)?.run(call.input, context)) ?? missing;

@@ -1,3 +1,5 @@
+import { realpath } from "node:fs/promises";
+
 import type { CallEnd } from "./shell-process.ts";
 import { canStartProcess, killLeftovers } from "./processes.ts";
 import type { ShellState } from "./script.ts";
@@ -20,6 +22,9 @@ export type ShellCallEnd =
   /** Its time is over, and it goes on: the next call gets a new shell. */
   | { readonly kind: "goes-on"; readonly process: ShellProcess; readonly end: Promise<CallEnd> };
 
+/** Longest path that the kernel takes. */
+const maxDirectoryChars = 4_096;
+
 /** Carried by nothing, so that only the signal to everything is left, where that is right. */
 const noMark = "-";
 
@@ -27,6 +32,11 @@ export interface ShellCall {
   readonly end: ShellCallEnd;
   /** The shell had to be started anew before the command, because what it had started left no room for processes. */
   readonly unchoked: boolean;
+}
+
+export interface FreshCall extends ShellCall {
+  /** It went to another folder. */
+  readonly isMoved: boolean;
 }
 
 /**
@@ -55,11 +65,35 @@ export class PersistentShell implements AsyncDisposable {
     return Buffer.from(this.#state.workingDirectory, "latin1").toString("utf8");
   }
 
+  get startDirectory(): string {
+    return this.#options.workingDirectory;
+  }
+
+  /** Folder of the next command, without links, so that it means one place; undefined where its name is not text. */
+  async directory(): Promise<string | undefined> {
+    const named = this.workingDirectory;
+    const real = await realpath(named).catch(() => named);
+    return real.includes("\ufffd") || real.length > maxDirectoryChars ? undefined : real;
+  }
+
   /** Waits for calls before it. Rejects only when no shell can be started. */
   async run(command: string, options: CallOptions): Promise<ShellCall> {
     const call = this.#last.then(() => this.#run(command, options));
     this.#last = call.catch(() => undefined);
     return call;
+  }
+
+  /**
+   * Runs a command in a new shell, as the first one was, in this folder; ends all that it leaves running. The
+   * session's shell stays as it is. Rejects only when no shell can be started.
+   */
+  async runAfresh(command: string, directory: string, options: CallOptions): Promise<FreshCall> {
+    const apart = { ...this.#options, workingDirectory: directory, ownsPidNamespace: false };
+    const mark = () => (this.#process ? [this.#process.mark] : []);
+    const spared = () => [...(this.#options.spared?.() ?? []), ...mark()];
+    await using shell = new PersistentShell({ ...apart, spared });
+    const call = await shell.run(command, options);
+    return { ...call, isMoved: shell.workingDirectory !== directory };
   }
 
   /** Ends the shell and all that it started, running or in the background. Calls that wait are cancelled. */

@@ -1,11 +1,15 @@
+import { realpath } from "node:fs/promises";
+
 import * as z from "zod";
 
+import type { AllowedRun } from "../../../src/protocol/messages.ts";
 import { ToolError } from "../../../src/protocol/tools.ts";
 import type { ToolOutput } from "../../../src/protocol/tools.ts";
 import type { JobOutput } from "../jobs/job-output.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { OutputLog } from "../output-log.ts";
-import type { ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
+import type { CallOptions, FreshCall, ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
+import { changedScript } from "../shell/scripts.ts";
 import { formatSeconds } from "../text.ts";
 import { toError } from "../to-error.ts";
 import { defineContainerTool } from "./tool.ts";
@@ -44,6 +48,7 @@ export const shell = defineContainerTool({
   activity: { doing: "running a command", shows: "command" },
   readsOnly: false,
   run: async (input, place) => {
+    if (place.approved) await refuseChanged(place, place.approved);
     if (input.command.includes("\0")) throw new ToolError("command: contains a NUL character, which bash cannot take.");
     return input.background === true ? startJob(input, place) : runNow(input, place);
   },
@@ -57,7 +62,9 @@ interface ShellInput {
 async function startJob({ command, timeout_s: seconds }: ShellInput, place: CallEnvironment): Promise<string> {
   const { refusal } = place.jobs;
   if (refusal !== undefined) throw new ToolError(`The command was not run: ${refusal}.`);
-  const job = await place.jobs.start(command, place.shell.state, seconds).catch((error: unknown) => {
+  const fresh = { state: undefined, workingDirectory: folderOf(place) };
+  const from = place.approved ? fresh : { state: place.shell.state };
+  const job = await place.jobs.start(command, from, seconds).catch((error: unknown) => {
     throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
   });
   return `[${job.id} runs in the background; you are told when it ends; ${job.output.whereabouts}]`;
@@ -69,9 +76,9 @@ async function runNow(input: ShellInput, place: CallEnvironment): Promise<ToolOu
   const startedAt = performance.now();
   let sink: Pick<OutputLog, "write"> = log;
   let refusal: string | undefined;
-  let call: ShellCall;
+  let call: ShellCall & Partial<FreshCall>;
   try {
-    call = await place.shell.run(input.command, {
+    const options: CallOptions = {
       timeoutMs: timeoutSeconds * 1_000,
       signal: place.signal,
       mayGoOn: () => (refusal = place.jobs.refusal) === undefined,
@@ -80,11 +87,14 @@ async function runNow(input: ShellInput, place: CallEnvironment): Promise<ToolOu
         // Of what goes on as a job nothing more is shown.
         if (sink === log) place.show?.(chunk);
       },
-    });
+    };
+    call = await (place.approved
+      ? place.shell.runAfresh(input.command, folderOf(place), options)
+      : place.shell.run(input.command, options));
   } catch (error) {
     throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
   }
-  const { end, unchoked } = call;
+  const { end, unchoked, isMoved = false } = call;
   const printed = log.finish();
   if (end.kind === "goes-on") {
     const divert = (output: JobOutput): void => void (sink = output);
@@ -96,9 +106,30 @@ async function runNow(input: ShellInput, place: CallEnvironment): Promise<ToolOu
     outcome(end, elapsed, timeoutSeconds),
     ...(end.kind === "timed-out" && refusal !== undefined ? [`it could not go on as a job: ${refusal}`] : []),
     ...(unchoked ? [unchokedNotice] : []),
+    ...(place.approved && (isMoved || changesShell.test(input.command)) ? [ownShell] : []),
   ];
   return { output: withLastLine(printed, `[${remarks.join("; ")}]`), isError: end.kind !== "completed" };
 }
+
+/** The folder that people were shown. */
+function folderOf(place: CallEnvironment): string {
+  return place.approved?.directory ?? place.shell.startDirectory;
+}
+
+/** Throws for what is not what people have allowed. */
+async function refuseChanged(place: CallEnvironment, approved: AllowedRun): Promise<void> {
+  const folder = folderOf(place);
+  const real = await realpath(folder).catch(() => undefined);
+  if (approved.directory !== undefined && real !== folder)
+    throw new ToolError(`Nothing was run: the folder ${folder}, which people were shown, no longer exists.`);
+  const changed = await changedScript(folder, approved);
+  if (changed !== undefined)
+    throw new ToolError(`Nothing was run: the file ${changed} has changed since it was shown to people. Ask again.`);
+}
+
+/** Sets what would stay in the session's shell. */
+const changesShell = /(?:^|[;&|({]|\s)(?:cd|pushd|popd|export|declare|typeset|alias|unset|set|shopt|source|\.)\s/;
+const ownShell = "it ran in a separate shell: folder, variables and the like do not stay";
 
 function goesOn(job: Job, timeoutSeconds: number): string {
   return `still running after ${timeoutSeconds} s: it goes on as ${job.id}, and you are told when it ends; ${job.output.whereabouts}. ${newShell}`;

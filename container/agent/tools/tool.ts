@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import { parseToolInput, ToolError } from "../../../src/protocol/tools.ts";
-import type { FilePart } from "../../../src/protocol/messages.ts";
+import type { AllowedRun, FilePart } from "../../../src/protocol/messages.ts";
 import type { ToolFacts, ToolOutput } from "../../../src/protocol/tools.ts";
 import type { Browser } from "../browser/browser.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -35,6 +35,8 @@ export interface ContainerToolOutput extends ToolOutput {
 /** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
 export interface CallEnvironment extends ToolEnvironment {
   readonly signal: AbortSignal;
+  /** People have allowed it: how it runs, if it is a command. */
+  readonly approved?: AllowedRun | undefined;
   /** Takes live output of the call; omitted when nobody watches. */
   readonly show?: ((chunk: Uint8Array) => void) | undefined;
 }

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 
 import { limits } from "../../../src/protocol/limits.ts";
+import type { AllowedRun } from "../../../src/protocol/messages.ts";
 import { timedOut, ToolError, toToolOutput } from "../../../src/protocol/tools.ts";
 import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
 import type { ReadPage } from "../page-reading.ts";
@@ -20,6 +21,8 @@ const endMs = 2_000;
 export interface CallContext {
   /** Aborted when the turn is cancelled. */
   readonly signal: AbortSignal;
+  /** See `CallEnvironment`. */
+  readonly approved?: AllowedRun | undefined;
   /** Lets the host run the tool. */
   readonly askHost: (name: string, input: unknown) => Promise<HostOutput>;
   /** See `CallPlace`. */
@@ -81,7 +84,7 @@ export class Toolbox {
   }
 
   #limited(tool: ContainerTool, timeoutSeconds: number): RunnableTool["run"] {
-    return async (input, { signal: cancelled, show }) => {
+    return async (input, { signal: cancelled, approved, show }) => {
       const overdue = Promise.withResolvers<ToolOutput>();
       const expired = new AbortController();
       let giveUp: NodeJS.Timeout | undefined;
@@ -91,7 +94,7 @@ export class Toolbox {
       }, timeoutSeconds * 1_000);
       const signal = AbortSignal.any([cancelled, expired.signal]);
       try {
-        const running = tool.run(input, { ...this.#options.place, signal, show });
+        const running = tool.run(input, { ...this.#options.place, signal, approved, show });
         const result = toToolOutput<ContainerToolOutput>(await Promise.race([running, overdue.promise]));
         if (!expired.signal.aborted || cancelled.aborted) return result;
         const { output } = timedOut(tool.name, timeoutSeconds);

@@ -1,7 +1,7 @@
 import type { Actor } from "../people/actor.ts";
 import type { Origin } from "../people/origin.ts";
-import type { Risk } from "./policy.ts";
-import type { Role } from "../people/role.ts";
+import type { Risk, ScriptDigest } from "./policy.ts";
+import { isAtLeast, type Role, roles } from "../people/role.ts";
 import { reviewOf } from "./review.ts";
 import { packageRequest } from "../sandbox/packages.ts";
 import { skillProposal } from "../sandbox/skill.ts";
@@ -97,8 +97,23 @@ export interface NewApproval {
   readonly expiresAt: number;
   /** Origins of the turn when the call was judged; undefined when not kept. */
   readonly origins?: readonly Origin[] | undefined;
+  /** Folder in the container that a command runs in; undefined: the one that shells start in, or no command. */
+  readonly directory?: string | undefined;
+  /** Scripts that the command runs; undefined: none. */
+  readonly scripts?: readonly ScriptDigest[] | undefined;
+  /** Widest scope that can be given; undefined: any. */
+  readonly widest?: ApprovalScope | undefined;
   /** Proposed change of a file. Such a call can only be allowed once. */
   readonly change?: ProposedChange | undefined;
+}
+
+/** The widest scope that people can give. */
+export function widestScope({
+  about,
+  change,
+  widest = "always",
+}: Pick<NewApproval, "about" | "change" | "widest">): ApprovalScope {
+  return change || about ? "once" : widest;
 }
 
 /** A person who decided, as named in records and chats. */
@@ -185,8 +200,52 @@ export interface Answered {
   readonly approval: Approval;
 }
 
+/**
+ * Conditions of a grant besides the call: those of the question that it answered. It covers a call of which the same rule
+ * asks no more, for whom no less is due, and in whose turn nothing else was read.
+ */
+export interface GrantBinding {
+  /** The rule that asked. */
+  readonly rule: string;
+  /** Role of whom it was asked for; calls of lower roles are asked. */
+  readonly role: Role;
+  /** The least role that answered, and how many people did; stricter rules ask again. */
+  readonly approvers: Role;
+  readonly quorum: number;
+  /** Origins that the turn had read; turns that have read something else, or words of lower roles, are asked. */
+  readonly origins: readonly Origin[];
+  /** Folder that the command runs in; undefined: the one that shells start in, or no command. */
+  readonly directory: string | undefined;
+  /** Scripts that the command runs, as they were shown. */
+  readonly scripts: readonly ScriptDigest[];
+}
+
+/** Does what was allowed under these conditions hold under those of a call? */
+export function isBoundTo(grant: GrantBinding, call: GrantBinding): boolean {
+  return (
+    grant.rule === call.rule &&
+    grant.directory === call.directory &&
+    JSON.stringify(grant.scripts.map(asPair)) === JSON.stringify(call.scripts.map(asPair)) &&
+    isAtLeast(call.role, grant.role) &&
+    isAtLeast(grant.approvers, call.approvers) &&
+    grant.quorum >= call.quorum &&
+    call.origins.every((origin) => isCovered(origin, grant.origins))
+  );
+}
+
+function asPair({ path, sha256 }: ScriptDigest): readonly (string | undefined)[] {
+  return [path, sha256];
+}
+
+/** Words of a higher role than some that were read before bring nothing new. */
+function isCovered(origin: Origin, read: readonly Origin[]): boolean {
+  const role = roles.find((known) => known === origin);
+  if (role === undefined) return read.includes(origin);
+  return roles.some((known) => read.includes(known) && isAtLeast(role, known));
+}
+
 /** Calls that need not be asked again, because people said so. */
-export interface Grant {
+export interface Grant extends GrantBinding {
   readonly id: string;
   /** Code of the approval that it comes from. */
   readonly code: string;

@@ -82,6 +82,21 @@ export interface CalledCommand {
 /** A verdict as a step keeps it, of the call with this id. */
 export interface CallVerdict extends Pick<Verdict, "action" | "risk" | "rule" | "command"> {
   readonly callId: string;
+  /** People had allowed it before: how it runs. */
+  readonly approved?: ApprovedCommand | undefined;
+}
+
+/** A command that people have allowed: in a fresh shell, in this folder, and with these scripts. */
+export interface ApprovedCommand {
+  readonly directory?: string | undefined;
+  readonly scripts?: readonly ScriptDigest[] | undefined;
+}
+
+/** A file that a command runs, by the SHA-256 of its bytes when people were asked; undefined: it was missing. */
+export interface ScriptDigest {
+  /** Absolute, or relative to the folder of the command. */
+  readonly path: string;
+  readonly sha256?: string | undefined;
 }
 
 /** For whom a turn asks, and what it has read. */

@@ -14,6 +14,8 @@ import { time } from "../definition/schemas.ts";
 /** The operator at the host: no role is higher. */
 export const operator: Decider = { person: "operator", actor: "operator", name: "The operator", role: "owner" };
 
+const script = z.strictObject({ path: z.string(), sha256: z.string().optional() });
+
 /** A call that people are or were asked about. */
 export const approvalView = z.strictObject({
   code: z.string(),
@@ -33,6 +35,9 @@ export const approvalView = z.strictObject({
   votes: z.number(),
   askedAt: time,
   expiresAt: time,
+  origins: z.array(z.string()).optional().describe("What its turn had read"),
+  directory: z.string().optional().describe("Folder that the command runs in"),
+  scripts: z.array(script).optional().describe("Files that the command runs, as they were when people were asked"),
   state: z.enum(approvalStates),
   scope: z.enum(approvalScopes).optional(),
   decidedAt: time.optional(),
@@ -54,6 +59,13 @@ export const grantView = z.strictObject({
   input: z.unknown(),
   sha256: z.string(),
   scope: z.enum(approvalScopes),
+  reason: z.string().describe("The rule that asked: another one asks again"),
+  role: z.string().describe("Role that it was asked for: calls of lower roles are asked"),
+  approvers: z.string().describe("Least role that has answered: a stricter rule asks again"),
+  quorum: z.number().describe("Number of people who have allowed it"),
+  origins: z.array(z.string()).describe("What the turn had read: a turn that has read something else is asked"),
+  directory: z.string().optional().describe("Folder of the command, if it is not the one that shells start in"),
+  scripts: z.array(script).describe("Files that the command runs: others are asked about"),
   decidedBy: z.string(),
   decidedAt: time,
   expiresAt: time.optional(),
@@ -83,6 +95,9 @@ export function viewApproval(approval: Approval): ApprovalView {
     votes: approval.votes,
     askedAt: approval.askedAt,
     expiresAt: approval.expiresAt,
+    ...(approval.origins && { origins: [...approval.origins] }),
+    directory: approval.directory,
+    ...(approval.scripts && { scripts: [...approval.scripts] }),
     state: approval.state,
     scope: approval.scope,
     decidedAt: approval.decidedAt,
@@ -94,20 +109,26 @@ export function viewApproval(approval: Approval): ApprovalView {
 }
 
 /** A standing permission as the operator sees it. */
-export function viewGrant({
-  id,
-  code,
-  group,
-  tool,
-  input,
-  sha256,
-  scope,
-  by,
-  at,
-  expiresAt,
-  revokedAt,
-}: Grant): GrantView {
-  const state = revokedAt === undefined ? "allowed" : "revoked";
-  const value = JSON.parse(input) as unknown;
-  return { id, code, group, tool, input: value, sha256, scope, decidedBy: by, decidedAt: at, expiresAt, state };
+export function viewGrant({ by, at, rule, input, origins, scripts, revokedAt, ...grant }: Grant): GrantView {
+  const { id, code, group, tool, sha256, scope, role, approvers, quorum, directory, expiresAt } = grant;
+  return {
+    id,
+    code,
+    group,
+    tool,
+    input: JSON.parse(input) as unknown,
+    sha256,
+    scope,
+    reason: rule,
+    role,
+    approvers,
+    quorum,
+    origins: [...origins],
+    directory,
+    scripts: [...scripts],
+    decidedBy: by,
+    decidedAt: at,
+    expiresAt,
+    state: revokedAt === undefined ? "allowed" : "revoked",
+  };
 }

@@ -9,7 +9,7 @@ import { DueTimer } from "../../lib/time/due-timer.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { formFault, pathFault } from "./answer-rules.ts";
 import type { Forms } from "./forms/forms.ts";
-import { describeDecision, describeOutcome, isSaidLater, noticesIn, onceOnly, whyCancelled } from "./words.ts";
+import { describeDecision, describeOutcome, isSaidLater, noticesIn, scopeFault, whyCancelled } from "./words.ts";
 
 /** Time after which a decision that waits for an agent is tried again, besides at the ends of turns. */
 const reviewRetryMs = 10_000;
@@ -153,7 +153,8 @@ export class ApprovalService implements Disposable {
   async #refuseLonger({ code, allow, scope }: Omit<ApprovalAnswer, "at">): Promise<void> {
     if (!allow || scope === "once") return;
     const approval = await this.#options.store.get(code);
-    if (approval?.change) throw new AppError("bad_input", onceOnly(code));
+    const fault = approval && scopeFault(approval, scope);
+    if (fault !== undefined) throw new AppError("bad_input", fault);
   }
 
   [Symbol.dispose](): void {

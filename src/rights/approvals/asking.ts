@@ -8,8 +8,10 @@ import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import type { Verdict } from "../../domain/rights/policy.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
+import { isLiteralCommand } from "../policy/literal-command.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { ShownScript } from "../../protocol/messages.ts";
 import { cardText } from "./card.ts";
 import { noticeIn } from "./words.ts";
 
@@ -35,6 +37,14 @@ export interface AskedCall {
   readonly verdict: Verdict;
   /** Origins read by the turn so far. */
   readonly origins: readonly Origin[];
+  /** Folder and scripts, if it is a command. */
+  readonly run?: ShownRun | undefined;
+}
+
+/** A command's folder in the container, by default the one that shells start in, and what its scripts hold. */
+export interface ShownRun {
+  readonly directory: string | undefined;
+  readonly scripts: readonly ShownScript[];
 }
 
 /** Makes of a call what people are asked, and the message that asks them. */
@@ -60,8 +70,21 @@ export function calledInput(asked: unknown, isCommand: boolean): unknown {
   return isCommand ? (asked as { readonly arguments?: unknown }).arguments : asked;
 }
 
-export function createAsk(options: AskingOptions): Ask {
-  return async (group, turn, { call, verdict, origins }) => {
+/** A command with an expansion is known only when it runs: nobody allows it for good. */
+async function widestOf({ name, input }: ToolCall, { command }: Pick<Verdict, "command">) {
+  if (command === undefined && name !== "shell") return undefined;
+  const text = command ? command.command : commandIn(input);
+  return text !== undefined && (await isLiteralCommand(text)) ? undefined : "day";
+}
+
+function commandIn(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null || !("command" in input)) return undefined;
+  return typeof input.command === "string" ? input.command : undefined;
+}
+
+/** Asks people, and tells the least role that answers where no rule names one. */
+export function createQuestions(options: AskingOptions): { readonly ask: Ask; readonly approvers: () => Role } {
+  const ask: Ask = async (group, turn, { call, verdict, origins, run }) => {
     const { expiresMinutes: minutes, approvers: usual } = options.settings();
     const { rule, risk, quorum = 1 } = verdict;
     const change = await options.changeOf(group, call);
@@ -82,11 +105,20 @@ export function createAsk(options: AskingOptions): Ask {
       askedAt,
       expiresAt: askedAt + minutes * 60_000,
       origins,
+      directory: run?.directory,
+      scripts: run && run.scripts.length > 0 ? run.scripts.map(({ path, sha256 }) => ({ path, sha256 })) : undefined,
+      widest: await widestOf(call, verdict),
       change,
     };
     const canAnswerHere = await options.isThere(group, approvers);
     const { name, channel, chat, acting } = group;
-    const text = cardText(approval, { minutes, canAnswerHere, byThumb: options.byThumb(channel) });
+    const text = cardText(approval, {
+      minutes,
+      canAnswerHere,
+      byThumb: options.byThumb(channel),
+      scripts: run?.scripts,
+    });
     return { approval, card: { ...noticeIn({ group: name, channel, chat, turn }, text), agent: acting?.name } };
   };
+  return { ask, approvers: () => options.settings().approvers };
 }

@@ -1,6 +1,7 @@
-import { type Approval, changedThing, type NewApproval } from "../../domain/rights/approval.ts";
+import { approvalScopes, changedThing, type NewApproval, widestScope } from "../../domain/rights/approval.ts";
 import { packageRequest } from "../../domain/sandbox/packages.ts";
 import { skillProposal } from "../../domain/sandbox/skill.ts";
+import type { ShownScript } from "../../protocol/messages.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
@@ -8,6 +9,8 @@ import { visibleLines } from "../../lib/text/visible.ts";
 /** Maximum characters on a card. Longer input cannot be answered in a chat, as nobody reads it on a phone. */
 const shownChars = 1_500;
 const shownLines = 40;
+/** Lines of a script below it. */
+const scriptLines = 10;
 
 /** A call's effect, as shown to people. */
 interface ShownInput {
@@ -64,11 +67,13 @@ export interface CardOptions {
   readonly canAnswerHere: boolean;
   /** The channel tells who reacts to what. */
   readonly byThumb: boolean;
+  /** Scripts of a command. */
+  readonly scripts?: readonly ShownScript[] | undefined;
 }
 
 /** Text of the card. */
-export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
-  const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
+export function cardText(approval: NewApproval, { minutes, scripts = [], ...where }: CardOptions): string {
+  const { code, tool, risk, rule, quorum, asker, change } = approval;
   const { text, isWhole } = cutInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people must allow it.` : "";
   return [
@@ -79,9 +84,11 @@ export function cardText(approval: NewApproval, { minutes, ...where }: CardOptio
     "```",
     text,
     "```",
+    ...inFolder(approval),
+    ...scripts.flatMap(runsScript),
     ...(change ? whyChange(approval) : []),
     `Risk: ${risk}, asked because ${reasonIn(rule)}.${many} No answer within ${inMinutes(minutes)} counts as a no.`,
-    howToAnswer({ code, approvers, change, isWhole, ...where }),
+    howToAnswer({ approval, isWhole, ...where }),
   ].join("\n");
 }
 
@@ -93,14 +100,12 @@ function reasonIn(rule: string): string {
 const alwaysAsked = /^\w+ is always asked$/;
 
 function howToAnswer({
-  code,
-  approvers,
-  change,
+  approval,
   isWhole,
   canAnswerHere,
   byThumb,
-}: Pick<Approval, "code" | "approvers" | "change"> &
-  Omit<CardOptions, "minutes"> & { readonly isWhole: boolean }): string {
+}: Omit<CardOptions, "minutes" | "scripts"> & { readonly approval: NewApproval; readonly isWhole: boolean }): string {
+  const { code, approvers } = approval;
   const deny = `/deny ${code} [reason]`;
   if (!canAnswerHere) {
     return `Nobody here can answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
@@ -108,9 +113,33 @@ function howToAnswer({
   if (!isWhole) {
     return `It is too long to be allowed here: the operator can see all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
   }
-  const scopes = change ? "" : " [once|session|day|always]";
+  const scopes = approvalScopes.slice(0, approvalScopes.indexOf(widestScope(approval)) + 1);
   const thumbs = byThumb ? ", or react with 👍 (once) or 👎" : "";
-  return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}${thumbs}`;
+  const choice = scopes.length > 1 ? ` [${scopes.join("|")}]` : "";
+  const answer = `Answer (${approvers} or higher): /approve ${code}${choice} or ${deny}${thumbs}`;
+  return scopes.length > 1 ? `${answer}\n${boundTo(approval)}` : answer;
+}
+
+/** Limits of "session" and longer scopes, in words. */
+function boundTo({ asker, origins = [], directory }: NewApproval): string {
+  const where = directory === undefined ? "" : " in this folder";
+  const read = origins.length === 0 ? "nothing from elsewhere" : `at most ${origins.join(", ")}`;
+  return `Longer than once, it covers this call${where}, asked for by ${asker.role} or higher, after reading ${read}.`;
+}
+
+/** A script that the command runs: it does what stands in there, not what the command says. */
+function runsScript({ path, sha256, bytes = 0, beginning }: ShownScript): string[] {
+  const name = inBlock(JSON.stringify(path));
+  if (sha256 === undefined) return [`It runs ${name}, which does not exist yet or cannot be read.`];
+  const about = `It runs ${name} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)})`;
+  if (beginning === undefined) return [`${about}, which is no text.`];
+  const lines = beginning.split("\n").slice(0, scriptLines).join("\n");
+  const isWhole = Buffer.byteLength(lines) >= bytes - 1;
+  return [`${about}${isWhole ? ":" : ", which begins:"}`, "```", inBlock(lines), "```"];
+}
+
+function inFolder({ directory }: NewApproval): string[] {
+  return directory === undefined ? [] : [`In the folder ${inBlock(JSON.stringify(directory))}.`];
 }
 
 /** The agent's explanation of its proposal; hostile. */

@@ -1,4 +1,11 @@
-import { type Approval, changedThing, type ChangeOutcome } from "../../domain/rights/approval.ts";
+import {
+  type Approval,
+  type ApprovalScope,
+  approvalScopes,
+  changedThing,
+  type ChangeOutcome,
+  widestScope,
+} from "../../domain/rights/approval.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
@@ -92,9 +99,13 @@ export function describeOutcome(
   return `${begin} could not be written (${code}). Nothing was changed; the log of the host says why.`;
 }
 
-/** Reason why a proposed change can only be allowed once. */
-export function onceOnly(code: string): string {
-  return `${code} is a change: it can only be allowed once.`;
+/** Reason why it cannot be allowed for as long as that; undefined when it can. */
+export function scopeFault(approval: Approval, scope: ApprovalScope): string | undefined {
+  const widest = widestScope(approval);
+  if (approvalScopes.indexOf(scope) <= approvalScopes.indexOf(widest)) return undefined;
+  if (approval.change) return `${approval.code} is a change: it can only be allowed once.`;
+  if (widest === "once") return undefined;
+  return `${approval.code} has an expansion, so it differs from run to run: it can be allowed for a ${widest} at most.`;
 }
 
 /** Reason for the model why a call was not run. */

@@ -7,6 +7,7 @@ import type {
   ChangeOutcome,
   Decider,
   Grant,
+  GrantBinding,
   KeptChange,
   NewApproval,
   StandingQuestion,
@@ -15,7 +16,7 @@ import type { Lease } from "../../domain/turns/lease.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 
 /** A call that may be covered by a grant. */
-export interface GrantedCall {
+export interface GrantedCall extends GrantBinding {
   readonly group: string;
   readonly session: string;
   readonly conversation: number;
@@ -44,7 +45,7 @@ export interface StandingAsk {
 /** Permissions that count beyond the approval that gave them. */
 export interface GrantStore {
   /**
-   * One that covers this call. One that was given in the future was given before the clock was set back: it counts for
+   * One that covers this call (`isBoundTo`). One that was given in the future was given before the clock was set back: it counts for
    * no longer.
    */
   grantFor(call: GrantedCall): Promise<Grant | undefined>;

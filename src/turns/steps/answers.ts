@@ -1,19 +1,21 @@
 import type { ModelAnswer } from "../../domain/turns/model.ts";
 import type { Step, StepBody } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
-import type { JudgedCalls } from "../tool-calls/judge-calls.ts";
+import type { JudgedCall, JudgedCalls } from "../tool-calls/judge-calls.ts";
 
 /** The model's answer as a step, with what was decided about its calls. */
 export function answerStep(
   answer: ModelAnswer,
   { allowed, asked, denied }: Pick<JudgedCalls, "allowed" | "asked" | "denied">,
 ): StepBody {
-  const verdicts = [...allowed, ...asked, ...denied].map(({ call, verdict: { action, risk, rule, command } }) => ({
+  const all: readonly JudgedCall[] = [...allowed, ...asked, ...denied];
+  const verdicts = all.map(({ call, verdict: { action, risk, rule, command }, approved }) => ({
     callId: call.id,
     action,
     risk,
     rule,
     ...(command && { command }),
+    ...(approved && { approved }),
   }));
   const refusals = denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true }));
   return {

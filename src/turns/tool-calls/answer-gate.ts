@@ -1,10 +1,12 @@
-import { askedInput, digestInput } from "../../rights/approvals/asking.ts";
+import { askedInput, digestInput, type ShownRun } from "../../rights/approvals/asking.ts";
 import { denialForModel } from "../../rights/approvals/words.ts";
 import type { Approval } from "../../domain/rights/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/turns/model.ts";
-import type { Verdict } from "../../domain/rights/policy.ts";
+import type { ApprovedCommand, CallVerdict, Provenance, Verdict } from "../../domain/rights/policy.ts";
 import type { Step, StepBody } from "../../domain/turns/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
+import { scriptsIn } from "../../rights/policy/scripts-in.ts";
+import { maxScripts } from "../../protocol/messages.ts";
 import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
 import { shellTool } from "../../tools/skills/command-tool.ts";
@@ -12,6 +14,7 @@ import type { TurnCollaborators } from "../collaborators.ts";
 import { turnIdsOf, type TurnScope } from "../turn-scope.ts";
 import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
 import { areAwaited, isSpawn, SpawnGate } from "./spawn-gate.ts";
+import type { ScriptReading } from "./script-reading.ts";
 import { publishToolCalls } from "./tool-events.ts";
 
 /** Collaborators for deciding about the calls of answers. */
@@ -20,7 +23,15 @@ type GateParts = Pick<TurnCollaborators, "conversation" | "calls" | "answers" | 
 };
 
 /** An answer with the calls of it that the agent is given. */
-type Given = Pick<ModelAnswer, "text" | "toolCalls">;
+type Given = Pick<ModelAnswer, "text"> & { readonly toolCalls: readonly GivenCall[] };
+
+/** A call as the agent is given it. */
+export type GivenCall = ToolCall & { readonly approved?: ApprovedCommand | undefined };
+
+interface GateSurroundings {
+  readonly steps: TurnSteps;
+  readonly scripts: Pick<ScriptReading, "read">;
+}
 
 /**
  * Decides which calls of the model's answers reach the agent. Where people have to be asked, none of the answer does
@@ -38,8 +49,12 @@ export class AnswerGate {
   };
   /** Calls of it denied by people. */
   #denied: readonly DeniedCall[] = [];
+  readonly #scripts: GateSurroundings["scripts"];
+  /** Present folder of the session's shell, as its agent says. */
+  #directory: string | undefined;
 
-  constructor(scope: TurnScope, parts: GateParts, steps: TurnSteps) {
+  constructor(scope: TurnScope, parts: GateParts, { steps, scripts }: GateSurroundings) {
+    this.#scripts = scripts;
     this.#scope = scope;
     this.#parts = parts;
     this.#steps = steps;
@@ -53,12 +68,13 @@ export class AnswerGate {
 
   /**
    * Stores the answer with what was decided about its calls, and returns those that may run now. `parked`:
-   * people or sub-agents come first.
+   * people or sub-agents come first. `directory`: of the session's shell now.
    */
-  async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "parked"> {
+  async judge(answer: ModelAnswer, directory: string | undefined): Promise<readonly GivenCall[] | "parked"> {
+    this.#directory = directory;
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, {
-      isGranted: (one) => this.#isGranted(one),
+      granted: async (one) => this.#granted(one, await tools.provenance()),
       futility: (call) => this.#parts.calls.futility(this.#scope.group, call),
     });
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
@@ -76,7 +92,7 @@ export class AnswerGate {
     return "parked";
   }
 
-  async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly ToolCall[] | "parked"> {
+  async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly GivenCall[] | "parked"> {
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const { spawns, denied } = await this.#spawns.prepare(given.allowed, answer.toolCalls);
     const judged = withDenied(given, denied);
@@ -160,25 +176,37 @@ export class AnswerGate {
     return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
   }
 
-  /** True when a grant covers the call; records its use. */
-  async #isGranted({ call, verdict }: JudgedCall): Promise<boolean> {
-    const { store, clock, publish } = this.#parts;
+  /** The call as a grant covers it, whose use is recorded; undefined: none does. */
+  async #granted({ call, verdict }: JudgedCall, { role, origins }: Provenance): Promise<JudgedCall | undefined> {
+    const { store, calls, clock, publish } = this.#parts;
     const { group, session, turn } = this.#scope;
     const { sha256 } = digestInput(askedInput(call, verdict));
     const about = { group: group.name, session: session.id, conversation: turn.conversation, tool: call.name, sha256 };
-    const grant = await store.approvals.grantFor({ ...about, now: clock.now() });
-    if (!grant) return false;
+    const { rule, quorum = 1, approvers = calls.approvers() } = verdict;
+    const run = await this.#runOf({ call, verdict });
+    const bound = { rule, role, quorum, approvers, origins, directory: run?.directory, scripts: run?.scripts ?? [] };
+    const grant = await store.approvals.grantFor({ ...about, ...bound, now: clock.now() });
+    if (!grant) return undefined;
     const { code, scope, id, by } = grant;
     const data = { code, call: call.id, tool: call.name, sha256, scope, grant: id, by };
     await publish({ type: "approval.used", ...turnIdsOf(this.#scope), actor: "host", data });
-    return true;
+    return { call, verdict, approved: run && approvedCommand(run) };
+  }
+
+  /** Folder and scripts of a command now; undefined for other calls. */
+  async #runOf({ call, verdict }: JudgedCall): Promise<ShownRun | undefined> {
+    const command = commandOf(call, verdict);
+    if (command === undefined) return undefined;
+    const directory = this.#directory;
+    const paths = (await scriptsIn(command)).slice(0, maxScripts);
+    return { directory, scripts: paths.length === 0 ? [] : await this.#scripts.read(directory, paths) };
   }
 
   async #prepareAsks({ asked, origins }: JudgedCalls) {
     const { group, turn } = this.#scope;
     const asks = [];
     for (const one of asked) {
-      const ask = await this.#parts.calls.ask(group, turn.id, { ...one, origins });
+      const ask = await this.#parts.calls.ask(group, turn.id, { ...one, origins, run: await this.#runOf(one) });
       const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
       const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
       await this.#parts.publish({ type: "approval.asked", ...turnIdsOf(this.#scope), actor: "model", data });
@@ -201,7 +229,8 @@ export class AnswerGate {
     for (const call of answer.toolCalls.filter(({ id }) => !refused.has(id))) {
       const verdict = verdicts.find(({ callId }) => callId === call.id) ?? unknownVerdict;
       const reason = byPeople.get(call.id) ?? mismatch({ call, verdict }, byCall.get(call.id));
-      if (reason === undefined) allowed.push({ call, verdict });
+      if (reason === undefined)
+        allowed.push({ call, verdict, approved: allowedCommand({ call, verdict }, byCall.get(call.id)) });
       else deniedNow.push({ call, verdict, reason });
     }
     return { allowed, asked: [], denied: deniedNow, origins: (await tools.provenance()).origins };
@@ -215,11 +244,11 @@ export class AnswerGate {
   }
 
   /** The host's own are not the agent's. */
-  async #give(allowed: readonly JudgedCall[]): Promise<ToolCall[]> {
+  async #give(allowed: readonly JudgedCall[]): Promise<GivenCall[]> {
     const step = (await this.#steps.last())?.seq;
     const given = allowed.filter(({ call }) => !isSpawn(call));
     this.#given = { step, ids: new Set(given.map(({ call }) => call.id)) };
-    return given.map(({ call, verdict }) => asGiven(call, verdict));
+    return given.map((one) => asGiven(one.call, { ...one.verdict, approved: one.approved }));
   }
 }
 
@@ -234,12 +263,29 @@ function withDenied(judged: JudgedCalls, more: readonly DeniedCall[]): JudgedCal
 }
 
 /** A call that is a command is the agent's as the very command that was judged, whatever its skill says by now. */
-function asGiven(call: ToolCall, { command }: Pick<Verdict, "command">): ToolCall {
-  return command ? { ...call, name: shellTool, input: command } : call;
+function asGiven(call: ToolCall, { command, approved }: Pick<CallVerdict, "command" | "approved">): GivenCall {
+  const given = command ? { ...call, name: shellTool, input: command } : call;
+  return approved ? { ...given, approved } : given;
+}
+
+function commandOf({ name, input }: ToolCall, { command }: Pick<Verdict, "command">): string | undefined {
+  if (command) return command.command;
+  if (name !== shellTool || typeof input !== "object" || input === null || !("command" in input)) return undefined;
+  return typeof input.command === "string" ? input.command : undefined;
+}
+
+function approvedCommand({ directory, scripts = [] }: Pick<Approval, "directory" | "scripts">): ApprovedCommand {
+  const digests = scripts.map(({ path, sha256 }) => ({ path, ...(sha256 !== undefined && { sha256 }) }));
+  return { ...(directory !== undefined && { directory }), ...(digests.length > 0 && { scripts: digests }) };
+}
+
+/** The command that people have allowed; undefined for a call that was not asked about, or is no command. */
+function allowedCommand({ call, verdict }: JudgedCall, approval: Approval | undefined): ApprovedCommand | undefined {
+  return approval && commandOf(call, verdict) !== undefined ? approvedCommand(approval) : undefined;
 }
 
 /** Verdict for a step stored without verdicts. */
-const unknownVerdict: Verdict = { action: "ask", risk: "high", rule: "unknown" };
+const unknownVerdict: Omit<CallVerdict, "callId"> = { action: "ask", risk: "high", rule: "unknown" };
 
 function deniedIn(
   answer: ModelAnswer,

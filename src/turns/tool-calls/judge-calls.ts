@@ -1,7 +1,7 @@
 import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
-import type { Verdict } from "../../domain/rights/policy.ts";
+import type { ApprovedCommand, Verdict } from "../../domain/rights/policy.ts";
 import { limits } from "../../protocol/limits.ts";
 import { refusalOfValue } from "../../protocol/mailbox-file.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
@@ -10,6 +10,8 @@ import type { TurnTools } from "../../tools/conversation-tools.ts";
 export interface JudgedCall {
   readonly call: ToolCall;
   readonly verdict: Verdict;
+  /** A command that people have allowed: how it runs. */
+  readonly approved?: ApprovedCommand | undefined;
 }
 
 /** A call that does not run, with why, for the model. */
@@ -34,17 +36,18 @@ export interface PreparedSpawns {
 }
 
 /**
- * Judges an answer's calls in order: which run, and which do not. `isGranted`: covered by a grant. `futility`: why
+ * Judges an answer's calls in order: which run, and which do not. `granted`: the call as a grant
+ * covers it. `futility`: why
  * people need not be asked.
  */
 export async function judgeCalls(
   calls: readonly ToolCall[],
   tools: Pick<TurnTools, "judge" | "provenance">,
   {
-    isGranted,
+    granted,
     futility,
   }: {
-    readonly isGranted: (judged: JudgedCall) => Promise<boolean>;
+    readonly granted: (judged: JudgedCall) => Promise<JudgedCall | undefined>;
     readonly futility: (call: ToolCall) => Promise<string | undefined>;
   },
 ): Promise<JudgedCalls> {
@@ -54,8 +57,9 @@ export async function judgeCalls(
   for (const call of calls) {
     const verdict = await tools.judge(call);
     const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
+    const allowedNow = reason === undefined ? await allowedCall({ call, verdict }, granted) : undefined;
     if (reason !== undefined) denied.push({ call, verdict, reason });
-    else if (verdict.action === "allow" || (await isGranted({ call, verdict }))) allowed.push({ call, verdict });
+    else if (allowedNow) allowed.push(allowedNow);
     else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
     else {
       const why = await futility(call);
@@ -64,6 +68,13 @@ export async function judgeCalls(
     }
   }
   return { allowed, asked, denied, origins: calls.length === 0 ? [] : (await tools.provenance()).origins };
+}
+
+async function allowedCall(
+  judged: JudgedCall,
+  granted: (judged: JudgedCall) => Promise<JudgedCall | undefined>,
+): Promise<JudgedCall | undefined> {
+  return judged.verdict.action === "allow" ? judged : granted(judged);
 }
 
 const sameId = "Another call of this answer has the same id.";

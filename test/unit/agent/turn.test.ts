@@ -34,7 +34,12 @@ test("a turn ends with the model's text", async () => {
   await using agent = await AgentProcess.start();
 
   await agent.send({ type: "turn-start", turn: "t1", resumed: false, tools: [] });
-  expect(await agent.next("model-request")).toEqual({ type: "model-request", turn: "t1", append: [] });
+  expect(await agent.next("model-request")).toEqual({
+    type: "model-request",
+    turn: "t1",
+    append: [],
+    directory: agent.workspace,
+  });
   await agent.send({ type: "model-response", turn: "t1", request: 1, text: "hello", toolCalls: [] });
 
   expect(await agent.next("turn-end")).toEqual({ type: "turn-end", turn: "t1", outcome: "done", text: "hello" });

@@ -10,6 +10,7 @@ import {
   type CardReaction,
   type Grant,
   type NewApproval,
+  widestScope,
 } from "../../../domain/rights/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { StandingAsk } from "../../contract/approval-store.ts";
@@ -43,6 +44,9 @@ function columnsOf(approval: NewApproval) {
     diff: approval.change?.diff ?? null,
     base: approval.change?.base ?? null,
     origins: approval.origins === undefined ? null : JSON.stringify(approval.origins),
+    directory: approval.directory ?? null,
+    scripts: approval.scripts === undefined ? null : JSON.stringify(approval.scripts),
+    widest: approval.widest ?? null,
   };
 }
 
@@ -188,7 +192,7 @@ export async function answerApproval(transaction: Transaction<Tables>, answer: A
     await settle(transaction, found, { answer, state: "denied" });
     return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
   }
-  const given = found.change || found.about ? { ...answer, scope: "once" as const } : answer;
+  const given = { ...answer, scope: narrowest([answer.scope, widestScope(found)]) };
   const { scope, isEnough, isNew } = await vote(transaction, found, given);
   if (!isEnough) return { outcome: "counted", again: !isNew, approval: await approvalOf(transaction, answer.code) };
   await settle(transaction, found, { answer, state: "allowed", scope });
@@ -210,8 +214,11 @@ async function vote(
   const isNew = !before.some(({ person }) => person === by.person || by.alsoAs?.includes(person));
   if (isNew) await transaction.insertInto("approval_votes").values({ code, person: by.person, scope, at }).execute();
   const all = isNew ? [...before, { scope }] : before;
-  const narrowest = approvalScopes.find((one) => all.some((each) => each.scope === one)) ?? "once";
-  return { scope: narrowest, isEnough: all.length >= quorum, isNew };
+  return { scope: narrowest(all.map((each) => each.scope)), isEnough: all.length >= quorum, isNew };
+}
+
+function narrowest(scopes: readonly string[]): ApprovalAnswer["scope"] {
+  return approvalScopes.find((one) => scopes.includes(one)) ?? "once";
 }
 
 async function noteReaction(
@@ -323,6 +330,13 @@ async function insertGrant(
       tool: approval.tool,
       input: approval.input,
       sha256: approval.sha256,
+      rule: approval.rule,
+      role: approval.asker.role,
+      approvers: approval.approvers,
+      quorum: approval.quorum,
+      origins: JSON.stringify(approval.origins ?? []),
+      directory: approval.directory ?? null,
+      scripts: JSON.stringify(approval.scripts ?? []),
       scope,
       given_by: answer.by.actor,
       at: answer.at,

@@ -1,9 +1,10 @@
 import { sql } from "kysely";
 
-import type { Grant } from "../../../domain/rights/approval.ts";
+import { type Grant, isBoundTo } from "../../../domain/rights/approval.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
 import type { ApprovalStore } from "../../contract/approval-store.ts";
 import { onDatabase } from "../database/on-database.ts";
+import { parseOrigins, parseScripts } from "../schema/json-columns.ts";
 import type { Row } from "../schema/tables.ts";
 import {
   answerApproval,
@@ -181,7 +182,8 @@ export const sqliteApprovals = onDatabase<ApprovalStore>({
     );
   },
 
-  async grantFor(database, { group, session, conversation, tool, sha256, now }) {
+  async grantFor(database, call) {
+    const { group, session, conversation, tool, sha256, now } = call;
     const rows = await database.read((kysely) =>
       kysely
         .selectFrom("grants")
@@ -193,12 +195,12 @@ export const sqliteApprovals = onDatabase<ApprovalStore>({
         .orderBy("at")
         .execute(),
     );
-    const row = rows.find(
+    const inTime = rows.filter((row) => counts(row, now)).map(toGrant);
+    return inTime.find(
       (grant) =>
-        counts(grant, now) &&
+        isBoundTo(grant, call) &&
         (grant.scope !== "session" || (grant.session === session && grant.conversation === conversation)),
     );
-    return row && toGrant(row);
   },
 
   async grants(database, { group, now }) {
@@ -244,6 +246,15 @@ function counts({ at, expires_at }: Row<"grants">, now: number): boolean {
 }
 
 function toGrant(row: Row<"grants">): Grant {
-  const { group_name: group, given_by: by, expires_at, revoked_at, ...rest } = row;
-  return { ...rest, group, by, expiresAt: expires_at ?? undefined, revokedAt: revoked_at ?? undefined };
+  const { group_name: group, given_by: by, expires_at, revoked_at, origins, directory, scripts, ...rest } = row;
+  return {
+    ...rest,
+    group,
+    by,
+    origins: parseOrigins(origins),
+    directory: directory ?? undefined,
+    scripts: parseScripts(scripts),
+    expiresAt: expires_at ?? undefined,
+    revokedAt: revoked_at ?? undefined,
+  };
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 
 import type { Approval } from "../../../domain/rights/approval.ts";
-import { parseKept, parseOrigins } from "../schema/json-columns.ts";
+import { parseKept, parseOrigins, parseScripts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
 // A literal, so that the partial index applies.
@@ -28,6 +28,15 @@ function changeIn({ diff, base, outcome, kept }: Row<"approvals">) {
     change: diff === null || base === null ? undefined : { diff, base },
     outcome: outcome ?? undefined,
     ...(kept !== null && { kept: parseKept(kept) }),
+  };
+}
+
+function circumstances({ origins, directory, scripts, widest }: Row<"approvals">) {
+  return {
+    origins: origins === null ? undefined : parseOrigins(origins),
+    directory: directory ?? undefined,
+    scripts: scripts === null ? undefined : parseScripts(scripts),
+    widest: widest ?? undefined,
   };
 }
 
@@ -59,6 +68,6 @@ export function toApproval(row: Row<"approvals"> & { readonly votes: number }): 
     votes: row.votes,
     releasedAt: row.released_at ?? undefined,
     ...changeIn(row),
-    origins: row.origins === null ? undefined : parseOrigins(row.origins),
+    ...circumstances(row),
   };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import type { ScriptDigest } from "../../../domain/rights/policy.ts";
 import type { ToldFacts } from "../../../domain/turns/conversation.ts";
 import type {
   OutgoingFile,
@@ -59,6 +60,8 @@ const answer = z.strictObject({
   thoughts: z.array(z.record(z.string(), z.unknown())).optional(),
 });
 
+const scripts = z.array(z.strictObject({ path: z.string(), sha256: z.string().optional() }));
+
 const verdicts = z.array(
   z.strictObject({
     callId: z.string(),
@@ -66,6 +69,7 @@ const verdicts = z.array(
     risk: z.enum(risks),
     rule: z.string(),
     command: z.strictObject({ command: z.string(), timeout_s: z.number() }).optional(),
+    approved: z.strictObject({ directory: z.string().optional(), scripts: scripts.optional() }).optional(),
   }),
 );
 
@@ -194,6 +198,7 @@ export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
 export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
 export const parseKept = (json: string): KeptChange[] => parse("approvals.kept", keptChanges, json);
+export const parseScripts = (json: string): ScriptDigest[] => parse("approvals.scripts", scripts, json);
 export const parseTiming = (json: string): Timing => parse("tasks.timing", timing, json);
 export const parseSectionTokens = (json: string): Record<string, number> =>
   parse("conversation_prompts.sections", sectionTokens, json);

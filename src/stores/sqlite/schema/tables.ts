@@ -48,6 +48,7 @@ interface DomainColumns {
     readonly decider_role: Role | null;
   };
   readonly approval_votes: { readonly scope: ApprovalScope };
+  readonly grants: { readonly role: Role; readonly approvers: Role };
   readonly folder_origins: { readonly origin: Origin };
   readonly group_instructions: { readonly file: ProtectedFileName };
   readonly sessions: { readonly kind: Generated<SessionKind> };

@@ -33,6 +33,7 @@ test("a card says who asks for what, exactly, why, for how long, and how to answ
       "```",
       "Risk: high, asked because of preset standard: high. No answer within 30 minutes counts as a no.",
       "Answer (admin or higher): /approve K7M3QX [once|session|day|always] or /deny K7M3QX [reason]",
+      "Longer than once, it covers this call, asked for by member or higher, after reading nothing from elsewhere.",
     ].join("\n"),
   );
   expect(cardText(asking({ path: "a", content: "b\nc" }), here)).toContain(

@@ -1,6 +1,6 @@
 import { deciderOf, formFault, lengthFault, roleFault } from "../../../../rights/approvals/answer-rules.ts";
 import { settledError } from "../../../../rights/approvals/approval-service.ts";
-import { onceOnly } from "../../../../rights/approvals/words.ts";
+import { scopeFault } from "../../../../rights/approvals/words.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../../../../domain/rights/approval.ts";
 import { memberKey } from "../../../../domain/people/person.ts";
 import { isAtLeast } from "../../../../domain/people/role.ts";
@@ -56,10 +56,9 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
 /** Returns why the answer is invalid: nobody allows what was not fully shown, or more than they know. */
 function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const [scope = "once", ...more] = wordsOf(given).slice(1);
-  const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
-  if (!isScope || more.length > 0) return `Use: ${usage(given)}`;
-  if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
-  return formFault(approval) ?? lengthFault(approval);
+  const wanted = approvalScopes.find((known) => known === scope.toLowerCase());
+  if (wanted === undefined || more.length > 0) return `Use: ${usage(given)}`;
+  return scopeFault(approval, wanted) ?? formFault(approval) ?? lengthFault(approval);
 }
 
 function usage({ pending }: GivenCommand): string {
