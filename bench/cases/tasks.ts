@@ -11,6 +11,7 @@ import type { BenchContext } from "../harness/bench.ts";
 import type { Figure } from "../harness/figure.ts";
 import { figureOf } from "../harness/figure.ts";
 import { groupNames } from "../harness/host.ts";
+import { ofMember } from "../../test/support/lineages.ts";
 
 const perGroup = 20;
 
@@ -73,9 +74,7 @@ function dueTask(group: string, index: number, at: number): NewTask {
     mode: index % 2 === 0 ? "isolated" : "group",
     missed: "skip",
     origin: "member",
-    origins: [],
-    requester: undefined,
-    role: "member",
+    lineage: ofMember,
     next: at + (index % 2),
     createdAt: at,
   };

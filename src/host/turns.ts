@@ -7,6 +7,7 @@ import { keepLearned } from "../models/knowledge/learned-models.ts";
 import { ProviderSet } from "../models/routes/provider-set.ts";
 import { agentNameOf } from "../config/configured/agents.ts";
 import { secretsOf } from "../config/loading/secrets.ts";
+import { createAccessOf } from "../config/serving/people.ts";
 import { promptTexts } from "../config/prompts/prompt-files.ts";
 import { createFailureNotices } from "../delivery/failure-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
@@ -74,7 +75,6 @@ export interface Turns {
 /** Builds what works on turns. */
 export async function openTurns(context: AppContext, stack: AsyncDisposableStack, parts: TurnParts): Promise<Turns> {
   const { groups, models, guard, containers, sessions } = parts;
-  const { agentGroups: sessionGroups } = parts.agents;
   const { patient } = parts.delivery;
   const { store, clock, logger, publish, fingerprint } = patient;
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
@@ -88,7 +88,7 @@ export async function openTurns(context: AppContext, stack: AsyncDisposableStack
     store,
     active: sessions.activeTurns,
     leases,
-    groups: sessionGroups,
+    groups: parts.agents.agentGroups,
     models,
     pool: containers.pool,
     machine: guard,
@@ -98,11 +98,13 @@ export async function openTurns(context: AppContext, stack: AsyncDisposableStack
     answers: createAnswers(context, parts, formats),
     watchers,
     publish,
+    roleOf: patient.roles.roleOf,
+    hearingOf: createAccessOf(patient.live, patient.roles),
     fingerprint,
     clock,
     logger,
   });
-  const first = { registered: groups, groups: sessionGroups, models, offered, prompts };
+  const first = { registered: groups, groups: parts.agents.agentGroups, models, offered, prompts };
   return { runner, compactions, firstPrompt: (session) => firstCallOf(first, session) };
 }
 
@@ -139,7 +141,6 @@ function createConversations(
     clock,
     logger,
   });
-  const { roleOf } = roles;
   const conversation = new StoredConversation({
     fit: createFit({ shown, compactor, clearing, logger }),
     answered: (scope, size) => compactions.answered(scope, size),
@@ -147,7 +148,7 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    messages: { messages, pictures, foreword: running.foreword, roleOf, fingerprint, clock },
+    messages: { messages, pictures, foreword: running.foreword, roleOf: roles.roleOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };
@@ -199,10 +200,9 @@ async function createHostTools(
 ): Promise<HostTools> {
   const files = stack.use(await openOutgoingFiles(context));
   const { store, publish, clock, live, roles } = patient;
-  const { roleOf } = roles;
   const agentName = (agent: string): string => agentNameOf(live.current, agent);
   const workAdded = (): void => void signals.workAdded.emit();
-  const others = { store, publish, clock, roleOf, agentNameOf: agentName, groups: () => groups.list(), workAdded };
+  const others = { store, publish, clock, roles, agentNameOf: agentName, groups: () => groups.list(), workAdded };
   return {
     portsOf: (scope, signal) => ({
       results: earlierResults(store.turns, scope),

@@ -1,4 +1,4 @@
-import { provenanceOf } from "../rights/people/principal.ts";
+import { lineageOfTurn } from "../rights/people/lineage-of-turn.ts";
 import { calledInput } from "../rights/approvals/asking.ts";
 import type { Group } from "../domain/chats/group.ts";
 import type { Approval } from "../domain/rights/approval.ts";
@@ -30,7 +30,7 @@ export function createDeniedNow(options: DeniedNowOptions): (approval: Approval)
     const [group, turn] = [groups.byName(name), await store.turns.get(id)];
     if (!group || !turn) return undefined;
     const session = await store.sessions.get(asking);
-    const known = await provenanceOf({ origins: store.origins, roleOf }, group, turn);
+    const known = await lineageOfTurn({ origins: store.origins, roleOf }, group, turn);
     const provenance = { ...known, origins: origins ?? known.origins };
     // The abilities of channel and model were judged before people were asked.
     const able = { channelCan: () => true, modelCallsTools: true, modelSees: true, has: new Set(groupAbilities) };

@@ -13,7 +13,10 @@ import type { Session } from "../domain/turns/session.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
+import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { Ask } from "../rights/approvals/asking.ts";
+import type { JudgeHearing } from "../rights/people/hearing.ts";
+import type { RoleOf } from "../rights/people/roles.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { StandingAsk } from "../stores/contract/approval-store.ts";
@@ -157,6 +160,8 @@ export interface TurnPool {
 /** Resolves a group for one of its sessions. */
 export interface SessionGroups {
   forSession(group: Group, session: Session): Promise<SessionGroup>;
+  /** Returns settings as the profiles of these names leave them; a missing one is a fault. */
+  narrow(settings: ResolvedGroup, profiles: readonly string[]): Promise<Pick<SessionGroup, "settings" | "fault">>;
 }
 
 /** The machine that turns run on. */
@@ -207,6 +212,8 @@ export interface TurnCollaborators {
   readonly answers: AnswerWriter;
   readonly watchers: TurnWatchers;
   readonly publish: PublishTurn;
+  readonly roleOf: RoleOf;
+  readonly hearingOf: JudgeHearing;
   /** Returns length and keyed hash of a text: proof of what was said without saying it. */
   readonly fingerprint: (text: string) => Fingerprint;
   readonly clock: Clock;

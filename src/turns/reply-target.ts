@@ -6,7 +6,10 @@ import type { TurnScope } from "./turn-scope.ts";
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
 const maxWorkChars = 16_000;
 
-/** Delivers a turn's end: as a message to a chat, as work for another session, as a sub-agent's result, or nowhere. */
+/**
+ * Delivers a turn's end: as a message to a chat, as work for another session, as a sub-agent's result, or nowhere. The
+ * work inherits the turn's lineage where the end is stored.
+ */
 export function answerTo(
   { turn, group, session }: Pick<TurnScope, "turn" | "group" | "session">,
   answer: {
@@ -17,7 +20,11 @@ export function answerTo(
     readonly elapsedMs: number;
     readonly at: number;
   },
-): { readonly outgoing: readonly OutgoingDraft[]; readonly work: readonly NewWork[]; readonly handsBack?: string } {
+): {
+  readonly outgoing: readonly OutgoingDraft[];
+  readonly work: readonly Omit<NewWork, "lineage">[];
+  readonly handsBack?: string;
+} {
   const { kind, text, messages, elapsedMs, at } = answer;
   const { replyTo } = turn;
   // The store keeps it until its parent can have it.
@@ -28,7 +35,7 @@ export function answerTo(
   if (turn.cause === "heartbeat" && kind === "notice") return { outgoing: [], work: [] };
   if (replyTo.kind === "session") {
     const asker = replyTo.group ?? group;
-    const work: NewWork = {
+    const work: Omit<NewWork, "lineage"> = {
       id: `agent:${turn.id}`,
       group: asker.name,
       session: replyTo.session,

@@ -23,6 +23,8 @@ import type { TurnOutcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./ending/closing-step.ts";
 import { failureOf } from "./ending/failure-words.ts";
+import { type Lineage, unknownLineage } from "../domain/rights/lineage.ts";
+import { refusalToBegin } from "../rights/people/may-begin.ts";
 import { answerTo } from "./reply-target.ts";
 import { unlessGone, workStep } from "./steps/collect-messages.ts";
 import type { NewStep } from "../stores/contract/store.ts";
@@ -88,7 +90,7 @@ export class TurnRunner {
     if (unfinished) {
       using still = new DisposableStack();
       still.use(this.#parts.active.add(unfinished.id));
-      const scope = { ...where, turn: unfinished, clock: this.#newClock() };
+      const scope = { ...(await this.#behind(where, unfinished.lineage)), turn: unfinished, clock: this.#newClock() };
       const messages = await this.#parts.store.messages.ofTurn(unfinished.id);
       if ((await this.#workToTheEnd(scope, messages, untilLost)) === "parked") return undefined;
     } else if ((await this.#begin(where, untilLost)) !== "left") return undefined;
@@ -150,6 +152,7 @@ export class TurnRunner {
     const { group, session } = where;
     const due = await this.#due(where);
     if (!due) return "nothing";
+    const place = await this.#behind(where, due.lineage);
     const at = clock.now();
     const id = randomUUID();
     using still = new DisposableStack();
@@ -162,27 +165,34 @@ export class TurnRunner {
     const turnClock = this.#newClock();
     // The clock may have been set back.
     turnClock.add("queue", Math.max(0, at - due.since));
-    const scope = { ...where, turn: begun.turn, clock: turnClock, firstStep: begun.step };
+    const scope = { ...place, turn: begun.turn, clock: turnClock, firstStep: begun.step };
     return await this.#workToTheEnd(scope, due.messages, signal);
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
-  async #due({ group, session, settings, hears }: Where): Promise<DueWork | undefined> {
+  async #due(where: Where): Promise<DueWork | undefined> {
+    const { group, session, settings, hears } = where;
     const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
     const collected = await this.#parts.conversation.collect({ group, settings, hears }, () => session);
     const since = collected?.waiting[0]?.receivedAt ?? Infinity;
     if (collected && (!work || since <= work.dueAt)) {
-      return { cause: "message", replyTo: chatOf(group), since, step: collected.step, messages: collected.waiting };
+      const { step, waiting } = collected;
+      const lineage = step.takes?.lineage ?? unknownLineage;
+      return { cause: "message", replyTo: chatOf(group), since, step, lineage, messages: waiting };
     }
     if (!work) return undefined;
-    const { cause, replyTo, dueAt } = work;
-    return {
-      cause,
-      replyTo,
-      since: dueAt,
-      step: workStep(work, this.#parts.clock.now(), settings.writersOfShared),
-      messages: [],
-    };
+    const { cause, replyTo, dueAt: due, lineage } = work;
+    // Words of somebody who is not heard do not get into the conversation.
+    const refusal = refusalToBegin(this.#parts.hearingOf, group, lineage);
+    const shown = refusal === undefined ? work : { ...work, text: `Not done: ${refusal}`, payload: undefined };
+    return { cause, replyTo, since: due, step: workStep(shown, where, this.#parts), lineage, messages: [] };
+  }
+
+  /** Returns the place for a turn of this lineage: narrowed, or with a fault where somebody is not heard. */
+  async #behind(where: Where, lineage: Lineage): Promise<Where> {
+    const { group, settings } = where;
+    const fault = refusalToBegin(this.#parts.hearingOf, group, lineage);
+    return { ...where, ...(await this.#parts.groups.narrow(settings, lineage.narrowed)), ...(fault && { fault }) };
   }
 
   #newClock(): TurnClock {
@@ -308,6 +318,7 @@ interface DueWork {
   /** Since when it has been due. */
   readonly since: number;
   readonly step: NewStep;
+  readonly lineage: Lineage;
   readonly messages: readonly StoredMessage[];
 }
 

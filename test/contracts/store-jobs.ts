@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { NewJob } from "../../src/domain/work/job.ts";
 import type { NewWork } from "../../src/domain/work/work.ts";
 import { insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 const main = "main:terminal:chat";
 
@@ -19,6 +20,7 @@ export function testJobs(open: OpenStore): void {
       turn: "t",
       command: `run ${id}`,
       startedAt: 100,
+      lineage: ofMember,
       ...more,
     });
     const work = (id: string): NewWork => ({
@@ -30,6 +32,7 @@ export function testJobs(open: OpenStore): void {
       dedupe: `job:${session}:${id}`,
       replyTo: { kind: "nowhere" },
       origin: "member",
+      lineage: ofMember,
       text: "it has ended",
     });
     return Object.assign(home, { session, job, work });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { byMessage, finished, insert, type OpenStore, restartableStore, step } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 /** Two hosts want to work on one session: one of them does. */
 export function testLeases(open: OpenStore): void {
@@ -39,7 +40,7 @@ export function testLeases(open: OpenStore): void {
 
     const current = await leases.claim(session, { owner: "two", now: 200, ttlMs: 50 });
 
-    const takes = { messages: [waiting], cursor: waiting };
+    const takes = { messages: [waiting], cursor: waiting, lineage: ofMember };
     await expect(turns.begin({ ...turn, id: "u" }, step("x", takes), old)).rejects.toMatchObject({ code: "fenced" });
     await expect(turns.addStep("t", step("x", takes), old)).rejects.toMatchObject({ code: "fenced" });
     await expect(turns.addAttempt("t", old)).rejects.toMatchObject({ code: "fenced" });

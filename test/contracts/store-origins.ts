@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 
 import type { Exposure, Origin } from "../../src/domain/people/origin.ts";
+import { unknownLineage } from "../../src/domain/rights/lineage.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, type OpenStore, restartableStore, say, step } from "./store-setup.ts";
+import { lineageOf, ofMember } from "../support/lineages.ts";
 
 function exposure(origins: readonly Origin[], folder: "reads" | "writes" | "none" = "none"): Exposure {
   return { origins, readsFolder: folder !== "none", writesFolder: folder === "writes" };
@@ -17,7 +19,8 @@ async function begin(
 ): Promise<string> {
   const { id: session } = await store.sessions.open(`agent:terminal:${group}:${key}`, group);
   const turn = { id, session, group, conversation, ...byMessage, at: 20 };
-  await store.turns.begin(turn, { ...step("hello"), exposure: exposure(origins) });
+  const takes = { messages: [], cursor: 0, lineage: { ...ofMember, origins: [] } };
+  await store.turns.begin(turn, { ...step("hello", takes), exposure: exposure(origins) });
   return session;
 }
 
@@ -30,7 +33,7 @@ async function end(store: Store, turn: string): Promise<void> {
 }
 
 async function readBy(store: Store, turn: string): Promise<readonly Origin[]> {
-  return (await store.origins.provenance(turn)).origins;
+  return (await store.origins.lineage(turn)).origins;
 }
 
 const carried = async (store: Store, group = "family"): Promise<Origin[]> =>
@@ -52,7 +55,10 @@ export function testOrigins(open: OpenStore): void {
       ["3", "ann"],
     ] as const) {
       const seq = await said(id, sender);
-      await store.turns.addStep("one", step("more", { messages: [seq], cursor: seq }));
+      await store.turns.addStep(
+        "one",
+        step("more", { messages: [seq], cursor: seq, lineage: lineageOf("member", `terminal:${sender}`) }),
+      );
     }
     await end(store, "one");
     const session = (await store.turns.get("one"))?.session ?? "";
@@ -64,20 +70,24 @@ export function testOrigins(open: OpenStore): void {
       dueAt: 20,
       replyTo: { kind: "nowhere" },
     } as const;
-    await store.work.add({ ...work, origin: "web", requester: "http:cy", text: "" }, 20);
+    await store.work.add({ ...work, origin: "web", lineage: lineageOf("admin", "http:cy"), text: "" }, 20);
     const due = await store.work.due(session, 30);
     await store.turns.begin(
       { id: "two", session, group: "family", conversation: 1, cause: "webhook", replyTo: work.replyTo, at: 30 },
-      { ...step("do it"), takesWork: due?.seq ?? 0 },
+      { ...step("do it"), takesWork: { seq: due?.seq ?? 0, lineage: ofMember } },
     );
 
-    const { senders, ...one } = await store.origins.provenance("one");
-    expect(senders.map(({ channel, id }) => `${channel}:${id}`).toSorted()).toEqual(["terminal:ann", "terminal:bob"]);
-    expect(one).toEqual({ work: undefined, origins: ["member"] });
-    expect(await store.origins.provenance("two")).toMatchObject({
-      senders: [],
-      work: { requester: "http:cy", origin: "web" },
+    const three = { id: "three", session, group: "family", conversation: 2, ...byMessage, at: 40 };
+    await store.turns.begin(three, step("x"));
+
+    expect(await store.origins.lineage("one")).toEqual({
+      role: "member",
+      origins: ["member"],
+      people: ["terminal:ann", "terminal:bob"],
+      narrowed: [],
     });
+    expect(await store.origins.lineage("two")).toMatchObject({ role: "member", people: ["http:cy"] });
+    expect(await store.origins.lineage("three")).toEqual(unknownLineage);
   });
 
   test("a turn has the origins of its words and of the turns before it in its conversation, also after a restart", async () => {
@@ -91,9 +101,9 @@ export function testOrigins(open: OpenStore): void {
     await begin(store, "beside", ["guest"], { session: "task" });
 
     expect(await readBy(store, "two")).toEqual(["owner", "admin", "member", "web"]);
-    expect((await store.turns.get("two"))?.origins).toEqual(["owner", "admin", "member", "web"]);
+    expect((await store.turns.get("two"))?.lineage.origins).toEqual(["owner", "admin", "member", "web"]);
     expect(await readBy(store, "beside")).toEqual(["guest"]);
-    await expect(store.origins.provenance("none")).rejects.toMatchObject({ code: "not_found" });
+    await expect(store.origins.lineage("none")).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("a new conversation has read nothing, until it reads from the folder what an earlier one left there", async () => {
@@ -129,8 +139,8 @@ export function testOrigins(open: OpenStore): void {
     await home.restart();
 
     expect(read).toEqual(["guest", "web"]);
-    expect((await home.store.origins.provenance("reader")).origins).toEqual(["owner", "guest", "web", "agent"]);
-    expect((await home.store.origins.provenance("other")).origins).toEqual(["guest", "web"]);
+    expect((await home.store.origins.lineage("reader")).origins).toEqual(["owner", "guest", "web", "agent"]);
+    expect((await home.store.origins.lineage("other")).origins).toEqual(["guest", "web"]);
     expect(await home.store.origins.ofSession("none")).toEqual([]);
     await expect(home.store.origins.note("none", ["web"])).rejects.toThrow("There is no turn none");
   });
@@ -265,6 +275,6 @@ export function testOrigins(open: OpenStore): void {
 
     await store.turns.finish("child", { state: "done", at: 30, steps: [], outgoing: [], work: [work] });
 
-    expect((await store.work.get("agent:child"))?.origins).toEqual(["web", "agent"]);
+    expect((await store.work.get("agent:child"))?.lineage.origins).toEqual(["web", "agent"]);
   });
 }

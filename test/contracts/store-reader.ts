@@ -7,6 +7,7 @@ import type { StoreReader } from "../../src/stores/define-store.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { byMessage, draft, inChat, insert, type OpenStore, restartableStore, step } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 export type OpenStoreReader = (path: string) => Promise<StoreReader>;
 
@@ -17,7 +18,7 @@ async function fill(store: Store): Promise<void> {
   const session = await store.sessions.open("agent:terminal:chat", "family");
   const seq = await insert(store, "one");
   const turn = { id: "t", session: session.id, group: "family", conversation: 1, ...byMessage, at: 20 };
-  await store.turns.begin(turn, step("hello", { messages: [seq], cursor: seq }));
+  await store.turns.begin(turn, step("hello", { messages: [seq], cursor: seq, lineage: ofMember }));
   await store.outbox.add(draft("hi", { turn: "t" }), 30);
   await insert(store, "two");
 }

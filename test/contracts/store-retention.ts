@@ -15,6 +15,7 @@ import {
   stopping,
   inChat,
 } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 const old = 10;
 const young = 1_000;
@@ -38,7 +39,7 @@ async function textsIn(store: Store, group = "family"): Promise<string[]> {
 async function showUpTo(store: Store, cursor: number, turn = "shown"): Promise<string> {
   const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
   const begins = { id: turn, session, group: "family", conversation: 1, ...byMessage, at: old };
-  await store.turns.begin(begins, { ...step("hello", { messages: [], cursor }), at: old });
+  await store.turns.begin(begins, { ...step("hello", { messages: [], cursor, lineage: ofMember }), at: old });
   await store.turns.finish(turn, finished);
   return session;
 }
@@ -83,7 +84,7 @@ export function testRetention(open: OpenStore): void {
     const taken = await insertFull(store, "taken", "waiting");
     await store.turns.begin(
       { id: "running", session, group: "family", conversation: 1, ...byMessage, at: old },
-      step("hello", { messages: [taken], cursor: shown }),
+      step("hello", { messages: [taken], cursor: shown, lineage: ofMember }),
     );
     await insertFull(store, "unseen", "context");
 
@@ -120,7 +121,7 @@ export function testRetention(open: OpenStore): void {
     const { store } = home;
     const message = await insert(store, "m");
     const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
-    const takes = { messages: [message], cursor: message };
+    const takes = { messages: [message], cursor: message, lineage: ofMember };
     await store.turns.begin(
       { id: "t", session, group: "family", conversation: 1, ...byMessage, at: old },
       step("hello", takes),
@@ -174,7 +175,14 @@ export function testRetention(open: OpenStore): void {
     await using home = await restartableStore(open);
     const { store } = home;
     const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-    const work = { group: "family", session, cause: "api", dueAt: 1, replyTo: { kind: "nowhere" } } as const;
+    const work = {
+      group: "family",
+      session,
+      cause: "api",
+      dueAt: 1,
+      replyTo: { kind: "nowhere" },
+      lineage: ofMember,
+    } as const;
     for (const id of ["dropped", "due"]) {
       await store.work.add({ ...work, id, dedupe: id, origin: "member", text: "secret" }, 10);
     }

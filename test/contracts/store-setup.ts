@@ -5,6 +5,7 @@ import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/dom
 import type { NewSummary } from "../../src/domain/turns/summary.ts";
 import type { NewStep, Store } from "../../src/stores/contract/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { ofMember } from "../support/lineages.ts";
 
 /** Opens the store that lives at `path`; called again with the same path after the first one was disposed. */
 export type OpenStore = (path: string) => Promise<Store>;
@@ -103,7 +104,7 @@ export const byMessage = {
 export async function runningTurn(store: Store, id = "t"): Promise<{ session: string; message: number }> {
   const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
   const message = await insert(store, `m-${id}`);
-  const takes = { messages: [message], cursor: message };
+  const takes = { messages: [message], cursor: message, lineage: ofMember };
   await store.turns.begin(
     { id, session, group: "family", conversation: 1, ...byMessage, at: 20 },
     step("hello", takes),

@@ -4,6 +4,7 @@ import { sideSessionKey } from "../../src/domain/turns/session.ts";
 import { type NewSubAgent, subAgentId } from "../../src/domain/work/sub-agent.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, finished, inChat, type OpenStore, restartableStore, step } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 const minute = 60_000;
 const reading = { estimateTokens: () => 1 };
@@ -18,7 +19,7 @@ function spawn(number: number, more: Partial<NewSubAgent> = {}): NewSubAgent {
     background: false,
     task: "find it out",
     text: "find it out",
-    role: "member",
+    lineage: ofMember,
     createdAt: 100,
     expiresAt: 100 + minute,
     atOnce: 20,
@@ -33,7 +34,7 @@ async function beginTurn(store: Store, id: string, spawns: readonly NewSubAgent[
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
   await store.turns.begin(
     { id, session, group: "family", conversation: 1, ...byMessage, at: 50 },
-    step("hello", { messages: [], cursor: 0 }),
+    step("hello", { messages: [], cursor: 0, lineage: ofMember }),
   );
   await store.turns.addStep(id, { ...step("some are made"), spawns });
   return session;
@@ -81,11 +82,19 @@ export function testSubAgents(open: OpenStore): void {
     await beginTurn(store, "t", [spawn(1)]);
     const { session = "" } = (await store.subAgents.get("agent-1")) ?? {};
     const replyTo = { kind: "session", session: "parent" } as const;
-    const work = { group: "family", session, cause: "agent", replyTo, origin: "member", dueAt: 100 } as const;
+    const work = {
+      group: "family",
+      session,
+      cause: "agent",
+      replyTo,
+      origin: "member",
+      lineage: ofMember,
+      dueAt: 100,
+    } as const;
     const answer = async (id: string, handsBack: string) => {
       const takesWork = (await store.work.due(session, 130))?.seq ?? 0;
       const turn = { id, session, group: "family", conversation: 1, cause: "agent", replyTo, at: 110 } as const;
-      await store.turns.begin(turn, { ...step("work"), takesWork });
+      await store.turns.begin(turn, { ...step("work"), takesWork: { seq: takesWork, lineage: ofMember } });
       return () => store.turns.finish(id, { ...finished, handsBack });
     };
 
@@ -115,7 +124,7 @@ export function testSubAgents(open: OpenStore): void {
         replyTo: byMessage.replyTo,
         at: 70,
       },
-      step("work", { messages: [], cursor: 0 }),
+      step("work", { messages: [], cursor: 0, lineage: ofMember }),
     );
     await store.turns.addStep("below", { ...step("more"), spawns: [spawn(3, { depth: 2 })] });
     await conclude(store, "agent-3", 200);

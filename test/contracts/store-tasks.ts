@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 
+import { withOrigins } from "../../src/domain/rights/lineage.ts";
 import type { NewTask, Task } from "../../src/domain/work/task.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
 import type { EndedRun, NewRun, RunSettlement } from "../../src/stores/contract/task-store.ts";
 import { draft, inChat, type OpenStore, restartableStore, step } from "./store-setup.ts";
+import { lineageOf, ofMember } from "../support/lineages.ts";
 
 const minute = 60_000;
 
@@ -18,9 +20,7 @@ function newTask(id: string, more: Partial<NewTask> = {}): NewTask {
     mode: "isolated",
     missed: "skip",
     origin: "member",
-    origins: ["member", "web"],
-    requester: "terminal:ann",
-    role: "member",
+    lineage: withOrigins(lineageOf("member", "terminal:ann"), ["web"]),
     next: minute,
     createdAt: 10,
     ...more,
@@ -30,7 +30,10 @@ function newTask(id: string, more: Partial<NewTask> = {}): NewTask {
 function runOf({ id, prompt: text }: Task, due: number): NewRun {
   const name = `task:${id}:${due}`;
   const replyTo = { kind: "chat", channel: "terminal", chat: "chat" } as const;
-  return { due, work: { id: name, dedupe: name, cause: "schedule", dueAt: due, replyTo, origin: "member", text } };
+  return {
+    due,
+    work: { id: name, dedupe: name, cause: "schedule", dueAt: due, replyTo, origin: "member", lineage: ofMember, text },
+  };
 }
 
 function isDefined<Value>(value: Value | undefined): Value {
@@ -59,7 +62,10 @@ async function end(store: Store, task: Task, due: number, state: "done" | "faile
   const work = isDefined(await store.work.get(`task:${task.id}:${due}`));
   const turn = `turn of ${task.id} at ${due}, ${state}`;
   const begins = { id: turn, session: work.session, group: "family", conversation: 1, replyTo: work.replyTo, at: 200 };
-  await store.turns.begin({ ...begins, cause: "schedule" }, { ...step("do it"), takesWork: work.seq });
+  await store.turns.begin(
+    { ...begins, cause: "schedule" },
+    { ...step("do it"), takesWork: { seq: work.seq, lineage: ofMember } },
+  );
   await store.turns.finish(turn, { state, reason: "no luck", at: 300, steps: [], outgoing: [] });
   return isDefined((await store.tasks.ended(9)).find((run) => run.task.id === task.id));
 }
@@ -72,7 +78,7 @@ export function testTasks(open: OpenStore): void {
     await using home = await restartableStore(open);
     const tasks = [
       newTask("t1"),
-      newTask("t2", { timing: { kind: "at", at: 5 * minute }, next: 5 * minute, requester: undefined, createdAt: 20 }),
+      newTask("t2", { timing: { kind: "at", at: 5 * minute }, next: 5 * minute, lineage: ofMember, createdAt: 20 }),
       newTask("t3", { timing: { kind: "cron", cron: "0 9 * * 1-5" }, mode: "group", missed: "all", createdAt: 30 }),
     ];
     for (const task of tasks) expect(await home.store.tasks.add(task, 50)).toBe(true);
@@ -230,9 +236,9 @@ export function testTasks(open: OpenStore): void {
     const { store } = home;
     const task = await stored(store, "t1");
 
-    expect(await store.tasks.change("t1", { prompt: "something else", origins: ["file"] })).toBe(true);
+    expect(await store.tasks.change("t1", { prompt: "something else", lineage: lineageOf("guest") })).toBe(true);
     expect(await store.tasks.change("t9", { prompt: "x" })).toBe(false);
-    expect(await store.tasks.get("t1")).toEqual({ ...task, prompt: "something else", origins: ["file"] });
+    expect(await store.tasks.get("t1")).toEqual({ ...task, prompt: "something else", lineage: lineageOf("guest") });
     const timing = { kind: "cron", cron: "0 9 * * *" } as const;
     await store.tasks.change("t1", { timing, next: 9 * minute });
     const changed = isDefined(await store.tasks.get("t1"));

@@ -14,6 +14,7 @@ import {
   stopping,
   inChat,
 } from "./store-setup.ts";
+import { ofMember } from "../support/lineages.ts";
 
 /** Turns end once; steps are only appended. */
 export function testTurns(open: OpenStore): void {
@@ -35,7 +36,7 @@ export function testTurns(open: OpenStore): void {
         startedAt: 20,
         endedAt: undefined,
         reason: undefined,
-        origins: [],
+        lineage: ofMember,
       },
     ]);
     expect(await store.turns.steps("t")).toMatchObject([
@@ -56,11 +57,11 @@ export function testTurns(open: OpenStore): void {
 
     for (const other of [context, foreign, 999])
       await expect(
-        store.turns.addStep("t", step("more", { messages: [late, other], cursor: late })),
+        store.turns.addStep("t", step("more", { messages: [late, other], cursor: late, lineage: ofMember })),
       ).rejects.toMatchObject({ code: "gone" });
     expect(await store.turns.steps("t")).toHaveLength(1);
-    await store.turns.addStep("t", step("more", { messages: [late], cursor: late }));
-    await store.turns.addStep("t", step("again", { messages: [], cursor: message }));
+    await store.turns.addStep("t", step("more", { messages: [late], cursor: late, lineage: ofMember }));
+    await store.turns.addStep("t", step("again", { messages: [], cursor: message, lineage: ofMember }));
 
     expect((await store.messages.ofTurn("t")).map(({ seq }) => seq)).toEqual([message, late]);
     expect((await store.messages.after(inChat("family"), 0, 10)).map(({ state }) => state)).toEqual([
@@ -81,7 +82,7 @@ export function testTurns(open: OpenStore): void {
     await store.commands.carryOut(await insertCommand(store, "stop", "stop"), stopping);
     const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 20 };
 
-    const begun = store.turns.begin(turn, step("hello", { messages: [message], cursor: message }));
+    const begun = store.turns.begin(turn, step("hello", { messages: [message], cursor: message, lineage: ofMember }));
 
     await expect(begun).rejects.toMatchObject({ code: "gone" });
     expect(await store.turns.get("t")).toBeUndefined();
@@ -175,7 +176,7 @@ export function testTurns(open: OpenStore): void {
     const { store } = home;
     const { session } = await runningTurn(store);
     const waiting = await insert(store, "kept");
-    const takes = { messages: [waiting], cursor: waiting };
+    const takes = { messages: [waiting], cursor: waiting, lineage: ofMember };
     const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 20 };
 
     await expect(store.turns.begin(turn, step("x", takes))).rejects.toMatchObject({ code: "conflict" });
@@ -280,7 +281,7 @@ export function testTurns(open: OpenStore): void {
       Array.from({ length: 100 }, async (_, index) => {
         const seq = await insert(store, String(index));
         const turn = { id: `t${index}`, session, group: "family", conversation: 1, ...byMessage, at: 1 };
-        await store.turns.begin(turn, step(String(index), { messages: [seq], cursor: seq }));
+        await store.turns.begin(turn, step(String(index), { messages: [seq], cursor: seq, lineage: ofMember }));
         await store.turns.addStep(turn.id, step("more"));
         await store.turns.finish(turn.id, { ...finished, outgoing: [draft(`to ${index}`, { turn: turn.id })] });
       }),
@@ -301,7 +302,7 @@ export function testTurns(open: OpenStore): void {
       const { id: session } = await home.store.sessions.open("agent:terminal:chat", "family");
       const seqs = [await insert(home.store, `${id}-1`), await insert(home.store, `${id}-2`)];
       const at = 100 * (index + 1);
-      const takes = { messages: seqs, cursor: seqs[1] ?? 0 };
+      const takes = { messages: seqs, cursor: seqs[1] ?? 0, lineage: ofMember };
       await home.store.turns.begin(
         { id, session, group: "family", conversation: 1, ...byMessage, at },
         step("hello", takes),

@@ -12,6 +12,7 @@ import {
   step,
   stopping,
 } from "./store-setup.ts";
+import { lineageOf, ofMember } from "../support/lineages.ts";
 
 const main = "main:terminal:chat";
 const nowhere = { kind: "nowhere" } as const;
@@ -33,6 +34,7 @@ function work(id: string, session: string, more: Partial<NewWork> = {}): NewWork
     dueAt: 100,
     replyTo: nowhere,
     origin: "member",
+    lineage: ofMember,
     text: `do ${id}`,
     ...more,
   };
@@ -41,7 +43,10 @@ function work(id: string, session: string, more: Partial<NewWork> = {}): NewWork
 /** Begins a turn with this work. */
 async function take(store: Store, turn: string, session: string, seq: number): Promise<void> {
   const begins = { id: turn, session, group: "family", conversation: 1, cause: "schedule", replyTo: nowhere, at: 200 };
-  await store.turns.begin({ ...begins, cause: "schedule" }, { ...step("do it"), takesWork: seq });
+  await store.turns.begin(
+    { ...begins, cause: "schedule" },
+    { ...step("do it"), takesWork: { seq: seq, lineage: ofMember } },
+  );
 }
 
 /** Work is stored once for each cause, taken by one turn, and settled with it. */
@@ -51,7 +56,13 @@ export function testWork(open: OpenStore): void {
     const others = causes.filter((cause) => cause !== "message");
     for (const cause of others) {
       const replyTo = { kind: "chat", channel: "terminal", chat: "chat" } as const;
-      const more = { cause, dedupe: `${cause}:1`, requester: "terminal:ann", replyTo, origin: "owner" } as const;
+      const more = {
+        cause,
+        dedupe: `${cause}:1`,
+        lineage: lineageOf("admin", "terminal:ann"),
+        replyTo,
+        origin: "owner",
+      } as const;
       await home.store.work.add(work(`of-${cause}`, home.main, more), 50);
     }
 
@@ -68,7 +79,7 @@ export function testWork(open: OpenStore): void {
       dedupe: "webhook:1",
       replyTo: { kind: "chat", channel: "terminal", chat: "chat" },
       origin: "owner",
-      requester: "terminal:ann",
+      lineage: lineageOf("admin", "terminal:ann"),
       text: "do of-webhook",
       state: "due",
       turn: undefined,
@@ -316,15 +327,23 @@ export function testWork(open: OpenStore): void {
     await using home = await openHome(open);
     const { store } = home;
     await store.work.add(
-      work("call", home.main, { cause: "webhook", origin: "web", role: "guest", payload: "<b>" }),
+      work("call", home.main, {
+        cause: "webhook",
+        origin: "web",
+        lineage: lineageOf("guest", "http:eve"),
+        payload: "<b>",
+      }),
       50,
     );
     await store.work.add(work("taken", home.main, { cause: "webhook" }), 50);
     await store.work.add(work("other", home.main), 50);
     await take(store, "t", home.main, 2);
 
-    expect(await store.work.get("call")).toMatchObject({ role: "guest", payload: "<b>" });
-    expect(await store.work.get("other")).toMatchObject({ role: undefined, payload: undefined });
+    expect(await store.work.get("call")).toMatchObject({
+      lineage: lineageOf("guest", "http:eve"),
+      payload: "<b>",
+    });
+    expect(await store.work.get("other")).toMatchObject({ lineage: ofMember, payload: undefined });
     expect(await store.work.dueCount("family", "webhook")).toBe(1);
     expect(await store.work.dueCount("family", "heartbeat")).toBe(0);
     expect(await store.work.dueCount("work", "webhook")).toBe(0);

@@ -7,6 +7,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/model-host.ts";
 import { listSessions } from "../../src/operations/sessions/operations.ts";
 import { listTasks } from "../../src/abilities/tasks/operations.ts";
+import { lineageOf } from "../support/lineages.ts";
 
 /** Points of a due time from its claim to the end of its run. */
 const points = [
@@ -71,9 +72,7 @@ async function plan(path: string, group: string): Promise<void> {
       mode: "isolated",
       missed: "latest",
       origin: "owner",
-      origins: [],
-      requester: undefined,
-      role: "owner",
+      lineage: lineageOf("owner"),
       next: now,
       createdAt: now,
     },

@@ -11,6 +11,7 @@ import type { TestHost } from "../support/host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { startMortalHost } from "../support/model-host.ts";
 import { listWork } from "../../src/operations/work/operations.ts";
+import { lineageOf } from "../support/lineages.ts";
 
 /** Points of a turn without a message, and those with effects outside the host's memory. */
 const points = [
@@ -54,7 +55,18 @@ async function plan(host: TestHost, group: string, cause: (typeof others)[number
   const now = Date.now();
   const replyTo = { kind: "chat", ...chat } as const;
   const text = `go ${group}`;
-  const work = { id: randomUUID(), group, session, cause, dueAt: now, replyTo, origin: "owner", text } as const;
+  const lineage = lineageOf("owner");
+  const work = {
+    id: randomUUID(),
+    group,
+    session,
+    cause,
+    dueAt: now,
+    replyTo,
+    origin: "owner",
+    lineage,
+    text,
+  } as const;
   await store.work.add(work, now);
 }
 

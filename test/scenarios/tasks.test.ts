@@ -65,7 +65,7 @@ test("an agent schedules what it is asked for; the run has its own conversation,
         name: "plants",
         state: "done",
         role: "admin",
-        requester: "http:ann",
+        people: ["http:ann"],
         lastRun: { state: "done" },
       },
     ]);

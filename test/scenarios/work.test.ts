@@ -10,6 +10,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { startModelHost, startWithoutContainers } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { lineageOf } from "../support/lineages.ts";
 
 const chat = { channel: "http", chat: "family" };
 
@@ -36,6 +37,7 @@ async function plan(host: TestHost, makeWork: (sessions: { main: string; task: s
         dueAt: Date.now(),
         replyTo: { kind: "chat", ...chat },
         origin: "owner",
+        lineage: lineageOf("owner"),
         text: "do it",
         ...work,
       },

@@ -36,6 +36,7 @@ import { byMessage } from "../contracts/store-setup.ts";
 import { someStoredGroup } from "./some-group.ts";
 import { checkoutFolder } from "./engine.ts";
 import { openStoreAt } from "./open-store-at.ts";
+import { ofMember } from "./lineages.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
 class MemoryPool {
@@ -292,7 +293,7 @@ export async function addFailedTurn(store: Store, id: string): Promise<void> {
     body: { kind: "user", text: "look" },
     tokens: 1,
     at: 1_000,
-    takes: { messages: [seq], cursor: seq },
+    takes: { messages: [seq], cursor: seq, lineage: ofMember },
   } as const;
   await store.turns.begin({ id, session: session.id, group: "main", conversation: 1, ...byMessage, at: 1_000 }, user);
   const call = { id: "c1", name: "shell", input: { command: "ls" } };

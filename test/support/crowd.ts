@@ -9,6 +9,7 @@ import type { Host } from "../../src/host/host.ts";
 import { AgentsInProcess } from "./agents-in-process.ts";
 import { newHome } from "./crabpot.ts";
 import { startInProcess } from "./embedded-host.ts";
+import { ofMember } from "./lineages.ts";
 
 /** Many groups whose tasks are all due at the same moment. */
 export interface CrowdOptions {
@@ -79,9 +80,7 @@ function dueTask(group: NewTask["group"], index: number, at: number): NewTask {
     mode: index % 2 === 0 || isSeparate(group.name) ? "isolated" : "group",
     missed: "latest",
     origin: "member",
-    origins: [],
-    requester: undefined,
-    role: "member",
+    lineage: ofMember,
     next: at,
     createdAt: at - 86_400_000,
   };

@@ -15,6 +15,7 @@ import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { checkoutFolder } from "./engine.ts";
 import { openStoreAt } from "./open-store-at.ts";
+import { lineageOf } from "./lineages.ts";
 
 /** A home with a real store, in which tests let people and an agent say things, without a host. */
 export interface ErasableHome extends AsyncDisposable {
@@ -135,7 +136,8 @@ async function answer(
     idOf: String,
   });
   const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
-  const takes = { messages: [...seqs], cursor: Math.max(...seqs) };
+  const senders = [...new Set(messages.map(({ sender }) => `${channel}:${sender.id}`))];
+  const takes = { messages: [...seqs], cursor: Math.max(...seqs), lineage: lineageOf("member", ...senders) };
   const begins = {
     id: turn,
     session,

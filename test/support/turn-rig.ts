@@ -177,7 +177,9 @@ function collaborators(
   return {
     store,
     active,
-    groups: { forSession: async (of) => ({ group: of, settings }) },
+    roleOf: () => "member",
+    hearingOf: () => ({ may: "trigger" }),
+    groups: { forSession: async (of) => ({ group: of, settings }), narrow: async (whole) => ({ settings: whole }) },
     models: { hold: () => ({ callsTools: () => true, [Symbol.dispose]() {} }) as never },
     pool: {
       acquire: async (_group, _session, listener) => {

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 
 import type { BudgetLimits, Group } from "../../domain/chats/group.ts";
 import { heartbeatFile, type HeartbeatSettings, type NextHeartbeat } from "../../domain/work/heartbeat.ts";
+import { sortOrigins } from "../../domain/people/origin.ts";
 import type { SideSession } from "../../domain/turns/session.ts";
 import type { NewWork } from "../../domain/work/work.ts";
 import type { Publish } from "../../domain/events/event.ts";
@@ -223,9 +224,13 @@ export class Heartbeats implements AbilityService {
       dedupe,
       replyTo: { kind: "chat", channel: group.channel, chat: group.chat },
       origin: "file",
-      origins,
       // Whoever could write into the folder could have written the file.
-      role: origins.includes("guest") ? "guest" : "member",
+      lineage: {
+        role: origins.includes("guest") ? "guest" : "member",
+        origins: sortOrigins(["file", ...origins]),
+        people: [],
+        narrowed: [],
+      },
       text: words,
       payload: text,
     });

@@ -1,4 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
+import { unknownLineage } from "../../domain/rights/lineage.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { Store } from "../../stores/contract/store.ts";
@@ -18,11 +20,20 @@ export const jobs = defineAbility<JobAbilityNeeds>()({
   name: "jobs",
   start: async ({ jobLimitsOf, groups, roleOf, store, ...needs }) => {
     const { pool } = needs;
-    const [{ JobService }, { ownerOf }] = await Promise.all([import("./job-service.ts"), import("./job-owner.ts")]);
+    const { JobService } = await import("./job-service.ts");
     const service = new JobService({
       store: store.jobs,
       limits: jobLimitsOf,
-      ownerOf: (job) => ownerOf({ store, roleOf }, groups.byName(job.group), job),
+      lineageOf: async (name, turn) => {
+        const group = groups.byName(name);
+        return group ? lineageOfTurn({ origins: store.origins, roleOf }, group, { id: turn }) : unknownLineage;
+      },
+      ownerOf: async (job) => {
+        const turn = groups.byName(job.group) && (await store.turns.get(job.turn));
+        return turn
+          ? { replyTo: turn.replyTo, origins: turn.lineage.origins }
+          : { replyTo: { kind: "nowhere" }, origins: unknownLineage.origins };
+      },
       ...needs,
     });
     pool.signals.job.on(({ run, payload, turn }) => service.report(run, payload, turn));

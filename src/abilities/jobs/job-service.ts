@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { Lineage } from "../../domain/rights/lineage.ts";
 import type { Job, JobEnd } from "../../domain/work/job.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -26,6 +27,8 @@ export interface JobServiceOptions {
   readonly store: Pick<Store["jobs"], "begin" | "end" | "running">;
   /** Maximum number and duration of a session's jobs. */
   readonly limits: (group: string) => { readonly atOnce: number; readonly seconds: number };
+  /** Returns the lineage of a turn of this group, as it is now. */
+  readonly lineageOf: (group: string, turn: string) => Promise<Lineage>;
   readonly ownerOf: (job: Job) => Promise<JobOwner>;
   /** Containers of sessions; one with jobs does not idle. */
   readonly pool: Pick<SessionPool, "hold" | "letRest" | "stop" | "stopJob">;
@@ -157,7 +160,8 @@ export class JobService implements AbilityService {
     if (this.count(place.session) >= atOnce)
       return this.#overstep(place, `It announced more background jobs than the ${atOnce} that it may have.`);
     const { session, group, generation } = place;
-    const job = { id, group, session, generation, turn, command, startedAt: this.#options.clock.now() };
+    const lineage = await this.#options.lineageOf(group, turn);
+    const job = { id, group, session, generation, turn, command, startedAt: this.#options.clock.now(), lineage };
     const data = { id, command: command.length };
     await this.#options.publish({ type: "job.started", group, session, turn, actor: "agent", data });
     // One that is known is over, or another container's: its name is no use anymore.

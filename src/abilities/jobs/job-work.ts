@@ -1,8 +1,13 @@
+import type { Origin } from "../../domain/people/origin.ts";
+import { withOrigins } from "../../domain/rights/lineage.ts";
 import type { Job, JobEnd } from "../../domain/work/job.ts";
 import type { NewWork, ReplyTarget } from "../../domain/work/work.ts";
 
-/** The asker of the turn that started a job, and the turn's origins. */
-export type JobOwner = Pick<NewWork, "origin" | "origins" | "requester"> & { readonly replyTo: ReplyTarget };
+/** The turn that started a job: where it answers, and what it has read by now. */
+export interface JobOwner {
+  readonly replyTo: ReplyTarget;
+  readonly origins: readonly Origin[];
+}
 
 /** Names the end of a job, so that it makes work once however often it is reported. */
 export function jobWorkId({ session, id }: Pick<Job, "session" | "id">): string {
@@ -24,7 +29,9 @@ export function jobWork(job: Job, end: JobEnd & { readonly output: string }, own
     cause: "job-ended",
     dueAt: end.at,
     dedupe: id,
-    ...owner,
+    replyTo: owner.replyTo,
+    origin: "agent",
+    lineage: withOrigins(job.lineage, owner.origins),
     text: lines.join("\n"),
   };
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 
 import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
-import { memberKey } from "../../domain/people/person.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
 import type { SearchOptions } from "../../processes/memory-schemas.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import { provenanceOf } from "../../rights/people/principal.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import { globalNotes, originsOf, ownIds } from "./item.ts";
 import { showMemories, type ShownMemory } from "./keeping/show-memories.ts";
@@ -81,7 +80,7 @@ async function keep(
   const { store, publish, clock } = needs;
   refuseUnfit(text, category);
   const place = category === globalNotes ? await globalFor(needs, ownNotes, scope) : memory;
-  const { origins, senders } = await store.origins.provenance(scope.turn.id);
+  const { origins, people } = await store.origins.lineage(scope.turn.id);
   const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
   await publish({
     type: "memory.stored",
@@ -90,7 +89,7 @@ async function keep(
     data: { id, category, chars: text.length, ...(place === memory && agentNamedBy(workFolder(scope.group))) },
   });
   const made = { id, category, text, time: clock.now(), sender: about ?? "", sources: [] };
-  await place.advance([{ ...made, origin: "agent", origins, people: senders.map(memberKey) }], { progress: {} });
+  await place.advance([{ ...made, origin: "agent", origins, people }], { progress: {} });
   return id;
 }
 
@@ -111,8 +110,7 @@ async function forget(
   if (!known) throw new ToolError(`There is no memory "${id}".`);
   const place = own ? memory : ownNotes?.();
   if (!place) throw new ToolError("This is a global note; only a main group can have it forgotten.");
-  const { senders } = await needs.store.origins.provenance(scope.turn.id);
-  const asking = senders.map(memberKey);
+  const { people: asking } = await needs.store.origins.lineage(scope.turn.id);
   const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
   if (!isOwn && !(await isAdmin(needs, scope)))
     throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
@@ -127,7 +125,7 @@ async function forget(
 
 /** True when the least role among the turn's askers is admin. */
 async function isAdmin({ store, roleOf }: Needs, { group, turn }: CallingTurn): Promise<boolean> {
-  const { role } = await provenanceOf({ origins: store.origins, roleOf }, group, turn);
+  const { role } = await lineageOfTurn({ origins: store.origins, roleOf }, group, turn);
   return isAtLeast(role, "admin");
 }
 

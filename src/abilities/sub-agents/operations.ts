@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import { roles } from "../../domain/people/role.ts";
 import { type SubAgent, subAgentStates } from "../../domain/work/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import { lineageView, viewLineage } from "../../operations/definition/lineage-view.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
 import { flag, list, name, onlyGroup, listedChars, time } from "../../operations/definition/schemas.ts";
 
@@ -37,8 +37,7 @@ const subAgentView = z.strictObject({
   route: z.string().optional(),
   depth: z.number(),
   background: z.boolean(),
-  requester: z.string().optional(),
-  role: z.enum(roles),
+  ...lineageView.shape,
   result: z.string().optional().describe("Its answer, or why there is none"),
   files: list(z.string()),
   createdAt: time,
@@ -107,7 +106,8 @@ export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
     scope: "admin",
     role: "admin",
     of: async ({ store }, { id }) => (await found(store.subAgents, id)).group,
-    own: async ({ store }, { id }, { keys }) => keys.includes((await found(store.subAgents, id)).requester ?? ""),
+    own: async ({ store }, { id }, { keys }) =>
+      keys.includes((await found(store.subAgents, id)).lineage.people[0] ?? ""),
     refusal: "A sub-agent can be stopped by whoever it works for, or an admin.",
   },
   effect: "change",
@@ -129,10 +129,10 @@ async function found(agents: Pick<Store["subAgents"], "get">, id: string): Promi
 }
 
 function view(agent: SubAgent): SubAgentView {
-  const { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role } = agent;
-  const { text, files, createdAt, expiresAt, endedAt } = agent;
-  const about = { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role };
-  return { ...about, result: text, files, createdAt, expiresAt, endedAt };
+  const { id, group, session, parent, turn, task, state, profile, route, depth, background } = agent;
+  const { lineage, text, files, createdAt, expiresAt, endedAt } = agent;
+  const about = { id, group, session, parent, turn, task, state, profile, route, depth, background };
+  return { ...about, ...viewLineage(lineage), result: text, files, createdAt, expiresAt, endedAt };
 }
 
 function describeAgent({ id, task, createdAt, background }: SubAgentView, now: number): string {

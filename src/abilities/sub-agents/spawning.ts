@@ -12,7 +12,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import { refusalOfSkills } from "../../domain/sandbox/skill.ts";
 import type { Profile } from "../../domain/rights/profile.ts";
 import { refusalOfRoute } from "../../models/routes/narrower-route.ts";
-import { principalOf } from "../../rights/people/principal.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { spawnInput } from "./tools/spawn-agent.ts";
@@ -30,7 +30,7 @@ type WantedSubAgent = z.output<typeof spawnInput>;
 
 export interface SpawningNeeds {
   readonly store: {
-    readonly origins: Pick<Store["origins"], "provenance">;
+    readonly origins: Pick<Store["origins"], "lineage">;
     readonly subAgents: Pick<Store["subAgents"], "nextNumber" | "ofSession">;
     readonly turns: Pick<Store["turns"], "history">;
   };
@@ -96,10 +96,18 @@ export class Spawning {
     const createdAt = clock.now();
     const number = await store.subAgents.nextNumber();
     const id = subAgentId(number);
-    const { requester, role } = await principalOf({ origins: store.origins, roleOf }, group, turn);
+    const lineage = await lineageOfTurn({ origins: store.origins, roleOf }, group, turn);
     const depth = (await this.#depthOf(session)) + 1;
     const about = { group: group.name, session: session.id, turn: turn.id, actor: "model" } as const;
-    const data = { id, call: call.id, depth, background: wanted.background, context: wanted.context, role, minutes };
+    const data = {
+      id,
+      call: call.id,
+      depth,
+      background: wanted.background,
+      context: wanted.context,
+      role: lineage.role,
+      minutes,
+    };
     await publish({ type: "agent.started", ...about, data });
     return {
       number,
@@ -114,8 +122,7 @@ export class Spawning {
       profile: wanted.agent,
       route: wanted.route,
       skills: wanted.skills,
-      requester,
-      role,
+      lineage,
       createdAt,
       expiresAt: createdAt + minutes * minuteMs,
       atOnce: limits.atOnce,

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 
 import { describeCarriedOut, describeStanding } from "../../domain/work/describe-sub-agent.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
-import { type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
+import { lineageOfTask, type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { principalOf } from "../../rights/people/principal.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import type { SubAgentLifecycle } from "./sub-agent-lifecycle.ts";
@@ -24,7 +24,7 @@ export interface SubAgentPortNeeds {
   readonly store: {
     readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
     readonly work: Pick<Store["work"], "add">;
-    readonly origins: Pick<Store["origins"], "provenance">;
+    readonly origins: Pick<Store["origins"], "lineage">;
   };
   readonly roleOf: RoleOf;
   readonly workAdded: () => void;
@@ -61,9 +61,9 @@ async function showOne(options: SubAgentPortNeeds, scope: CallingTurn, id: strin
 }
 
 /** Its words are shown only to a turn that carries what they carry already: they come with what brings that. */
-async function hasRead({ store }: SubAgentPortNeeds, { turn }: CallingTurn, { origins }: SubAgent): Promise<boolean> {
-  const read = new Set((await store.origins.provenance(turn.id)).origins);
-  return read.has("agent") && origins.every((origin) => read.has(origin));
+async function hasRead({ store }: SubAgentPortNeeds, { turn }: CallingTurn, { lineage }: SubAgent): Promise<boolean> {
+  const read = new Set((await store.origins.lineage(turn.id)).origins);
+  return read.has("agent") && lineage.origins.every((origin) => read.has(origin));
 }
 
 async function tell(
@@ -75,9 +75,11 @@ async function tell(
   const agent = await own(options, scope, said.id);
   if (agent.state !== "running" || agent.session === undefined)
     throw new ToolError(`${agent.id} has ended (${agent.state}).`);
-  const { requester, role } = await principalOf({ origins: store.origins, roleOf }, scope.group, scope.turn);
-  if (!isAtLeast(role, agent.role))
-    throw new ToolError(`${agent.id} works for a ${agent.role}, and a ${role} asks here: begin another one.`);
+  const lineage = await lineageOfTurn({ origins: store.origins, roleOf }, scope.group, scope.turn);
+  if (!isAtLeast(lineage.role, agent.lineage.role))
+    throw new ToolError(
+      `${agent.id} works for a ${agent.lineage.role}, and a ${lineage.role} asks here: begin another one.`,
+    );
   const now = clock.now();
   await store.work.add(
     {
@@ -87,8 +89,8 @@ async function tell(
       cause: "agent",
       dueAt: now,
       replyTo: { kind: "session", session: agent.parent },
-      ...(requester === undefined ? { origin: role } : { origin: "agent", requester }),
-      origins: [...(await store.origins.provenance(scope.turn.id)).origins, "agent"],
+      origin: "agent",
+      lineage: lineageOfTask(lineage, agent),
       text: said.text,
     },
     now,

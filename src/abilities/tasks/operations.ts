@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import type { Actor } from "../../domain/people/actor.ts";
-import type { Role } from "../../domain/people/role.ts";
+import type { Lineage } from "../../domain/rights/lineage.ts";
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
 import { missedRules, type Task, taskModes } from "../../domain/work/task.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
@@ -31,17 +31,14 @@ const newTask = z.strictObject({
 /** Author of a task or a change to it, with the rights that it has. */
 export interface TaskAuthor {
   readonly actor: Actor;
-  readonly role: Role;
-  readonly origin: Role;
-  readonly origins: readonly [];
-  /** The member as `channel:id`, if any. */
-  readonly requester: string | undefined;
+  readonly lineage: Lineage;
 }
 
 /** The operator has the rights of an owner. */
 function authorOf({ actor, member }: OperationCall): TaskAuthor {
   const role = member?.role ?? "owner";
-  return { actor, role, origin: role, origins: [], requester: member?.keys[0] };
+  const people = member?.keys.slice(0, 1) ?? [];
+  return { actor, lineage: { role, origins: [role], people, narrowed: [] } };
 }
 
 /** Makes and changes tasks in a host that runs; its methods throw AppErrors. */

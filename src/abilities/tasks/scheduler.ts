@@ -240,9 +240,7 @@ export function workOf(task: Task, due: number, now: number): Omit<NewWork, "gro
     dedupe: id,
     replyTo: { kind: "chat", channel, chat },
     origin: task.origin,
-    origins: task.origins,
-    requester: task.requester,
-    role: task.role,
+    lineage: task.lineage,
     text: task.prompt,
   };
 }

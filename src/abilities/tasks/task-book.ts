@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 
 import type { Actor } from "../../domain/people/actor.ts";
 import type { Group, GroupChat } from "../../domain/chats/group.ts";
-import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
+import { inherit, type Lineage } from "../../domain/rights/lineage.ts";
 import {
   type MissedRule,
   type NewTask,
@@ -33,11 +34,7 @@ export interface WantedTask extends WantedTiming {
 /** The author of a change to tasks, with their rights. */
 export interface TaskMaker {
   readonly actor: Actor;
-  readonly role: Role;
-  readonly origin: Origin;
-  readonly origins: readonly Origin[];
-  /** The member as `channel:id`, if any. */
-  readonly requester: string | undefined;
+  readonly lineage: Lineage;
   /** Earliest due time of a task that nobody requested just now, so that tasks cannot drive themselves. */
   readonly earliest?: number | undefined;
 }
@@ -98,14 +95,12 @@ export class TaskBook {
       timezone,
       mode: wanted.mode ?? "isolated",
       missed: wanted.missed ?? (timing.kind === "at" ? "latest" : "skip"),
-      origin: maker.origin,
-      origins: maker.origins,
-      requester: maker.requester,
-      role: maker.role,
+      origin: originOf(maker),
+      lineage: maker.lineage,
       next: timing.kind === "at" ? timing.at : await nextDue(timing, timezone, now),
       createdAt: now,
     };
-    const data = { task: task.id, kind: timing.kind, mode: task.mode, missed: task.missed, role: task.role };
+    const data = { task: task.id, kind: timing.kind, mode: task.mode, missed: task.missed, role: task.lineage.role };
     await publish({ type: "schedule.made", group: name, actor: maker.actor, data });
     if (!(await tasks.add(task, tasksPerGroup)))
       throw new AppError(
@@ -127,14 +122,14 @@ export class TaskBook {
     const fields = Object.keys(wanted).filter((field) => wanted[field as keyof WantedTask] !== undefined);
     if (fields.length === 0)
       throw new AppError("bad_input", `Nothing was said that task ${task.id} is to be changed to.`);
-    const origins = sortOrigins([...task.origins, maker.origin, ...maker.origins]);
+    const lineage = inherit([task.lineage, maker.lineage]);
     await publish({
       type: "schedule.changed",
       group: task.group.name,
       actor: maker.actor,
       data: { task: task.id, fields },
     });
-    await tasks.change(task.id, { ...change, origins });
+    await tasks.change(task.id, { ...change, lineage });
     if (task.state === "done" && change.next !== undefined && change.next > clock.now())
       await tasks.setState(task.id, { state: "active", next: change.next });
     this.#options.changed();
@@ -186,7 +181,13 @@ export class TaskBook {
       });
     await this.#publish("schedule.claimed", task, maker, { due, lateMs: 0 });
     const group = this.#options.groupNow?.(task.group) ?? task.group;
-    if (!(await tasks.runNow({ ...task, group }, { due, work: workOf(task, due, due) }, due)))
+    if (
+      !(await tasks.runNow(
+        { ...task, group },
+        { due, work: workOf({ ...task, lineage: inherit([task.lineage, maker.lineage]) }, due, due) },
+        due,
+      ))
+    )
       throw new AppError("conflict", `Task ${task.id} is running, or waits for its next attempt.`);
     workAdded();
     return this.find(task.id);
@@ -210,12 +211,12 @@ export class TaskBook {
   }
 
   /** Returns a changeable task: nobody changes one by somebody with more rights; admins may see all. */
-  async #changeable(id: string, { role }: TaskMaker, least: Role = "owner"): Promise<Task> {
+  async #changeable(id: string, { lineage: { role } }: TaskMaker, least: Role = "owner"): Promise<Task> {
     const task = await this.find(id);
-    if (isAtLeast(role, task.role) || isAtLeast(role, least)) return task;
+    if (isAtLeast(role, task.lineage.role) || isAtLeast(role, least)) return task;
     throw new AppError(
       "conflict",
-      `Task ${task.id} was made by somebody with the role ${task.role}; ${role} may not change it.`,
+      `Task ${task.id} was made by somebody with the role ${task.lineage.role}; ${role} may not change it.`,
     );
   }
 
@@ -250,6 +251,11 @@ export class TaskBook {
     const event = { type, group: group.name, actor, data: { task: id, ...data } };
     await this.#options.publish(event as Parameters<TaskBookOptions["publish"]>[0]);
   }
+}
+
+/** Words that an agent chose are an agent's, whoever it worked for. */
+function originOf({ actor, lineage }: TaskMaker): Origin {
+  return actor === "agent" && lineage.people.length === 0 ? "agent" : lineage.role;
 }
 
 function requireNotSooner(timing: Timing, { earliest }: TaskMaker): void {

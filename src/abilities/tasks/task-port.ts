@@ -11,7 +11,7 @@ import type { TaskPort } from "./tools/tasks-of-turn.ts";
 const madePerTurn = 10;
 
 /** The tasks that a turn may see and change. Throws ToolError. */
-export function taskPort({ book, groups, principalOf, now }: TaskService, { group: own, turn }: CallingTurn): TaskPort {
+export function taskPort({ book, groups, lineageOf, now }: TaskService, { group: own, turn }: CallingTurn): TaskPort {
   const named = (wanted: string | undefined) => {
     if (wanted === undefined || wanted === own.name) return own;
     if (!own.main) throw new ToolError(`Only a main group may name another group than its own, "${own.name}".`);
@@ -28,7 +28,7 @@ export function taskPort({ book, groups, principalOf, now }: TaskService, { grou
   const isAsked = turn.cause === "message" || turn.cause === "webhook";
   const maker = async (): Promise<TaskMaker> => ({
     actor: "agent",
-    ...(await principalOf(own, turn)),
+    lineage: await lineageOf(own, turn),
     earliest: isAsked ? undefined : now() + leastGapMs,
   });
   return inWordsForModel<TaskPort>({

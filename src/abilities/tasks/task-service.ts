@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../../domain/chats/group.ts";
+import type { Lineage } from "../../domain/rights/lineage.ts";
 import { agentsOf } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
 import type { TaskGroup } from "../../domain/work/task.ts";
@@ -8,7 +9,7 @@ import { ownCommand } from "../../lib/process/own-command.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
 import { zoneClock } from "../../lib/time/zone-clock.ts";
-import { principalOf } from "../../rights/people/principal.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { AbilityService } from "../define-ability.ts";
@@ -23,7 +24,7 @@ export interface TaskNeeds {
   readonly timeZoneOf: (group: string) => string;
   readonly store: {
     readonly tasks: SchedulerOptions["tasks"] & TaskBookOptions["tasks"];
-    readonly origins: Pick<Store["origins"], "provenance">;
+    readonly origins: Pick<Store["origins"], "lineage">;
   };
   readonly workAdded: () => void;
   readonly deliver: () => void;
@@ -65,8 +66,8 @@ export class TaskService implements AbilityService {
   readonly now = (): number => this.#needs.clock.now();
 
   /** Finds out for whom a turn makes or changes tasks. */
-  readonly principalOf = (group: Group, turn: Turn): ReturnType<typeof principalOf> =>
-    principalOf({ origins: this.#needs.store.origins, roleOf: this.#needs.roleOf }, group, turn);
+  readonly lineageOf = (group: Group, turn: Turn): Promise<Lineage> =>
+    lineageOfTurn({ origins: this.#needs.store.origins, roleOf: this.#needs.roleOf }, group, turn);
 
   begin(): void {
     this.#scheduler.start();

@@ -1,6 +1,6 @@
+import { lineageView, viewLineage } from "../../operations/definition/lineage-view.ts";
 import * as z from "zod";
 
-import { roles } from "../../domain/people/role.ts";
 import {
   missedRules,
   runStates,
@@ -42,8 +42,7 @@ export const taskView = z.strictObject({
   state: z.enum(taskStates),
   reason: z.string().optional(),
   failures: z.number(),
-  role: z.enum(roles).describe("Of its maker, at the time of making"),
-  requester: z.string().optional(),
+  ...lineageView.shape,
   createdAt: isoTime,
   lastRun: taskRunView.nullable(),
 });
@@ -52,7 +51,7 @@ export type TaskView = z.infer<typeof taskView>;
 
 /** A task as the operator sees it. */
 export function viewTask(task: Task): TaskView {
-  const { id, group, name, prompt, state, reason, timing, timezone, mode, missed, failures, role, requester } = task;
+  const { id, group, name, prompt, state, reason, timing, timezone, mode, missed, failures, lineage } = task;
   return {
     id,
     group: group.name,
@@ -66,8 +65,7 @@ export function viewTask(task: Task): TaskView {
     state,
     reason,
     failures,
-    role,
-    requester,
+    ...viewLineage(lineage),
     createdAt: new Date(task.createdAt).toISOString(),
     lastRun: task.lastRun ? viewRun(task.lastRun) : null,
   };

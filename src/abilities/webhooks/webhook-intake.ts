@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 
 import { addressActor } from "../../domain/people/actor.ts";
 import type { Group } from "../../domain/chats/group.ts";
+import { sortOrigins } from "../../domain/people/origin.ts";
 import { mainSessionKey } from "../../domain/turns/session.ts";
 import type { Webhook, WebhookAnswer, WebhookCall, WebhookRefusal } from "../../domain/work/webhook.ts";
 import type { NewWork } from "../../domain/work/work.ts";
@@ -149,7 +150,8 @@ function workOf(
     dueAt: at,
     replyTo: { kind: "chat", channel: group.channel, chat: group.chat },
     origin: "web",
-    role: hook.role,
+    // What such a call brings counts as words of somebody with its role.
+    lineage: { role: hook.role, origins: sortOrigins(["web", hook.role]), people: [], narrowed: [] },
     text: hook.prompt ?? `The webhook "${hook.name}" was called.`,
     payload: payload === "" ? undefined : payload,
   };

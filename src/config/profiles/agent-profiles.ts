@@ -83,6 +83,15 @@ export class AgentProfiles {
     return { settings: narrowedBy(line, settings) };
   }
 
+  /** Returns settings with the rules of these profiles put before all others. A missing profile is a fault. */
+  async narrowBy(settings: ResolvedGroup, names: readonly string[]): Promise<Pick<SessionGroup, "settings" | "fault">> {
+    if (names.length === 0) return { settings };
+    const profiles = await Promise.all(names.map((name) => this.usable(name))).catch(faultOf);
+    if (typeof profiles === "string") return { settings, fault: profiles };
+    const rules = profiles.flatMap((profile) => profile.rules);
+    return { settings: { ...settings, policy: { rules: [...rules, ...settings.policy.rules] } } };
+  }
+
   /** Returns the skills left to this sub-agent's session; undefined: no restriction. None when unknown. */
   async skillsLeftTo({ id }: Pick<Session, "id">): Promise<readonly string[] | undefined> {
     const own = await this.#options.subAgents.ofSession(id);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { agentFolder, type Group, workFolder } from "../../domain/chats/group.ts";
-import { routeFor } from "../../domain/settings/resolved-group.ts";
+import { type ResolvedGroup, routeFor } from "../../domain/settings/resolved-group.ts";
 import { agentOfSession, agentsOf, type Session } from "../../domain/turns/session.ts";
 import type { SessionGroups } from "../../turns/collaborators.ts";
 import type { SessionGroup } from "../../turns/turn-scope.ts";
@@ -14,7 +14,7 @@ export interface AgentGroupsOptions {
   readonly live: Pick<LiveConfig, "current" | "groupOf">;
   /** Holds the folders of groups. */
   readonly folder: string;
-  readonly profiles: Pick<AgentProfiles, "narrow">;
+  readonly profiles: Pick<AgentProfiles, "narrow" | "narrowBy">;
 }
 
 /** Groups as their agents have them. */
@@ -53,5 +53,9 @@ export class AgentGroups implements SessionGroups {
     const left = session.kind === "agent" ? await profiles.narrow(session, whole) : { settings: whole };
     const model = routeFor(left.settings, ofAgent, session.kind);
     return { ...left, group: model === ofAgent.model ? ofAgent : { ...ofAgent, model } };
+  }
+
+  narrow(settings: ResolvedGroup, profiles: readonly string[]): ReturnType<AgentProfiles["narrowBy"]> {
+    return this.#options.profiles.narrowBy(settings, profiles);
   }
 }

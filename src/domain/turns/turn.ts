@@ -1,7 +1,7 @@
 import type { ModelAnswer, ToolResult } from "./model.ts";
-import type { Origin } from "../people/origin.ts";
 import type { BlobPart, UserContent } from "../chats/part.ts";
 import { isBlob, partsOf } from "../chats/part.ts";
+import type { Lineage } from "../rights/lineage.ts";
 import type { CallVerdict } from "../rights/policy.ts";
 import type { Cause, ReplyTarget } from "../work/work.ts";
 
@@ -39,8 +39,8 @@ export interface Turn {
   readonly reason: string | undefined;
   /** Times measured by the host that ended the turn; undefined while it runs or when it ended without work. */
   readonly times?: TurnTimes | undefined;
-  /** Origins read by the turn or its conversation before it; undefined in older rows. */
-  readonly origins?: readonly Origin[] | undefined;
+  /** Lineage of all that it answers so far; its origins are those that it or its conversation before it has read. */
+  readonly lineage: Lineage;
 }
 
 /** When a turn began and ended, and who made it begin. */

@@ -1,3 +1,5 @@
+import type { Lineage } from "../rights/lineage.ts";
+
 /** `lost`: its container ended, or the host that should have seen its end was missing. */
 export const jobStates = ["running", "exited", "stopped", "expired", "lost"] as const;
 
@@ -17,6 +19,8 @@ export interface NewJob {
   /** Its beginning. */
   readonly command: string;
   readonly startedAt: number;
+  /** Lineage of the turn that it was called in, at that time. */
+  readonly lineage: Lineage;
 }
 
 /** A command that goes on, or went on, in a session's container beside its turns. */

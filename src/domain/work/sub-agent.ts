@@ -1,5 +1,4 @@
-import type { Origin } from "../people/origin.ts";
-import type { Role } from "../people/role.ts";
+import { inherit, type Lineage, withOrigins } from "../rights/lineage.ts";
 
 /** The tool by which an agent makes one. */
 export const spawnTool = "spawn_agent";
@@ -39,10 +38,8 @@ export interface NewSubAgent {
   readonly route?: string | undefined;
   /** The only skills that it is to have; undefined: those of who it works for. */
   readonly skills?: readonly string[] | undefined;
-  /** For whom its parent worked, as `channel:id` of a member, where somebody is known. */
-  readonly requester?: string | undefined;
-  /** Role of its parent. */
-  readonly role: Role;
+  /** Lineage of the turn that made it. */
+  readonly lineage: Lineage;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -50,8 +47,14 @@ export interface NewSubAgent {
   readonly atOnce: number;
 }
 
+/** Lineage of work for a sub-agent: of whoever tells it something, narrowed by its profile. */
+export function lineageOfTask(told: Lineage, { profile }: Pick<NewSubAgent, "profile">): Lineage {
+  const narrowed = profile === undefined ? told.narrowed : [...told.narrowed, profile];
+  return inherit([withOrigins(told, ["agent"]), { ...told, narrowed }]);
+}
+
 /** An agent that works for another one, in a session and its own container, and hands its result back. */
-export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key"> {
+export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key" | "lineage"> {
   readonly id: string;
   readonly group: string;
   /** Its session; undefined: it never began. */
@@ -64,8 +67,8 @@ export interface SubAgent extends Omit<NewSubAgent, "text" | "atOnce" | "key"> {
   readonly state: SubAgentState;
   /** Its answer, or the reason of its failure. */
   readonly text: string | undefined;
-  /** Origins that it has read. */
-  readonly origins: readonly Origin[];
+  /** Lineage of the turn that made it; at its end also with all that it has read and everybody who told it more. */
+  readonly lineage: Lineage;
   /** Files that it has handed over, as its parent sees them. */
   readonly files: readonly string[];
   readonly endedAt: number | undefined;

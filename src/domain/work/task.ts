@@ -1,6 +1,6 @@
 import type { Group, GroupChat } from "../chats/group.ts";
 import type { Origin } from "../people/origin.ts";
-import type { Role } from "../people/role.ts";
+import type { Lineage } from "../rights/lineage.ts";
 
 /**
  * When a task is due: once (`at`, milliseconds since 1970), on a grid that began when it was made (`every`), or by the
@@ -42,13 +42,10 @@ export interface NewTask {
   readonly timezone: string;
   readonly mode: TaskMode;
   readonly missed: MissedRule;
-  /** Origin of the prompt's words, and other origins its author had read. */
+  /** Origin of the prompt's words. */
   readonly origin: Origin;
-  readonly origins: readonly Origin[];
-  /** Requesting member as `channel:id`; undefined for the operator or nobody in particular. */
-  readonly requester: string | undefined;
-  /** The maker's role at creation; its turns never have more rights. */
-  readonly role: Role;
+  /** Lineage of whoever made or changed it; its turns never have more rights. */
+  readonly lineage: Lineage;
   /** Next due time; undefined: never. */
   readonly next: number | undefined;
   readonly createdAt: number;

@@ -1,6 +1,6 @@
 import type { GroupChat } from "../chats/group.ts";
 import type { Origin } from "../people/origin.ts";
-import type { Role } from "../people/role.ts";
+import type { Lineage } from "../rights/lineage.ts";
 
 /**
  * Causes of turns: a message, a due time (`schedule`, `heartbeat`), another program (`webhook`, `api`), an ended job
@@ -44,12 +44,8 @@ export interface NewWork {
   readonly replyTo: ReplyTarget;
   /** Origin of its words. */
   readonly origin: Origin;
-  /** Other origins that its maker has read. */
-  readonly origins?: readonly Origin[] | undefined;
-  /** Requesting member as `channel:id`, if any. */
-  readonly requester?: string | undefined;
-  /** The highest role that its turn has; undefined: that of whoever asked, or what the origin says. */
-  readonly role?: Role | undefined;
+  /** People, rights and sources behind it; its turn has no more rights. */
+  readonly lineage: Lineage;
   /** Text for the agent; hostile unless the origin is the owner. */
   readonly text: string;
   /** Payload from a program: hostile, shown as data. */

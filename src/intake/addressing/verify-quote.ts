@@ -19,7 +19,7 @@ const sameIds = 100;
 export interface QuoteStore {
   readonly messages: Pick<Store["messages"], "called">;
   readonly outbox: Pick<Store["outbox"], "get" | "own">;
-  readonly origins: Pick<Store["origins"], "provenance">;
+  readonly origins: Pick<Store["origins"], "lineage">;
 }
 
 /**
@@ -63,7 +63,7 @@ async function ofAgent(store: QuoteStore, id: string, sent: OutgoingMessage): Pr
 /** Origins of a turn's words; those of an unknown turn may be a stranger's. */
 async function originsOf({ origins }: QuoteStore, turn: string): Promise<readonly Origin[]> {
   try {
-    return (await origins.provenance(turn)).origins;
+    return (await origins.lineage(turn)).origins;
   } catch (error) {
     if (errorCode(error) === "not_found") return ["guest"];
     throw error;

@@ -15,7 +15,7 @@ import { resolveId } from "../lookup/resolve-id.ts";
 import { flag, limit, list, name, onlyGroup, listedChars } from "../definition/schemas.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
-import { turnLine, turnReport } from "./turn-view.ts";
+import { turnLine, turnReport, viewTurn } from "./turn-view.ts";
 import { waitingIn, type WaitingNeeds } from "./waiting.ts";
 
 /** The parts that know turns. */
@@ -103,7 +103,7 @@ export const showTurn = defineOperation<TurnReadingNeeds>()({
     ]);
     const approvals = (await store.approvals.ofTurn(turn.id)).map(viewApproval);
     const found = { messages, steps, said, approvals, executionPoints, costOf };
-    return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, full ? wholeText : maxChars);
+    return reportTurn(viewTurn(turn, waiting.get(turn.group)), found, full ? wholeText : maxChars);
   },
 });
 

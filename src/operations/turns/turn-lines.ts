@@ -6,7 +6,7 @@ import { shorten } from "../../lib/text/visible.ts";
 import type { Store, TurnOutline, WaitingInGroup } from "../../stores/contract/store.ts";
 import { listedChars } from "../definition/schemas.ts";
 import { parkedTurns } from "./parked-turns.ts";
-import type { TurnLine } from "./turn-view.ts";
+import { type TurnLine, viewTurn } from "./turn-view.ts";
 import { waitingIn } from "./waiting.ts";
 
 export interface TurnLineOptions {
@@ -40,8 +40,8 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
       const { sender, text, usage } = outlines.get(turn.id) ?? {};
       const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", listedChars);
       const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
-      const waits = { waiting: waiting.get(turn.group), waitsFor: waitsFor.get(turn.id) };
-      lines.push({ ...turn, ...waits, agent: agents.get(turn.session), member: sender, question, usd });
+      const view = { ...viewTurn(turn, waiting.get(turn.group)), waitsFor: waitsFor.get(turn.id) };
+      lines.push({ ...view, agent: agents.get(turn.session), member: sender, question, usd });
     }
   }
   return lines;

@@ -3,9 +3,10 @@ import * as z from "zod";
 import { stopReasons, type ModelUsage } from "../../domain/turns/model.ts";
 import { origins } from "../../domain/people/origin.ts";
 import { actions, risks } from "../../domain/rights/policy.ts";
-import { turnPhases, turnStates, type TurnTimes } from "../../domain/turns/turn.ts";
+import { type Turn, turnPhases, turnStates, type TurnTimes } from "../../domain/turns/turn.ts";
 import { causes } from "../../domain/work/work.ts";
 import { approvalView } from "../approvals/approval-view.ts";
+import { lineageView, viewLineage } from "../definition/lineage-view.ts";
 import { list, replyTarget, time } from "../definition/schemas.ts";
 
 const waiting = z.strictObject({ messages: z.number(), oldestAt: time });
@@ -26,11 +27,16 @@ export const turnView = z.strictObject({
   endedAt: time.optional(),
   reason: z.string().optional(),
   times: times.optional(),
-  origins: list(z.enum(origins)).optional(),
+  ...lineageView.shape,
   waiting: waiting.optional(),
 });
 
 export type TurnView = z.infer<typeof turnView>;
+
+/** Returns a turn as operators see it. */
+export function viewTurn({ lineage, ...turn }: Turn, waits: TurnView["waiting"]): TurnView {
+  return { ...turn, ...viewLineage(lineage), waiting: waits };
+}
 
 /** A turn in a list: with its question and its cost. */
 export const turnLine = turnView.extend({
@@ -127,7 +133,7 @@ export const turnReport = z.strictObject({
     }),
   ).describe("Files in mounts that programs on the host run by themselves, and that the turn has changed"),
   usage: turnUsage,
-  origins: list(z.enum(origins)).optional(),
+  origins: list(z.enum(origins)),
   silent: z.literal(true).optional().describe("The agent had nothing to say in the chat"),
   pruned: z.boolean().optional().describe("Too old: its steps are no longer kept"),
 });

@@ -4,7 +4,6 @@ import * as z from "zod";
 
 import type { Group } from "../../domain/chats/group.ts";
 import { origins } from "../../domain/people/origin.ts";
-import { roles } from "../../domain/people/role.ts";
 import { mainSessionKey, sideSessionKey } from "../../domain/turns/session.ts";
 import { causes, type Work, workStates } from "../../domain/work/work.ts";
 import { AppError } from "../../lib/app-error.ts";
@@ -13,6 +12,7 @@ import { shorten } from "../../lib/text/visible.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../definition/define-operation.ts";
+import { lineageView, viewLineage } from "../definition/lineage-view.ts";
 import { requireGroup } from "../lookup/require-group.ts";
 import { resolveId } from "../lookup/resolve-id.ts";
 import { limit, list, name, onlyGroup, replyTarget, listedChars, time } from "../definition/schemas.ts";
@@ -39,9 +39,7 @@ const workView = z.strictObject({
   dedupe: z.string().optional(),
   replyTo: replyTarget,
   origin: z.enum(origins),
-  origins: list(z.enum(origins)).optional(),
-  requester: z.string().optional(),
-  role: z.enum(roles).optional(),
+  ...lineageView.shape,
   text: z.string().describe("Shortened"),
   payload: z.string().optional(),
   seq: z.number(),
@@ -111,6 +109,7 @@ export const addWork = defineOperation<WorkNeeds>()({
         dueAt: now,
         replyTo: wanted.silent ? { kind: "nowhere" } : { kind: "chat", channel: group.channel, chat: group.chat },
         origin: "owner",
+        lineage: { role: "owner", origins: ["owner"], people: [], narrowed: [] },
         text: wanted.text,
       },
       now,
@@ -149,8 +148,8 @@ async function found({ store }: WorkNeeds, id: string): Promise<Work> {
   return work;
 }
 
-function view({ text, ...work }: Work): WorkView {
-  return { ...work, text: shorten(text, listedChars) };
+function view({ text, lineage, ...work }: Work): WorkView {
+  return { ...work, ...viewLineage(lineage), text: shorten(text, listedChars) };
 }
 
 /** Operations on work of agents. */

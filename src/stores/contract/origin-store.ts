@@ -1,19 +1,13 @@
 import type { FolderOrigin, Origin } from "../../domain/people/origin.ts";
-import type { Work } from "../../domain/work/work.ts";
+import type { Lineage } from "../../domain/rights/lineage.ts";
 
-/** Askers of a turn and its origins. */
-export interface TurnProvenance {
-  /** Senders of the messages that it answers, each once. */
-  readonly senders: readonly { readonly channel: string; readonly id: string }[];
-  /** Work that began it, when not a message. */
-  readonly work: Pick<Work, "requester" | "origin" | "role"> | undefined;
-  readonly origins: readonly Origin[];
-}
-
-/** Origins of turns, and of groups' folders. Steps add to both: see `NewStep.exposure`. */
+/** Lineages of turns, and origins of groups' folders. Steps add to both: see `NewStep.exposure`. */
 export interface OriginStore {
-  /** Provenance of a turn with its conversation before it. AppError `not_found` for an unknown turn. */
-  provenance(turn: string): Promise<TurnProvenance>;
+  /**
+   * Lineage of a turn: of all that it answers so far, with what it and its conversation before it have read. AppError
+   * `not_found` for an unknown turn.
+   */
+  lineage(turn: string): Promise<Lineage>;
   /** Origins of a session's newest turn, and so of its whole conversation; empty without turns. */
   ofSession(session: string): Promise<readonly Origin[]>;
   /** The turn, which runs, has read these, too. No effect for what it has read already. */

@@ -19,6 +19,7 @@ import type { ToldFacts } from "../../domain/turns/conversation.ts";
 import type { Lease } from "../../domain/turns/lease.ts";
 import type { Exposure } from "../../domain/people/origin.ts";
 import type { ModelUsage } from "../../domain/turns/model.ts";
+import type { Lineage } from "../../domain/rights/lineage.ts";
 import type { ProtectedFileName } from "../../domain/rights/protected-file.ts";
 import type { Addressee } from "../../domain/turns/session.ts";
 import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
@@ -162,11 +163,16 @@ export interface NewStep {
   readonly at: number;
   /**
    * `waiting` messages that the turn takes; the session's cursor moves to `cursor`. AppError `conflict` when one no
-   * longer waits.
+   * longer waits. The turn inherits their `lineage`.
    */
-  readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
-  /** Due work that the turn takes, by `seq`; AppError `conflict` when it is no longer due. */
-  readonly takesWork?: number | undefined;
+  readonly takes?:
+    | { readonly messages: readonly number[]; readonly cursor: number; readonly lineage: Lineage }
+    | undefined;
+  /**
+   * Due work that the turn takes, by `seq`; AppError `conflict` when it is no longer due. The turn inherits its
+   * lineage, and this one: the same with the role that it has now.
+   */
+  readonly takesWork?: { readonly seq: number; readonly lineage: Lineage } | undefined;
   /** Approvals that this answer's calls open, each with the card that asks. */
   readonly asks?: readonly { readonly approval: NewApproval; readonly card: OutgoingDraft }[] | undefined;
   /** Sub-agents that this answer's calls create, in the same transaction. */
@@ -231,7 +237,8 @@ export interface TurnStore extends TurnReader {
       at: number;
       steps: readonly NewStep[];
       outgoing: readonly OutgoingDraft[];
-      work?: readonly NewWork[] | undefined;
+      /** It inherits the lineage that the turn has by then. */
+      work?: readonly Omit<NewWork, "lineage">[] | undefined;
       /** The turn's answer to the agent that it works for. */
       handsBack?: string | undefined;
       /** Questions that its end raises. */

@@ -5,10 +5,7 @@ import type { NewWork } from "../../domain/work/work.ts";
 
 /** Changeable fields of a task. */
 export type TaskChange = Partial<
-  Pick<
-    NewTask,
-    "name" | "prompt" | "timing" | "timezone" | "mode" | "missed" | "next" | "origin" | "origins" | "requester" | "role"
-  >
+  Pick<NewTask, "name" | "prompt" | "timing" | "timezone" | "mode" | "missed" | "next" | "lineage">
 >;
 
 /** A due time with what is done about it. */

@@ -12,11 +12,11 @@ const maxTextChars = 16_000;
 export function renderWork({
   cause,
   origin,
-  requester,
+  lineage: { people },
   text,
   payload,
-}: Pick<Work, "cause" | "origin" | "requester" | "text" | "payload">): string {
-  const by = requester === undefined ? "" : ` by="${escapeAttribute(requester)}"`;
+}: Pick<Work, "cause" | "origin" | "lineage" | "text" | "payload">): string {
+  const by = people.length === 0 ? "" : ` by="${escapeAttribute(people.join(" "))}"`;
   const data = payload === undefined ? "" : `\n<payload>${shown(payload)}</payload>`;
   return `<work cause="${cause}" from="${origin}"${by}>${shown(text)}${data}</work>`;
 }

@@ -13,7 +13,9 @@ import type { NewWork } from "../../domain/work/work.ts";
 import type { StepBody } from "../../domain/turns/turn.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
-import type { RoleOf } from "../../rights/people/roles.ts";
+import { withOrigins } from "../../domain/rights/lineage.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
+import type { Roles } from "../../rights/people/roles.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
@@ -37,15 +39,14 @@ export interface SessionServiceOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly summaries: Pick<Store["summaries"], "entries">;
-    readonly messages: Pick<Store["messages"], "ofTurn">;
     readonly work: Pick<Store["work"], "add" | "addAside" | "list" | "ofTurn">;
-    readonly origins: Pick<Store["origins"], "ofSession" | "provenance" | "note">;
+    readonly origins: Pick<Store["origins"], "ofSession" | "lineage" | "note">;
   };
   /** Name of an agent of the group. */
   readonly agentNameOf: (agent: string) => string;
   /** Those that there are now. */
   readonly groups: () => readonly Group[];
-  readonly roleOf: RoleOf;
+  readonly roles: Pick<Roles, "roleOf">;
   readonly workAdded: () => void;
   readonly publish: Publish<"session.read" | "session.addressed">;
   readonly clock: Pick<Clock, "now">;
@@ -177,14 +178,17 @@ function agentFor(
   throw new ToolError(`There is no agent "${agent}" that you may have there. There are: ${names}.`);
 }
 
-/** Work for a session, with rights and origins of the giving turn. */
+/** Work for a session, which inherits the giving turn's lineage. Guests reach no other session. */
 async function workFor(
   options: SessionServiceOptions,
   scope: Scope,
   { call, text, group }: { readonly call: string; readonly text: string; readonly group: string },
 ): Promise<Omit<NewWork, "group" | "session">> {
-  const { store, clock } = options;
+  const { store, clock, roles } = options;
   const { turn, group: own, session } = scope;
+  const lineage = await lineageOfTurn({ origins: store.origins, roleOf: roles.roleOf }, own, turn);
+  if (!isAtLeast(lineage.role, "member"))
+    throw new ToolError("A guest has asked for this, and guests reach no other session.");
   const id = `sent:${turn.id}:${digestOf(call)}`;
   const { name, channel, chat } = own;
   return {
@@ -194,8 +198,7 @@ async function workFor(
     dedupe: id,
     replyTo: { kind: "session", session: session.id, ...(group !== name && { group: { name, channel, chat } }) },
     origin: "agent",
-    origins: (await store.origins.provenance(turn.id)).origins,
-    requester: await requesterOf(options, scope),
+    lineage: withOrigins(lineage, ["agent"]),
     text,
   };
 }
@@ -219,20 +222,6 @@ async function requireFew(
     throw new ToolError(
       `${begunAtOnce} sessions that were begun like this are at work in ${group}; wait for an answer.`,
     );
-}
-
-/** The asker with the least role: the other session gets no more rights than the turn. */
-async function requesterOf(
-  { store, roleOf }: SessionServiceOptions,
-  { turn, group }: Scope,
-): Promise<string | undefined> {
-  const senders = (await store.messages.ofTurn(turn.id)).map(({ channel, sender }) => ({ channel, id: sender.id }));
-  const asking = senders.map((who) => ({ ...who, role: roleOf(group, who) }));
-  const [least] = asking.toSorted((one, other) => (isAtLeast(one.role, other.role) ? 1 : -1));
-  const work = turn.cause === "message" ? undefined : await store.work.ofTurn(turn.id);
-  if (least?.role === "guest" || work?.origin === "guest")
-    throw new ToolError("A guest has asked for this, and guests reach no other session.");
-  return work?.requester ?? (least && `${least.channel}:${least.id}`);
 }
 
 async function requireRoom(

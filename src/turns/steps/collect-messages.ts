@@ -7,7 +7,8 @@ import { isAddressee } from "../../domain/turns/session.ts";
 import type { LookUpForeword } from "../../domain/turns/foreword.ts";
 import type { Work } from "../../domain/work/work.ts";
 import type { MessageStore, NewStep } from "../../stores/contract/store.ts";
-import { exposureToMessages } from "./message-origins.ts";
+import { lineageNow } from "../../domain/rights/lineage.ts";
+import { exposureToMessages, lineageOfMessages } from "./message-origins.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
 import type { TurnInput, OpenSession, TurnPictures } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
@@ -79,7 +80,11 @@ export async function collectMessages(
       tokens: estimateStepTokens(body),
       at: sources.clock.now(),
       exposure: before ? { ...exposure, origins: sortOrigins([...exposure.origins, ...before.origins]) } : exposure,
-      takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
+      takes: {
+        messages: waiting.map((message) => message.seq),
+        cursor: Math.max(last.seq, contextCursor),
+        lineage: lineageOfMessages(sources.roleOf, group, waiting),
+      },
     },
   };
 }
@@ -94,14 +99,19 @@ export async function unlessGone<Taken>(taking: Promise<Taken>): Promise<Taken |
   }
 }
 
-/** Step for work other than messages, at a turn's beginning or during it. */
-export function workStep(work: Work, at: number, writersOfShared: readonly string[]): NewStep {
+/** A step for work other than messages, at a turn's beginning or during it. */
+export function workStep(
+  work: Work,
+  { group, settings }: Pick<TurnScope, "group" | "settings">,
+  { clock, roleOf }: { readonly clock: Pick<Clock, "now">; readonly roleOf: RoleOf },
+): NewStep {
   const body = { kind: "user", text: renderWork(work) } as const;
-  const origins = [work.origin, ...(work.origins ?? [])];
+  const { writersOfShared } = settings;
+  const origins = [work.origin, ...work.lineage.origins];
   return {
     body,
     tokens: estimateStepTokens(body),
-    at,
+    at: clock.now(),
     exposure: {
       origins,
       // What a program prints may be what it has read there.
@@ -109,6 +119,6 @@ export function workStep(work: Work, at: number, writersOfShared: readonly strin
       writesFolder: false,
       ...(work.cause === "job-ended" && writersOfShared.length > 0 && { alsoReads: writersOfShared }),
     },
-    takesWork: work.seq,
+    takesWork: { seq: work.seq, lineage: lineageNow(work.lineage, (who) => roleOf(group, who)) },
   };
 }

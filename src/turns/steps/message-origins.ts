@@ -1,6 +1,8 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { StoredMessage, StoredQuote } from "../../domain/chats/message.ts";
 import type { Exposure, Origin } from "../../domain/people/origin.ts";
+import { memberKey } from "../../domain/people/person.ts";
+import { type Lineage, lineageOfPeople } from "../../domain/rights/lineage.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
@@ -25,4 +27,14 @@ function originsOfQuote(quote: StoredQuote | undefined, roleOf: (sender: string)
   if (quote?.text === undefined) return [];
   if (quote.author === "agent") return quote.origins ?? [];
   return [quote.author === undefined ? "guest" : roleOf(quote.author.id)];
+}
+
+/** Lineage of a turn that answers these messages: everybody who sent one, with the role that they have now. */
+export function lineageOfMessages(
+  roleOf: RoleOf,
+  group: Pick<Group, "name" | "main">,
+  answered: readonly Pick<StoredMessage, "channel" | "sender">[],
+): Lineage {
+  const senders = answered.map(({ channel, sender }) => memberKey({ channel, id: sender.id }));
+  return lineageOfPeople([...new Set(senders)], (who) => roleOf(group, who));
 }

@@ -4,7 +4,7 @@ import type { TurnScope } from "../turn-scope.ts";
 import { unlessGone, workStep } from "./collect-messages.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
-type SteeringParts = Pick<TurnCollaborators, "conversation" | "clock"> & {
+type SteeringParts = Pick<TurnCollaborators, "conversation" | "clock" | "roleOf"> & {
   readonly store: Pick<TurnCollaborators["store"], "sessions" | "work">;
 };
 
@@ -28,22 +28,22 @@ export async function steer(scope: TurnScope, parts: SteeringParts, steps: TurnS
 
 /** Tells a turn about its own ended jobs; other jobs get a separate turn. */
 async function tellEndedJobs(scope: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
-  const { session, settings, turn } = scope;
+  const { session, turn } = scope;
   for (const id of parts.conversation.takeJobNews(session.id, turn.id)) {
     const work = await parts.store.work.get(id);
     // Somebody may have dropped it.
     if (work?.state !== "due") continue;
-    await unlessGone(steps.add(workStep(work, parts.clock.now(), settings.writersOfShared)));
+    await unlessGone(steps.add(workStep(work, scope, parts)));
   }
 }
 
 const moreAtOnce = 20;
 
 /** Adds the parent's further words to a sub-agent; what exceeds the limit comes with the next step. */
-async function takeMore({ session, settings }: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
+async function takeMore(scope: TurnScope, parts: SteeringParts, steps: TurnSteps): Promise<void> {
   for (let taken = 0; taken < moreAtOnce; taken += 1) {
-    const more = await parts.store.work.due(session.id, parts.clock.now());
+    const more = await parts.store.work.due(scope.session.id, parts.clock.now());
     if (!more) return;
-    await unlessGone(steps.add(workStep(more, parts.clock.now(), settings.writersOfShared)));
+    await unlessGone(steps.add(workStep(more, scope, parts)));
   }
 }

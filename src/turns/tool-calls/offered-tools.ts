@@ -1,6 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { Session } from "../../domain/turns/session.ts";
-import { provenanceOf } from "../../rights/people/principal.ts";
+import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { ConversationTools, TurnTools } from "../../tools/conversation-tools.ts";
@@ -12,7 +12,7 @@ export interface OfferedToolsOptions {
   readonly tools: Pick<ConversationTools, "of" | "ifBegun">;
   readonly spawning: { maySpawn(session: Session): Promise<boolean> };
   readonly pictures: { areOfUse(group: Group): boolean };
-  readonly origins: Pick<Store["origins"], "provenance">;
+  readonly origins: Pick<Store["origins"], "lineage">;
   readonly roleOf: RoleOf;
 }
 
@@ -28,7 +28,7 @@ export class OfferedTools {
   async of(scope: ConversationScope): Promise<TurnTools> {
     const { group, turn } = scope;
     const { origins, roleOf, tools } = this.#options;
-    const provenance = () => provenanceOf({ origins, roleOf }, group, turn);
+    const provenance = () => lineageOfTurn({ origins, roleOf }, group, turn);
     return tools.of(group, turn, { ...(await this.#traitsOf(scope)), provenance });
   }
 

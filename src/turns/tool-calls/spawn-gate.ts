@@ -66,7 +66,7 @@ export class SpawnGate {
   async results(last: Step): Promise<{ readonly results: AgentToolResult[]; readonly origins: readonly Origin[] }> {
     const found = await this.ofStep(last);
     const over = found.filter((agent) => !agent.background && agent.session !== undefined);
-    const origins = over.length === 0 ? [] : [...over.flatMap((agent) => agent.origins), "agent" as const];
+    const origins = over.length === 0 ? [] : [...over.flatMap((agent) => agent.lineage.origins), "agent" as const];
     return { results: found.map(toResult), origins };
   }
 }

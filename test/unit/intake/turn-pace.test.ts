@@ -13,6 +13,7 @@ import type { Store } from "../../../src/stores/contract/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 import { byMessage } from "../../contracts/store-setup.ts";
+import { ofMember } from "../../support/lineages.ts";
 
 const family = someGroup("family", { trigger: "always" });
 const noon = Date.UTC(2026, 0, 15, 12);
@@ -71,7 +72,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     if (!last) return false;
     const { id: session } = await store.sessions.open("main:fake:chat", "family");
     const step = { body: { kind: "user", text: "" }, tokens: 1, at: nowMs } as const;
-    const takes = { messages: waiting.map(({ seq }) => seq), cursor: last.seq };
+    const takes = { messages: waiting.map(({ seq }) => seq), cursor: last.seq, lineage: ofMember };
     const begins = { id: randomUUID(), session, group: "family", conversation: 1, ...byMessage, at: nowMs };
     const begun = await store.turns.begin(begins, { ...step, takes });
     pace.began(begun.turn, waiting);

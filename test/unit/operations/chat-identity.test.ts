@@ -6,6 +6,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { listGroups } from "../../../src/operations/groups/operations.ts";
 import { readStatus } from "../../../src/operations/host/operations.ts";
 import { retryTurn } from "../../../src/operations/turns/operations.ts";
+import { ofMember } from "../../support/lineages.ts";
 
 test("what another chat has left under a group's name is neither counted nor retried", async () => {
   await using folder = await temporaryFolder();
@@ -16,7 +17,7 @@ test("what another chat has left under a group's name is neither counted nor ret
   const { seq } = await store.messages.insert(say("1", left), { group: "main", state: "waiting", at: 1 });
   await store.messages.insert(say("2", left), { group: "main", state: "waiting", at: 1 });
   const turn = { id: "t", session, group: "main", conversation: 1, ...byMessage, at: 1 };
-  await store.turns.begin(turn, step("hello", { messages: [seq], cursor: seq }));
+  await store.turns.begin(turn, step("hello", { messages: [seq], cursor: seq, lineage: ofMember }));
   await store.turns.finish("t", { ...finished, state: "failed" });
 
   const retrying = client.call(retryTurn, { id: "t" });

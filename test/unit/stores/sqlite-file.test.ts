@@ -19,6 +19,7 @@ import {
   inChat,
 } from "../../contracts/store-setup.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { ofMember } from "../../support/lineages.ts";
 
 const placed = { group: "family", state: "waiting", at: 1 } as const;
 
@@ -316,6 +317,7 @@ const due = {
   dedupe: "api:w",
   replyTo: { kind: "nowhere" },
   origin: "owner",
+  lineage: ofMember,
   text: "",
 } as const;
 const who = { channel: "terminal", chat: "chat", title: "T", sender: { id: "x", name: "X" } };

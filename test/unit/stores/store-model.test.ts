@@ -15,6 +15,7 @@ import {
   inChat,
 } from "../../contracts/store-setup.ts";
 import { openStoreAt } from "../../support/open-store-at.ts";
+import { ofMember } from "../../support/lineages.ts";
 
 const groups = ["family", "work"] as const;
 
@@ -111,7 +112,7 @@ async function beginTurn(
 ): Promise<void> {
   const { id: session } = await store.sessions.open(`agent:terminal:${place}`, place);
   const turn = { id, session, group: place, conversation: 1, ...byMessage, at: 1 };
-  const begun = store.turns.begin(turn, step("x", takes));
+  const begun = store.turns.begin(turn, step("x", { ...takes, lineage: ofMember }));
   if (model.turns.has(id) || !wait(model, place, takes))
     return expect(begun).rejects.toMatchObject({ code: model.turns.has(id) ? "conflict" : "gone" });
   model.turns.set(id, { group: place, state: "running", steps: [(await begun).step.seq] });
@@ -129,7 +130,7 @@ async function addStep(
   { id, takes }: { id: string; takes: Picks },
 ): Promise<void> {
   const turn = model.turns.get(id);
-  const added = store.turns.addStep(id, step("y", takes));
+  const added = store.turns.addStep(id, step("y", { ...takes, lineage: ofMember }));
   if (turn?.state !== "running" || !wait(model, turn.group, takes)) {
     return expect(added).rejects.toMatchObject({ code: refusalOf(turn?.state) });
   }

@@ -1,8 +1,8 @@
+import { type Lineage, unknownLineage } from "../../../domain/rights/lineage.ts";
 import type { Logger } from "pino";
 
 import { agentNamedBy, type Group, workFolder } from "../../../domain/chats/group.ts";
 import type { OutgoingMessage, StoredMessage } from "../../../domain/chats/message.ts";
-import type { Origin } from "../../../domain/people/origin.ts";
 import { memberKey } from "../../../domain/people/person.ts";
 import type { Role } from "../../../domain/people/role.ts";
 import { type Addressee, addresseeOf, agentOfSession, isAddressee, mainAgent } from "../../../domain/turns/session.ts";
@@ -23,7 +23,7 @@ export interface MemoryWriterOptions {
     readonly turns: Pick<Store["turns"], "get">;
     readonly sessions: Pick<Store["sessions"], "get">;
     readonly outbox: Pick<Store["outbox"], "saidIn">;
-    readonly origins: Pick<Store["origins"], "provenance">;
+    readonly origins: Pick<Store["origins"], "lineage">;
   };
   /** Groups that remember what is said. */
   readonly groups: () => readonly Group[];
@@ -221,14 +221,13 @@ export class MemoryWriter implements AsyncDisposable {
   }
 
   /** Origins and people of an answer: everything that its turn had read. */
-  async #behind(turn: string | undefined): Promise<{ readonly origins: readonly Origin[]; readonly people: string[] }> {
+  async #behind(turn: string | undefined): Promise<Pick<Lineage, "origins" | "people">> {
     if (turn === undefined) return { origins: [], people: [] };
     try {
-      const { origins, senders } = await this.#options.store.origins.provenance(turn);
-      return { origins, people: senders.map(memberKey) };
+      return await this.#options.store.origins.lineage(turn);
     } catch (error) {
       // A turn that is not kept anymore.
-      if (error instanceof AppError && error.code === "not_found") return { origins: [], people: [] };
+      if (error instanceof AppError && error.code === "not_found") return unknownLineage;
       throw error;
     }
   }

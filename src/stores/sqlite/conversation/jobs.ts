@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Job } from "../../../domain/work/job.ts";
 import type { JobStore } from "../../contract/job-store.ts";
 import { onDatabase } from "../database/on-database.ts";
+import { toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import type { Row } from "../schema/tables.ts";
 import { insertWork } from "./work.ts";
 
@@ -29,6 +30,7 @@ export const sqliteJobs = onDatabase<JobStore>({
           command: job.command,
           state: "running",
           started_at: job.startedAt,
+          ...toLineageColumns(job.lineage),
         })
         .onConflict((conflict) => conflict.columns(["session", "id"]).doNothing())
         .returning("id")
@@ -91,6 +93,7 @@ function toJob(row: Row<"jobs">): Job {
     turn: row.turn,
     command: row.command,
     startedAt: row.started_at,
+    lineage: toLineage(row),
     state: row.state,
     endedAt: row.ended_at ?? undefined,
     exitCode: row.exit_code ?? undefined,

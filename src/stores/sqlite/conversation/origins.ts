@@ -1,39 +1,26 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
 import { sortOrigins, type Exposure, type Origin } from "../../../domain/people/origin.ts";
+import { inherit, type Lineage, withOrigins } from "../../../domain/rights/lineage.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { OriginStore, TurnProvenance } from "../../contract/origin-store.ts";
+import type { OriginStore } from "../../contract/origin-store.ts";
 import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
+import { toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement } from "../database/statement.ts";
 
-/** Assumed origins of conversations from before origins were kept. */
-const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];
-
 export const sqliteOrigins = onDatabase<OriginStore>({
-  async provenance(database, turn) {
+  async lineage(database, turn) {
     const row = await database.read((kysely) =>
       kysely
         .selectFrom("turns")
-        .select("origins")
-        .select([
-          sql<string>`(select json_group_array(json_object('channel', channel, 'id', sender_id))
-            from (select distinct channel, sender_id from messages where messages.turn = turns.id))`.as("senders"),
-          sql<string | null>`(select json_object('requester', requester, 'origin', origin, 'role', role)
-            from work where work.turn = turns.id order by seq limit 1)`.as("work"),
-        ])
+        .select(["role", "origins", "people", "narrowed"])
         .where("id", "=", turn)
         .executeTakeFirst(),
     );
     if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
-    const work =
-      row.work === null ? undefined : (JSON.parse(row.work) as Pick<Row<"work">, "requester" | "origin" | "role">);
-    return {
-      senders: JSON.parse(row.senders) as TurnProvenance["senders"],
-      work: work && { requester: work.requester ?? undefined, origin: work.origin, role: work.role ?? undefined },
-      origins: knownOrigins(row.origins),
-    };
+    return toLineage(row);
   },
 
   async ofSession(database, session) {
@@ -46,7 +33,7 @@ export const sqliteOrigins = onDatabase<OriginStore>({
         .limit(1)
         .executeTakeFirst(),
     );
-    return row ? knownOrigins(row.origins) : [];
+    return row ? parseOrigins(row.origins) : [];
   },
 
   note: (database, turn, origins) =>
@@ -74,7 +61,7 @@ export const sqliteOrigins = onDatabase<OriginStore>({
     const isNew = await database.read(async (kysely) => {
       const carried = await folderRows(kysely, group);
       if (carried.every((row) => row.origin !== origin)) return true;
-      return (await newestTurns(kysely, group)).some(({ origins }) => !knownOrigins(origins).includes(origin));
+      return (await newestTurns(kysely, group)).some(({ origins }) => !parseOrigins(origins).includes(origin));
     });
     if (!isNew) return;
     await database.write(async (transaction) => {
@@ -102,14 +89,29 @@ const selectLastOrigins = statement(
       .limit(1),
 );
 
-/** Initial origins of a turn: those of its conversation's last turn. */
-export async function originsAtFirst(
+/** Lineage of a turn as it begins: of its cause, with what its conversation has read before. */
+export async function lineageAtFirst(
   transaction: Transaction<Tables>,
   { session, conversation }: { readonly session: string; readonly conversation: number },
-  words: readonly Origin[],
-): Promise<readonly Origin[]> {
+  cause: Lineage,
+): Promise<Lineage> {
   const [before] = await selectLastOrigins(transaction, { session, conversation });
-  return sortOrigins([...(before ? knownOrigins(before.origins) : []), ...words]);
+  return withOrigins(cause, before ? parseOrigins(before.origins) : []);
+}
+
+/** The turn answers something of these lineages, too, from now on. Returns it as it is then. */
+export async function joinTurn(
+  transaction: Transaction<Tables>,
+  turn: Row<"turns">,
+  joining: readonly Lineage[],
+): Promise<Row<"turns">> {
+  const { role, origins, people, narrowed } = toLineageColumns(inherit([toLineage(turn), ...joining]));
+  const joined = { ...turn, role, origins, people, narrowed };
+  const isKnown =
+    role === turn.role && origins === turn.origins && people === turn.people && narrowed === turn.narrowed;
+  if (!isKnown)
+    await transaction.updateTable("turns").set({ role, origins, people, narrowed }).where("id", "=", turn.id).execute();
+  return joined;
 }
 
 /**
@@ -170,20 +172,15 @@ async function addToTurn(
   { id, origins }: Pick<Row<"turns">, "id" | "origins">,
   more: readonly Origin[],
 ): Promise<readonly Origin[]> {
-  const before = knownOrigins(origins);
+  const before = parseOrigins(origins);
   const all = sortOrigins([...before, ...more]);
-  if (all.length === before.length && origins !== null) return all;
+  if (all.length === before.length) return all;
   await transaction
     .updateTable("turns")
     .set({ origins: JSON.stringify(all) })
     .where("id", "=", id)
     .execute();
   return all;
-}
-
-/** Parses stored origins; all possible ones for rows from before they were kept. */
-export function knownOrigins(origins: string | null): readonly Origin[] {
-  return origins === null ? unknownPast : parseOrigins(origins);
 }
 
 function folderRows(kysely: Kysely<Tables>, group: string): Promise<Row<"folder_origins">[]> {

@@ -1,10 +1,17 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import { type NewSubAgent, type SubAgent, type SubAgentState, subAgentId } from "../../../domain/work/sub-agent.ts";
+import { inherit, type Lineage, withOrigins } from "../../../domain/rights/lineage.ts";
+import {
+  lineageOfTask,
+  type NewSubAgent,
+  type SubAgent,
+  type SubAgentState,
+  subAgentId,
+} from "../../../domain/work/sub-agent.ts";
 import { parseOrigins, parseTexts } from "../schema/json-columns.ts";
+import { type LineageColumns, toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
-import { knownOrigins } from "./origins.ts";
 import { openSession } from "./sessions.ts";
 import { insertWork } from "./work.ts";
 
@@ -88,9 +95,7 @@ function describe({
     task: spawn.task,
     profile: spawn.profile ?? null,
     route: spawn.route ?? null,
-    requester: spawn.requester ?? null,
-    role: spawn.role,
-    origins: JSON.stringify(knownOrigins(turn.origins)),
+    ...toLineageColumns(lineageOf(turn, spawn)),
     files: "[]",
     created_at: spawn.createdAt,
     expires_at: spawn.expiresAt,
@@ -121,17 +126,17 @@ async function giveTask(
       dueAt: spawn.createdAt,
       dedupe: `agent:${id}:1`,
       replyTo: { kind: "session", session: turn.session },
-      ...madeBy(spawn),
-      origins: [...knownOrigins(turn.origins), "agent"],
+      origin: "agent",
+      lineage: lineageOfTask(lineageOf(turn, spawn), spawn),
       text: spawn.text,
     },
     spawn.createdAt,
   );
 }
 
-/** Attributes work to the asker of its maker; where unknown, it has the maker's role. */
-export function madeBy({ requester, role }: Pick<NewSubAgent, "requester" | "role">) {
-  return requester === undefined ? { origin: role } : { origin: "agent" as const, requester };
+/** Lineage of a sub-agent of the turn, which may have read more since it was prepared. */
+function lineageOf({ origins }: Pick<SpawningTurn, "origins">, { lineage }: NewSubAgent): Lineage {
+  return withOrigins(lineage, parseOrigins(origins));
 }
 
 async function countRunning(transaction: Transaction<Tables>, group: string): Promise<number> {
@@ -150,12 +155,12 @@ async function countRunning(transaction: Transaction<Tables>, group: string): Pr
  */
 export async function endSubAgentTurn(
   transaction: Transaction<Tables>,
-  turn: Pick<Row<"turns">, "session" | "origins">,
+  turn: Pick<Row<"turns">, "session" | keyof LineageColumns>,
   end: { readonly state: "done" | "failed" | "cancelled"; readonly text: string | undefined; readonly at: number },
 ): Promise<void> {
   const row = await transaction
     .selectFrom("sub_agents")
-    .select(["number", "text"])
+    .select(["number", "text", "role", "origins", "people", "narrowed"])
     .where("session", "=", turn.session)
     .where("state", "=", "running")
     .executeTakeFirst();
@@ -172,7 +177,7 @@ export async function endSubAgentTurn(
     await transaction.updateTable("sub_agents").set({ text }).where("number", "=", row.number).execute();
     return;
   }
-  await setEnded(transaction, row.number, { ...end, text, origins: turn.origins });
+  await setEnded(transaction, row, { ...end, text, turn });
 }
 
 /** Joins answers; when both are too long, the last one counts. */
@@ -183,25 +188,31 @@ function withEarlier(earlier: string | null, text = ""): string {
 
 export async function setEnded(
   transaction: Transaction<Tables>,
-  number: number,
+  row: Pick<Row<"sub_agents">, "number" | keyof LineageColumns>,
   end: {
     readonly state: Exclude<SubAgentState, "running">;
     readonly text: string | undefined;
     readonly at: number;
-    readonly origins?: string | null;
+    /** Its last turn; undefined: none has begun. */
+    readonly turn: LineageColumns | undefined;
   },
 ): Promise<void> {
-  const { state, text, at, origins } = end;
+  const { state, text, at, turn } = end;
   await transaction
     .updateTable("sub_agents")
     .set({
       state,
       text: text ?? null,
       ended_at: at,
-      ...(origins !== undefined && { origins: JSON.stringify(knownOrigins(origins)) }),
+      ...(turn && toLineageColumns(atItsEnd(toLineage(row), toLineage(turn)))),
     })
-    .where("number", "=", number)
+    .where("number", "=", row.number)
     .execute();
+}
+
+/** Its own profile narrows what it does, and not what its parent does with the result. */
+function atItsEnd(own: Lineage, turn: Lineage): Lineage {
+  return inherit([own, { ...turn, narrowed: own.narrowed }]);
 }
 
 /** True when the turn waits for a sub-agent. */
@@ -247,11 +258,9 @@ export function toSubAgent(row: Row<"sub_agents"> & { readonly skills?: string }
     profile: row.profile ?? undefined,
     route: row.route ?? undefined,
     skills: skills === "null" ? undefined : parseTexts(skills),
-    requester: row.requester ?? undefined,
-    role: row.role,
+    lineage: toLineage(row),
     state: row.state,
     text: row.text ?? undefined,
-    origins: parseOrigins(row.origins),
     files: parseTexts(row.files),
     createdAt: row.created_at,
     expiresAt: row.expires_at,

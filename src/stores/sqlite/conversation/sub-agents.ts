@@ -1,15 +1,17 @@
 import { sql, type Transaction } from "kysely";
 
+import { withOrigins } from "../../../domain/rights/lineage.ts";
 import { subAgentId, subAgentNumber } from "../../../domain/work/sub-agent.ts";
 import type { SubAgentStore } from "../../contract/sub-agent-store.ts";
 import { onDatabase } from "../database/on-database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
+import { toLineage } from "../schema/lineage-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { leaveInFolder } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { pruneSubAgents } from "./prune-sub-agents.ts";
 import { renewSession } from "./sessions.ts";
-import { hasNotEnded, insertSubAgents, isLive, madeBy, setEnded, toSubAgent, wantedSkills } from "./sub-agent-rows.ts";
+import { hasNotEnded, insertSubAgents, isLive, setEnded, toSubAgent, wantedSkills } from "./sub-agent-rows.ts";
 import { finishTurn, isRunning, runningTurn, toTurn } from "./turns.ts";
 import { dropWorkOf, insertWork } from "./work.ts";
 
@@ -118,7 +120,7 @@ export const sqliteSubAgents = onDatabase<SubAgentStore>({
         .executeTakeFirst();
       const { state, reason, at } = end;
       await dropWorkOf(transaction, row.session, reason);
-      await setEnded(transaction, row.number, { state, text: reason, at, ...(turn && { origins: turn.origins }) });
+      await setEnded(transaction, row, { state, text: reason, at, turn });
       if (!turn) return [];
       const text = `<host-note>The turn ended without an answer.</host-note>`;
       const step = { body: { kind: "user", text } as const, tokens: end.estimateTokens(text), at };
@@ -231,8 +233,8 @@ async function tellParent(
       dueAt: at,
       dedupe: id,
       replyTo: parseReplyTarget(turn.reply_to),
-      ...madeBy({ requester: row.requester ?? undefined, role: row.role }),
-      origins: [...parseOrigins(row.origins), "agent"],
+      origin: "agent",
+      lineage: withOrigins(toLineage(row), ["agent"]),
       text,
     },
     at,

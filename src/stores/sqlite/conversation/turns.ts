@@ -4,15 +4,17 @@ import type { ToldFacts } from "../../../domain/turns/conversation.ts";
 import type { Lease } from "../../../domain/turns/lease.ts";
 import type { OutgoingMessage } from "../../../domain/chats/message.ts";
 import { blobsOf, type Step, type Turn } from "../../../domain/turns/turn.ts";
+import { type Lineage, unknownLineage, withOrigins } from "../../../domain/rights/lineage.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { NewStep, TurnStore } from "../../contract/store.ts";
 import { referToBlobs } from "../blobs.ts";
 import type { Database } from "../database/database.ts";
 import { onDatabase } from "../database/on-database.ts";
-import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import { endSubAgentTurn, insertSubAgents } from "./sub-agent-rows.ts";
 import { cancelApprovals, insertApprovals, insertStanding } from "./approval-rows.ts";
-import { expose, originsAtFirst } from "./origins.ts";
+import { expose, joinTurn, lineageAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement, written } from "../database/statement.ts";
@@ -45,7 +47,17 @@ const selectSession = statement((kysely, { id }: { readonly id: string }) =>
 
 type NewTurn = Pick<
   Row<"turns">,
-  "id" | "group_name" | "session" | "conversation" | "started_at" | "cause" | "reply_to" | "origins"
+  | "id"
+  | "group_name"
+  | "session"
+  | "conversation"
+  | "started_at"
+  | "cause"
+  | "reply_to"
+  | "role"
+  | "origins"
+  | "people"
+  | "narrowed"
 >;
 
 const insertTurn = statement((kysely, row: NewTurn) =>
@@ -64,7 +76,10 @@ const insertTurn = statement((kysely, row: NewTurn) =>
       times: null,
       cause: row.cause,
       reply_to: row.reply_to,
+      role: row.role,
       origins: row.origins,
+      people: row.people,
+      narrowed: row.narrowed,
     })
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll(),
@@ -228,10 +243,14 @@ async function begin(
     started_at: turn.at,
     cause: turn.cause,
     reply_to: JSON.stringify(turn.replyTo),
-    origins: JSON.stringify(await originsAtFirst(transaction, turn, first.exposure?.origins ?? [])),
+    ...toLineageColumns(await lineageAtFirst(transaction, turn, causeOf(first))),
   });
   if (!row) throw new AppError("conflict", `Turn ${turn.id} has already begun.`);
   return { turn: toTurn(row), step: await appendStep(transaction, row, first) };
+}
+
+function causeOf({ takes, takesWork }: NewStep): Lineage {
+  return takes?.lineage ?? takesWork?.lineage ?? unknownLineage;
 }
 
 /** Ends a turn inside the caller's transaction; one that has ended is left as it is. */
@@ -252,14 +271,14 @@ export async function finishTurn(
   return handOn(transaction, turn, end);
 }
 
-/** Passes on the end of a turn: to sessions as work, to chats as messages. */
+/** Passes on the end of a turn: to sessions as work, which inherits all from it, to chats as messages. */
 async function handOn(
   transaction: Transaction<Tables>,
-  { origins }: Row<"turns">,
+  turn: Row<"turns">,
   { work = [], outgoing, asks = [], at }: TurnEnd,
 ): Promise<OutgoingMessage[]> {
-  const read = origins === null ? undefined : parseOrigins(origins);
-  for (const item of work) await insertWork(transaction, { ...item, origins: read }, at);
+  const lineage = withOrigins(toLineage(turn), ["agent"]);
+  for (const item of work) await insertWork(transaction, { ...item, lineage }, at);
   const messages = [];
   for (const draft of outgoing) messages.push(await insertOutgoing(transaction, draft, at));
   for (const asked of asks) await insertStanding(transaction, asked);
@@ -267,9 +286,11 @@ async function handOn(
 }
 
 async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {
-  if (step.takes) await take(transaction, turn, step.takes);
-  if (step.takesWork !== undefined) await takeWork(transaction, turn, step.takesWork);
-  if (step.exposure) await expose(transaction, turn, { ...step.exposure, at: step.at });
+  const joining: Lineage[] = [];
+  if (step.takes) joining.push(await take(transaction, turn, step.takes));
+  if (step.takesWork) joining.push(await takeWork(transaction, turn, step.takesWork));
+  const joined = joining.length === 0 ? turn : await joinTurn(transaction, turn, joining);
+  if (step.exposure) await expose(transaction, joined, { ...step.exposure, at: step.at });
   if (step.tells) await noteTold(transaction, turn, step.tells);
   const [inserted] = await insertStep(transaction, {
     turn: turn.id,
@@ -282,7 +303,7 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
   const row = written(inserted);
   await referToBlobs(transaction, row, blobsOf(step.body));
   await insertApprovals(transaction, { turn, step: row.seq, asks: step.asks ?? [] });
-  if (step.spawns) await insertSubAgents(transaction, { turn, step: row.seq, spawns: step.spawns });
+  if (step.spawns) await insertSubAgents(transaction, { turn: joined, step: row.seq, spawns: step.spawns });
   return toStep(row);
 }
 
@@ -299,13 +320,14 @@ async function take(
   transaction: Transaction<Tables>,
   turn: Row<"turns">,
   takes: NonNullable<NewStep["takes"]>,
-): Promise<void> {
+): Promise<Lineage> {
   const seqs = new Set(takes.messages);
   const listed = JSON.stringify([...seqs]);
   const taken = await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs: listed });
   if (taken.length < seqs.size)
     throw new AppError("gone", `Turn ${turn.id} cannot take messages ${listed}: not all of them wait anymore.`);
   await moveCursor(transaction, { session: turn.session, cursor: takes.cursor });
+  return takes.lineage;
 }
 
 /** Refused are writers whose lease is not the session's last one. */
@@ -351,7 +373,7 @@ export function toTurn(row: Row<"turns">): Turn {
     endedAt: row.ended_at ?? undefined,
     reason: row.reason ?? undefined,
     times: row.times === null ? undefined : parseTimes(row.times),
-    origins: row.origins === null ? undefined : parseOrigins(row.origins),
+    lineage: toLineage(row),
   };
 }
 

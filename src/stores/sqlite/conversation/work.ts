@@ -1,10 +1,12 @@
 import type { Transaction } from "kysely";
 
 import { sideSessionKey, type SideSession } from "../../../domain/turns/session.ts";
+import { inherit, type Lineage } from "../../../domain/rights/lineage.ts";
 import type { NewWork, Work } from "../../../domain/work/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { AddedWork, WorkStore } from "../../contract/work-store.ts";
-import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
+import { parseReplyTarget } from "../schema/json-columns.ts";
+import { toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { onDatabase } from "../database/on-database.ts";
 import { statement } from "../database/statement.ts";
@@ -143,7 +145,7 @@ async function freeName(transaction: Transaction<Tables>, dedupe: string, until:
 
 /** Inside the caller's transaction: with what causes the work. */
 export async function insertWork(transaction: Transaction<Tables>, work: NewWork, at: number): Promise<AddedWork> {
-  const { id, dedupe = null, requester = null, role = null, payload = null } = work;
+  const { id, dedupe = null, lineage, payload = null } = work;
   const known = await duplicateOf(transaction, work);
   if (known) return { seq: known.seq, id: known.id, duplicate: true };
   const session = await transaction
@@ -167,10 +169,8 @@ export async function insertWork(transaction: Transaction<Tables>, work: NewWork
       dedupe,
       reply_to: JSON.stringify(work.replyTo),
       origin: work.origin,
-      origins: work.origins === undefined ? null : JSON.stringify(work.origins),
-      requester,
+      ...toLineageColumns(lineage),
       text: work.text,
-      role,
       payload,
       state: "due",
       turn: null,
@@ -210,7 +210,12 @@ async function duplicateOf(
     .executeTakeFirst();
 }
 
-export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {
+/** Returns the lineage that the turn inherits. */
+export async function takeWork(
+  transaction: Transaction<Tables>,
+  turn: Row<"turns">,
+  { seq, lineage }: { readonly seq: number; readonly lineage: Lineage },
+): Promise<Lineage> {
   const row = await transaction
     .updateTable("work")
     // At the end of a turn that messages began nobody looks for work: what it takes on its way is settled with the
@@ -219,9 +224,10 @@ export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turn
     .where("seq", "=", seq)
     .where("session", "=", turn.session)
     .where(isDue)
-    .returning("seq")
+    .returning(["role", "origins", "people", "narrowed"])
     .executeTakeFirst();
   if (!row) throw new AppError("gone", `Work ${seq} is not due in session ${turn.session} anymore.`);
+  return inherit([toLineage(row), lineage]);
 }
 
 export async function settleWork(transaction: Transaction<Tables>, turn: string): Promise<void> {
@@ -279,10 +285,8 @@ function toWork(row: Row<"work">): Work {
     dedupe: row.dedupe ?? undefined,
     replyTo: parseReplyTarget(row.reply_to),
     origin: row.origin,
-    origins: row.origins === null ? undefined : parseOrigins(row.origins),
-    requester: row.requester ?? undefined,
+    lineage: toLineage(row),
     text: row.text,
-    role: row.role ?? undefined,
     payload: row.payload ?? undefined,
     state: row.state,
     turn: row.turn ?? undefined,

@@ -8,7 +8,7 @@ import type { SqliteEvents } from "../records/events.ts";
 import { parseAttachments, parseMembers } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
 import { eraseMade } from "./made.ts";
-import { isBy, keysOf, listed, rowsAtOnce } from "./rows.ts";
+import { isBy, isOf, keysOf, listed, rowsAtOnce } from "./rows.ts";
 
 /** Rows that a look at what was said takes at once. */
 const saidAtOnce = 500;
@@ -33,8 +33,8 @@ export class SqliteErasure implements ErasureStore {
         union select members.group_name from members
           join group_folders on group_folders.name = members.group_name
           where (group_folders.channel, members.sender_id) in ${listed(people)}
-        union select group_name from work where requester in (select value from json_each(${keys}))
-        union select group_name from tasks where requester in (select value from json_each(${keys}))
+        union select group_name from work where ${isOf(keys)}
+        union select group_name from tasks where ${isOf(keys)}
         order by 1`.execute(kysely);
       const names = await sql<{ name: string }>`
         select distinct sender_name as name from messages
@@ -224,9 +224,7 @@ function pairs(people: readonly MemberId[]): string {
 async function outlineCounts(kysely: Kysely<Tables>, people: readonly MemberId[], keys: string): Promise<ErasedCounts> {
   const { rows } = await sql<{ messages: number; tasks: number; work: number }>`select
     (select count(*) from messages where (channel, sender_id) in ${listed(people)} and pruned = 0 and copy_of is null) as messages,
-    (select count(*) from tasks where requester in (select value from json_each(${keys}))) as tasks,
-    (select count(*) from work where requester in (select value from json_each(${keys})) and text <> '') as work`.execute(
-    kysely,
-  );
+    (select count(*) from tasks where ${isOf(keys)}) as tasks,
+    (select count(*) from work where ${isOf(keys)} and text <> '') as work`.execute(kysely);
   return addCounts(...rows);
 }

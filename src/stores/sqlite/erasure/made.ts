@@ -6,7 +6,17 @@ import type { GroupErasing, Erased } from "../../contract/erasure-store.ts";
 import type { Database } from "../database/database.ts";
 import { parseOutgoingFile, parseQuote, parseStepBody } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
-import { changeRows, isBy, keysOf, listed, type ErasureRow, rewriteJson, type RowChange } from "./rows.ts";
+import {
+  changeRows,
+  hasOneOf,
+  isBy,
+  isOf,
+  keysOf,
+  listed,
+  type ErasureRow,
+  rewriteJson,
+  type RowChange,
+} from "./rows.ts";
 
 /** Facts about a group found before its rows are examined. */
 interface Known extends GroupErasing {
@@ -54,7 +64,7 @@ async function lookAround(database: Database, erasing: GroupErasing): Promise<Kn
   );
   const byWork = await database.read((kysely) =>
     sql<{ turn: string }>`select turn from work where group_name = ${group} and turn is not null
-      and requester in (select value from json_each(${JSON.stringify([...keys])}))
+      and ${isOf(JSON.stringify([...keys]))}
       and turn not in (select turn from messages where turn is not null)`.execute(kysely),
   );
   return {
@@ -202,11 +212,11 @@ function work(database: Database, known: Known): Promise<number> {
   return changeRows(database, {
     table: "work",
     key: "seq",
-    columns: ["requester", "origin", "text", "payload", "state"],
+    columns: ["people", "origin", "text", "payload", "state"],
     group: known.group,
     change: (row) => {
-      const isTheirs = known.keys.has(row["requester"]);
-      const isAgents = row["origin"] === "agent" || row["requester"] === null;
+      const isTheirs = hasOneOf(known.keys, row);
+      const isAgents = row["origin"] === "agent" || row["people"] === "[]";
       const words = `${known.text(row, "text")}\n${known.text(row, "payload")}`.trim();
       if (words === "" || words === erasedText || !(isTheirs || (isAgents && known.holds(words)))) return undefined;
       const state: RowChange = row["state"] === "due" ? { state: "dropped", reason: "its words were erased" } : {};
@@ -217,8 +227,8 @@ function work(database: Database, known: Known): Promise<number> {
 
 /** Theirs go; what others wanted to be done keeps its words, which are those of others. */
 function tasks(database: Database, known: Known): Promise<number> {
-  const change = (row: ErasureRow): RowChange => (known.keys.has(row["requester"]) ? "delete" : undefined);
-  return changeRows(database, { table: "tasks", key: "id", columns: ["requester"], group: known.group, change });
+  const change = (row: ErasureRow): RowChange => (hasOneOf(known.keys, row) ? "delete" : undefined);
+  return changeRows(database, { table: "tasks", key: "id", columns: ["people"], group: known.group, change });
 }
 
 function approvals(database: Database, known: Known): Promise<number> {
@@ -258,7 +268,7 @@ async function jobs(database: Database, known: Known): Promise<number> {
   return database.write(async (transaction) => {
     const rows = await transaction
       .selectFrom("jobs")
-      .select(["session", "id", "command", "reason", "turn"])
+      .select(["session", "id", "command", "reason", "turn", "people"])
       .where("group_name", "=", known.group)
       .execute();
     const gone = rows.filter(({ command, turn }) => known.isGone(command, known.turns.has(turn)));
@@ -277,12 +287,12 @@ function subAgents(database: Database, known: Known): Promise<number> {
   return changeRows(database, {
     table: "sub_agents",
     key: "number",
-    columns: ["requester", "task", "text", "files"],
+    columns: ["people", "task", "text", "files"],
     group: known.group,
     change: (row) => {
       const words = ["task", "text", "files"].map((column) => known.text(row, column));
       const isEmpty = words[0] === "" || words[0] === erasedText;
-      const isTheirs = known.keys.has(row["requester"]) && !isEmpty;
+      const isTheirs = hasOneOf(known.keys, row) && !isEmpty;
       return isTheirs || words.some((text) => known.isGone(text, false))
         ? { task: erasedText, text: null, files: "[]" }
         : undefined;

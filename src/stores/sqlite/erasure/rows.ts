@@ -2,6 +2,7 @@ import { sql, type Transaction } from "kysely";
 
 import type { MemberId } from "../../../domain/people/person.ts";
 import type { Database } from "../database/database.ts";
+import { parseTexts } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
 
 /** Rows per transaction, so that nobody waits long for the store. */
@@ -73,6 +74,17 @@ export function isBy(people: readonly MemberId[], row: ErasureRow): boolean {
 /** `channel:id` of each. */
 export function keysOf(people: readonly MemberId[]): ReadonlySet<Cell> {
   return new Set(people.map(({ channel, id }) => `${channel}:${id}`));
+}
+
+/** True for a row with one of these keys (as JSON) among the people of its lineage. */
+export function isOf(keys: string) {
+  return sql<boolean>`exists (select 1 from json_each(people) as one
+    where one.value in (select value from json_each(${keys})))`;
+}
+
+/** The same for a row that was read. */
+export function hasOneOf(keys: ReadonlySet<unknown>, row: ErasureRow): boolean {
+  return typeof row["people"] === "string" && parseTexts(row["people"]).some((key) => keys.has(key));
 }
 
 /** People as one value that a statement can be given, whatever their number. */

@@ -52,10 +52,11 @@ interface DomainColumns {
   readonly folder_origins: { readonly origin: Origin };
   readonly group_instructions: { readonly file: ProtectedFileName };
   readonly sessions: { readonly kind: Generated<SessionKind> };
+  readonly jobs: { readonly role: Role };
   readonly sub_agents: { readonly role: Role; readonly state: SubAgentState };
   readonly tasks: { readonly origin: Origin; readonly role: Role };
-  readonly turns: { readonly cause: Generated<Cause> };
-  readonly work: { readonly origin: Origin; readonly role: Role | null };
+  readonly turns: { readonly cause: Generated<Cause>; readonly role: Role };
+  readonly work: { readonly origin: Origin; readonly role: Role };
 }
 
 type Narrowed<Name, Columns> = {

@@ -14,7 +14,10 @@ export const turnSchema = [
      times text,
      cause text not null default 'message',
      reply_to text not null default '{"kind":"nowhere"}',
-     origins text,
+     role text not null,
+     origins text not null,
+     people text not null,
+     narrowed text not null,
      asked integer not null default 0
    ) strict`,
   `create index turns_by_group on turns (group_name, seq)`,

@@ -1,4 +1,6 @@
-/** Work, background jobs and scheduled tasks. `tasks.last_due`: due time of the last claimed run. */
+/**
+ * Work, background jobs and scheduled tasks, each with its lineage. `tasks.last_due`: due time of the last claimed run.
+ */
 export const workSchema = [
   `create table work (
      seq integer primary key autoincrement,
@@ -10,14 +12,15 @@ export const workSchema = [
      dedupe text unique,
      reply_to text not null,
      origin text not null,
-     requester text,
+     role text not null,
+     origins text not null,
+     people text not null,
+     narrowed text not null,
      text text not null,
      state text not null check (state in ('due', 'taken', 'settled', 'dropped')),
      turn text,
      reason text,
      created_at integer not null,
-     origins text,
-     role text,
      payload text
    ) strict`,
   `create index work_due on work (due_at) where state = 'due'`,
@@ -37,6 +40,10 @@ export const workSchema = [
      ended_at integer,
      exit_code integer,
      reason text,
+     role text not null,
+     origins text not null,
+     people text not null,
+     narrowed text not null,
      primary key (session, id)
    ) strict, without rowid`,
   `create index jobs_running on jobs (started_at) where state = 'running'`,
@@ -53,9 +60,10 @@ export const workSchema = [
      mode text not null check (mode in ('group', 'isolated')),
      missed text not null check (missed in ('skip', 'latest', 'all')),
      origin text not null,
-     origins text not null,
-     requester text,
      role text not null,
+     origins text not null,
+     people text not null,
+     narrowed text not null,
      state text not null check (state in ('active', 'paused', 'done')),
      reason text,
      failures integer not null,

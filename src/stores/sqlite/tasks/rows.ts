@@ -2,7 +2,8 @@ import { type Kysely, sql, type Transaction } from "kysely";
 
 import type { NewTask, Task, TaskRun } from "../../../domain/work/task.ts";
 import type { EndedRun } from "../../contract/task-store.ts";
-import { parseOrigins, parseTiming } from "../schema/json-columns.ts";
+import { parseTiming } from "../schema/json-columns.ts";
+import { toLineage, toLineageColumns } from "../schema/lineage-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
 // A literal, so that SQLite sees that the partial index applies.
@@ -68,15 +69,14 @@ export async function endedRuns(kysely: Kysely<Tables>, limit: number, turn?: st
 }
 
 export function toTaskRow(task: NewTask): Row<"tasks"> {
-  const { group, timing, origins, requester, next, createdAt, ...rest } = task;
+  const { group, timing, lineage, next, createdAt, ...rest } = task;
   return {
     ...rest,
     group_name: group.name,
     channel: group.channel,
     chat: group.chat,
     timing: JSON.stringify(timing),
-    origins: JSON.stringify(origins),
-    requester: requester ?? null,
+    ...toLineageColumns(lineage),
     state: "active",
     reason: null,
     failures: 0,
@@ -103,9 +103,7 @@ export function toTask(row: JoinedRow): Task {
     mode: row.mode,
     missed: row.missed,
     origin: row.origin,
-    origins: parseOrigins(row.origins),
-    requester: row.requester ?? undefined,
-    role: row.role,
+    lineage: toLineage(row),
     next: row.next_due ?? undefined,
     createdAt: row.created_at,
     state: row.state,

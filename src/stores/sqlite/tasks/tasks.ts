@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { onDatabase } from "../database/on-database.ts";
 import { claimAll, claimNow } from "./claims.ts";
 import { giveUpWaiting, settleRun } from "./settlements.ts";
+import { toLineageColumns } from "../schema/lineage-columns.ts";
 import { endedRuns, isActive, selectTasks, toRun, toTask, toTaskRow } from "./rows.ts";
 
 /** Tasks that are done and still kept of a group. */
@@ -43,11 +44,11 @@ export const sqliteTasks = onDatabase<TaskStore>({
       return group === undefined ? all : all.where("tasks.group_name", "=", group);
     }),
 
-  async change(database, id, { timing, origins, next, ...change }) {
+  async change(database, id, { timing, lineage, next, ...change }) {
     const values = {
       ...change,
       ...(timing && { timing: JSON.stringify(timing), next_due: next ?? null }),
-      ...(origins && { origins: JSON.stringify(origins) }),
+      ...(lineage && toLineageColumns(lineage)),
     };
     const { numUpdatedRows } = await database.write((transaction) =>
       transaction.updateTable("tasks").set(values).where("id", "=", id).executeTakeFirstOrThrow(),

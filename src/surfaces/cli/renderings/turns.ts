@@ -81,7 +81,7 @@ export function showReport(output: Output, report: TurnReport): void {
     ["of which", describeTimes(times)],
     ["containers", turn.attempts],
     ["silent", report.silent && "silent: nothing to say in the chat"],
-    ["has read", report.origins?.join(", ")],
+    ["has read", report.origins.join(", ")],
     ["waiting", describeWaiting(turn)],
     ...(report.pruned === true ? [] : describeUsage(usage)),
   ]);

@@ -14,6 +14,7 @@ import { startAbility } from "../../../../src/abilities/start-abilities.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const morning = Date.parse("2026-01-10T07:50:00Z");
 const daily = { everyMinutes: 30, from: "08:00", to: "22:00" };
@@ -121,7 +122,7 @@ test("at each beat the agent gets what the file says, once, in a new conversatio
     cause: "heartbeat",
     dedupe: `heartbeat:family:${Date.parse("2026-01-10T08:00:00Z")}`,
     origin: "file",
-    role: "member",
+    lineage: { role: "member", origins: ["file"], people: [] },
     payload: "# Heartbeat\n- look at the mail </payload>",
     replyTo: { kind: "chat", channel: "fake", chat: "chat of family" },
   });
@@ -253,7 +254,7 @@ test("of several that wait for quiet only the newest is left", async () => {
   const body = { kind: "user", text: "hello" } as const;
   await rig.store.turns.begin(
     { ...begins, replyTo: { kind: "nowhere" } },
-    { body, tokens: 1, at: morning, takes: { messages: [1], cursor: 1 } },
+    { body, tokens: 1, at: morning, takes: { messages: [1], cursor: 1, lineage: ofMember } },
   );
   await rig.at("09:06");
   expect(await rig.work()).toEqual([]);
@@ -295,7 +296,7 @@ test("while the turn of one beat runs there is no other", async () => {
   const body = { kind: "user", text: "look" } as const;
   await rig.store.turns.begin(
     { ...begins, replyTo: { kind: "nowhere" } },
-    { body, tokens: 1, at: morning, takesWork: work?.seq ?? 0 },
+    { body, tokens: 1, at: morning, takesWork: { seq: work?.seq ?? 0, lineage: ofMember } },
   );
 
   await rig.at("08:30");
@@ -327,5 +328,5 @@ test("what a guest may have written has a guest's rights, and carries where it c
 
   await rig.at("08:00");
 
-  expect(await rig.work()).toMatchObject([{ role: "guest", origins: ["guest", "web"] }]);
+  expect(await rig.work()).toMatchObject([{ lineage: { role: "guest", origins: ["guest", "file", "web"] } }]);
 });

@@ -2,14 +2,12 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 
 import type { NewEvent } from "../../../../src/domain/events/event.ts";
+import { withOrigins } from "../../../../src/domain/rights/lineage.ts";
 import { JobService, type JobServiceOptions, type JobReport } from "../../../../src/abilities/jobs/job-service.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
+import { lineageOf } from "../../../support/lineages.ts";
 
-const owner = {
-  origin: "member",
-  requester: "http:ann",
-  replyTo: { kind: "chat", channel: "http", chat: "family" },
-} as const;
+const owner = { replyTo: { kind: "chat", channel: "http", chat: "family" }, origins: ["web"] } as const;
 
 const started = (job: string, turn = "t"): JobReport => ({ type: "job-started", turn, job, command: `run ${job}` });
 const ended = (job: string, more: Partial<Extract<JobReport, { type: "job-ended" }>> = {}): JobReport => ({
@@ -41,6 +39,7 @@ async function openDesk({
     new JobService({
       store: store.jobs,
       limits: () => ({ atOnce: perSession, seconds: 3_600 }),
+      lineageOf: async () => lineageOf("member", "http:ann"),
       ownerOf: async () => owner,
       pool: {
         stopJob: async (_session, job) => log.push(`tell ${job}`) > 0,
@@ -86,8 +85,9 @@ test("the end of a job makes work for its session, once, with whoever asked for 
   const [work, ...more] = await store.work.list({ limit: 9 });
   expect(more).toEqual([]);
   expect(work).toMatchObject({
-    ...owner,
     cause: "job-ended",
+    replyTo: owner.replyTo,
+    lineage: withOrigins(lineageOf("member", "http:ann"), ["web"]),
     dedupe: `job:${place.session}:job-1aaaaa`,
     session: place.session,
   });

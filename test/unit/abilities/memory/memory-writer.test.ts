@@ -12,6 +12,7 @@ import { draft, say, step } from "../../../contracts/store-setup.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { openStoreAt } from "../../../support/open-store-at.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const place = { channel: "terminal", chat: "chat" };
 const ofTwo = someGroup("family", { ...place, agent: "main", agents: ["main", "scout"] });
@@ -75,7 +76,7 @@ async function openRig() {
     answer: async (agent: string, text: string, message: number): Promise<void> => {
       const { id: session } = await store.sessions.open(`${agent}:terminal:chat`, "family");
       const turn = { id: text, session, group: "family", conversation: 1, cause: "message" as const, at: 20 };
-      const first = step("asked", { messages: [message], cursor: message });
+      const first = step("asked", { messages: [message], cursor: message, lineage: ofMember });
       await store.turns.begin({ ...turn, replyTo: { kind: "chat", ...place } }, first);
       await store.turns.finish(text, { state: "done", at: 90, steps: [], outgoing: [draft(text, { turn: text })] });
     },

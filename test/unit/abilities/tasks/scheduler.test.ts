@@ -7,19 +7,18 @@ import { expect, test } from "vitest";
 import type { Task } from "../../../../src/domain/work/task.ts";
 import type { HostEvent } from "../../../../src/domain/events/event.ts";
 import { Scheduler } from "../../../../src/abilities/tasks/scheduler.ts";
+import { withOrigins } from "../../../../src/domain/rights/lineage.ts";
 import { TaskBook, type TaskMaker, type WantedTask } from "../../../../src/abilities/tasks/task-book.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { openStoreAt } from "../../../support/open-store-at.ts";
 import { heapUsedMb } from "../../../support/heap-used.ts";
+import { lineageOf, ofMember } from "../../../support/lineages.ts";
 
 const minute = 60_000;
 const begin = 1_767_225_600_000;
 const ann: TaskMaker = {
   actor: "agent",
-  role: "member",
-  origin: "member",
-  origins: ["member", "web"],
-  requester: "http:ann",
+  lineage: withOrigins(lineageOf("member", "http:ann"), ["web"]),
 };
 
 /** Tasks in a real store, by a clock that the test sets. */
@@ -99,7 +98,12 @@ async function openRig() {
           replyTo: due.replyTo,
           at: time.now,
         },
-        { body: { kind: "user", text: due.text }, tokens: 1, at: time.now, takesWork: due.seq },
+        {
+          body: { kind: "user", text: due.text },
+          tokens: 1,
+          at: time.now,
+          takesWork: { seq: due.seq, lineage: ofMember },
+        },
       );
       await store.turns.finish(id, { state, reason: "no luck", at: time.now, steps: [], outgoing: [] });
       await store.sessions.archiveSettled(time.now);
@@ -128,12 +132,7 @@ test("a due time is claimed once, with the rights of its maker, and goes to its 
       text: "look",
     },
   ]);
-  expect(work[0]).toMatchObject({
-    requester: "http:ann",
-    role: "member",
-    origin: "member",
-    origins: ["member", "web"],
-  });
+  expect(work[0]).toMatchObject({ origin: "member", lineage: ann.lineage });
   expect(await rig.store.sessions.find(`main:http:family:task:${task.id}`)).toMatchObject({
     kind: "task",
     ephemeral: true,
@@ -294,17 +293,20 @@ test("a group has at most 50 tasks; removing one gives up what it waits to do", 
 
 test("what somebody with more rights has made is not changed by somebody with fewer", async () => {
   await using rig = await openRig();
-  const owner: TaskMaker = { ...ann, role: "owner", origin: "owner", requester: undefined };
+  const owner: TaskMaker = { ...ann, lineage: lineageOf("owner") };
   const { id } = await rig.make({ every: "1h" }, owner);
 
   for (const attempt of [
     rig.book.change(id, { prompt: "something else" }, ann),
-    rig.book.change(id, { prompt: "something else" }, { ...ann, role: "admin" }),
+    rig.book.change(id, { prompt: "something else" }, { ...ann, lineage: lineageOf("admin") }),
     rig.book.remove(id, ann),
     rig.book.run(id, ann),
   ])
     await expect(attempt).rejects.toMatchObject({ code: "conflict" });
-  expect(await rig.book.pause(id, { ...ann, role: "admin" })).toMatchObject({ state: "paused", prompt: "look" });
+  expect(await rig.book.pause(id, { ...ann, lineage: lineageOf("admin") })).toMatchObject({
+    state: "paused",
+    prompt: "look",
+  });
 });
 
 test("10,000 tasks of 500 groups that are due in one minute are claimed once each", async () => {

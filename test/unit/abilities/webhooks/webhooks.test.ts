@@ -17,6 +17,7 @@ import { createGatewayServer } from "../../../../src/surfaces/http/server.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
 import { VirtualTime } from "../../../support/virtual-time.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const secret = "only-the-tests-know-it";
 const minuteMs = 60_000;
@@ -127,7 +128,7 @@ test("a signed call is work for the group's agent, with no more rights than a gu
     dedupe: "hook:deploys:d-1",
     replyTo: { kind: "chat", channel: "fake", chat: "chat of family" },
     origin: "web",
-    role: "guest",
+    lineage: { role: "guest", origins: ["guest", "web"], people: [] },
     text: "Say what was deployed.",
     payload: '{\n  "app": "shop"\n}',
   });
@@ -262,7 +263,7 @@ test("at most a hundred calls wait for a group's agent", async () => {
       dueAt: 0,
       replyTo: { kind: "nowhere" },
     } as const;
-    await rig.store.work.add({ ...work, id: randomUUID(), origin: "web", text: "x" }, 0);
+    await rig.store.work.add({ ...work, id: randomUUID(), origin: "web", lineage: ofMember, text: "x" }, 0);
   }
 
   const full = await rig.call("one more");

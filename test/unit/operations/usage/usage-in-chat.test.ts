@@ -8,6 +8,7 @@ import type { Store } from "../../../../src/stores/contract/store.ts";
 import { byMessage, say, step } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
 const main = someGroup("main", { channel: "terminal", chat: "home", main: true });
@@ -18,7 +19,7 @@ async function turnOf(store: Store, member: string): Promise<string> {
   const { id: session } = await store.sessions.open(`main:${member}`, "family");
   const said = say(`of-${member}`, { sender: { id: member, name: member } });
   const { seq } = await store.messages.insert(said, { group: "family", state: "waiting", at: 1 });
-  const first = step("hello", { messages: [seq], cursor: seq });
+  const first = step("hello", { messages: [seq], cursor: seq, lineage: ofMember });
   await store.turns.begin({ id: `t-${member}`, session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
   return `t-${member}`;
 }

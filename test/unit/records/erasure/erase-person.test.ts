@@ -9,6 +9,7 @@ import { MemoryFile } from "../../../../src/abilities/memory/file/memory-file.ts
 import { checkoutFolder } from "../../../support/engine.ts";
 import { nameOf, openErasableHome, putFile } from "../../../support/erasable-home.ts";
 import type { NewMemory } from "../../../../src/processes/memory-schemas.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const ann = { channel: "fake", id: "ann" };
 
@@ -257,7 +258,7 @@ test("somebody who is not known, and a turn that has not ended, are said before 
   const { id: session } = await store.sessions.open("agent:fake:family", "family");
   const replyTo = { kind: "chat", channel: "fake", chat: "family" } as const;
   const begins = { id: "t", session, group: "family", conversation: 1, cause: "message", replyTo, at: 1 } as const;
-  const takes = { messages: [seq], cursor: seq };
+  const takes = { messages: [seq], cursor: seq, lineage: ofMember };
   await store.turns.begin(begins, { body: { kind: "user", text: "x" }, tokens: 1, at: 1, takes });
 
   await expect(eraser.erase(ann, "operator")).rejects.toMatchObject({ code: "conflict" });

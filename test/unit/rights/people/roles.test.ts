@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { memberKey, type Members, type Person } from "../../../../src/domain/people/person.ts";
 import { isAtLeast, type Role, roles } from "../../../../src/domain/people/role.ts";
-import { askerRole } from "../../../../src/rights/people/asker-role.ts";
+import { lineageOfPeople } from "../../../../src/domain/rights/lineage.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
 
 interface Said {
@@ -123,36 +123,17 @@ describe("somebody whom the channel knows by several ids", () => {
   });
 });
 
-describe("the role of those who asked in a turn", () => {
+describe("the role of those who ask together", () => {
   const { roleOf } = rolesOf({ members });
 
   test.for([
     [["ben"], "admin"],
     [["ben", "zoe"], "member"],
     [["zoe", "eve", "ben"], "guest"],
-    [[], "member"],
+    [[], "guest"],
   ] as const)("of %j is %s", ([ids, expected]) => {
-    expect(askerRole(roleOf, plain, { senders: ids.map(whoIs) })).toBe(expected);
-  });
-
-  test.for([
-    [{ requester: "http:eve", origin: "agent" }, "guest"],
-    [{ requester: "http:ben", origin: "guest" }, "admin"],
-    [{ requester: "nobody", origin: "owner" }, "guest"],
-    [{ requester: undefined, origin: "owner" }, "owner"],
-    [{ requester: undefined, origin: "web" }, "member"],
-  ] as const)("of work %j is %s", ([work, expected]) => {
-    expect(askerRole(roleOf, plain, { senders: [], work })).toBe(expected);
-  });
-
-  test("nobody raises it by speaking along", () => {
-    const ids = fc.array(fc.constantFrom("ben", "zoe", "eve"), { minLength: 1 });
-    fc.assert(
-      fc.property(ids, fc.constantFrom("ben", "zoe", "eve"), (before, more) => {
-        const one = askerRole(roleOf, plain, { senders: before.map(whoIs) });
-        expect(isAtLeast(one, askerRole(roleOf, plain, { senders: [...before, more].map(whoIs) }))).toBe(true);
-      }),
-    );
+    const people = ids.map((id) => memberKey(whoIs(id)));
+    expect(lineageOfPeople(people, (who) => roleOf(plain, who)).role).toBe(expected);
   });
 });
 

@@ -13,6 +13,7 @@ import { ShownLists } from "../../../../src/surfaces/chat/shown-lists.ts";
 import { createRoles } from "../../../../src/rights/people/roles.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
 const main = someGroup("main", { channel: "terminal", chat: "home", main: true });
@@ -87,7 +88,7 @@ async function stopAs(name: string): Promise<{ notices: string[]; hostNote: stri
   const { store } = rig;
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
   const message = await insert(store, "asked");
-  const first = step("hello", { messages: [message], cursor: message });
+  const first = step("hello", { messages: [message], cursor: message, lineage: ofMember });
   await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
 
   const notices = await rig.give("stop", { by: name });
@@ -105,7 +106,7 @@ test("/stop answers the turn, what was dropped and itself with one notice that s
   const { store } = rig;
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
   const message = await insert(store, "asked");
-  const first = step("hello", { messages: [message], cursor: message });
+  const first = step("hello", { messages: [message], cursor: message, lineage: ofMember });
   await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
   const waits = say("waits", { sender: { id: "ann", name: "Ann" }, text: "@crab, fix the *roof*" });
   await store.messages.insert(waits, { group: "family", state: "waiting", at: 2 });

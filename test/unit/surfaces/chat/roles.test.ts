@@ -10,6 +10,7 @@ import type { OperationNeeds } from "../../../../src/surfaces/operations.ts";
 import { byMessage, say, step } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const byKey: Readonly<Record<string, Role>> = { "terminal:ann": "admin", "terminal:guy": "guest" };
 const people = [{ name: "ben", ids: ["terminal:ben", "terminal:ben-too"], role: undefined }];
@@ -80,7 +81,7 @@ async function openRig({ main = false } = {}) {
     /** A turn runs that somebody asked for. */
     asks: async (by: string) => {
       const message = await insert(by, { state: "waiting" });
-      const first = step("hello", { messages: [message], cursor: message });
+      const first = step("hello", { messages: [message], cursor: message, lineage: ofMember });
       await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
     },
     give: async (by: string, command: string) => {

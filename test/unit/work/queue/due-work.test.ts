@@ -5,6 +5,7 @@ import { DueWork } from "../../../../src/work/queue/due-work.ts";
 import type { QueuedSession } from "../../../../src/work/queue/session-queue.ts";
 import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
+import { ofMember } from "../../../support/lineages.ts";
 
 const logger = pino({ level: "silent" });
 
@@ -29,6 +30,7 @@ test("a session is woken when its work is due, now or later, and nothing ticks w
         dueAt,
         replyTo: { kind: "nowhere" },
         origin: "owner",
+        lineage: ofMember,
         text: id,
       },
       1,
@@ -76,6 +78,7 @@ test("a store that fails for a moment delays work and loses none", async () => {
       dueAt: 1,
       replyTo: { kind: "nowhere" },
       origin: "owner",
+      lineage: ofMember,
       text: "",
     },
     1,
