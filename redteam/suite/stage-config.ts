@@ -116,6 +116,22 @@ function judgedGroups(port: number): object {
       members: { default: "member", "http:boss": "admin" },
       policy: { tools: { shell: "ask" } },
     },
+    // Words of others than admins take a tool away.
+    washed: {
+      ...httpGroup("washed"),
+      members: { default: "guest", "http:boss": "admin", "http:mia": "member" },
+      policy: {
+        rules: [
+          { tool: "send_message", origin: ["guest", "member"], action: "deny" },
+          { tool: "shell", action: "ask", approvers: "member" },
+        ],
+      },
+    },
+    offered: {
+      ...httpGroup("offered"),
+      mcp: [serverName],
+      policy: { rules: [{ tool: "send_message", origin: "mcp", action: "deny" }] },
+    },
     ranked: {
       ...httpGroup("ranked"),
       members: { default: "guest", "http:boss": "admin" },

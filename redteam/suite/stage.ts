@@ -63,6 +63,8 @@ export type StageGroup =
   | "careful"
   | "sighted"
   | "ranked"
+  | "washed"
+  | "offered"
   | "asking"
   | "called"
   | "served"

@@ -64,7 +64,7 @@ export function createApprovals(context: AppContext, stack: AsyncDisposableStack
     pendingOf: (...tool) => mcp.pendingOf(...tool),
   });
   parts.signals.toolsChanged.on(({ tools, group }) => descriptions.ask(tools, group));
-  const forms = new Forms(asking);
+  const forms = new Forms({ ...asking, note: (turn, origins) => store.origins.note(turn, origins) });
   const changes = new ProposedChanges({ store: store.approvals, proposals, descriptions, deliver, clock, logger });
   const reviews = openReviews({
     ...asking,

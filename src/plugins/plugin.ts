@@ -30,7 +30,7 @@ export type { Part } from "../domain/chats/part.ts";
 export { defineProvider } from "../models/define-provider.ts";
 export type { ProviderDefinition, ProviderPorts } from "../models/define-provider.ts";
 export { ToolError } from "../protocol/tools.ts";
-export { defineTool } from "../tools/define-tool.ts";
+export { definePluginTool as defineTool } from "./define-plugin-tool.ts";
 export type { HostTool } from "../tools/define-tool.ts";
 export { ProviderError } from "../models/provider.ts";
 export type { Provider, ProviderRequest } from "../models/provider.ts";

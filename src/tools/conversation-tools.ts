@@ -3,15 +3,16 @@ import { LRUCache } from "lru-cache";
 import type { Group } from "../domain/chats/group.ts";
 import { abilitiesOf } from "../domain/settings/group-ability.ts";
 import type { ToolCall, ToolDefinition } from "../domain/turns/model.ts";
-import type { Exposure } from "../domain/people/origin.ts";
+import { type Exposure, type Origin, sortOrigins } from "../domain/people/origin.ts";
 import type { Provenance, Verdict } from "../domain/rights/policy.ts";
+import type { Sourced } from "../domain/rights/sourced.ts";
 import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
-import { exposureOf } from "./exposure.ts";
+import { exposureOf, originsOfWords } from "./exposure.ts";
 import { describeFound } from "./finding/find.ts";
 import { findTools, innerCall } from "./finding/finding-tools.ts";
 import { extended, offerNow } from "./finding/offer.ts";
@@ -36,9 +37,11 @@ export interface TurnTools {
   readonly announced: readonly AnnouncedTool[];
   /** Names of those of sources that the conversation was offered and that are there now. */
   readonly ofSources: readonly string[];
+  /** Origins of what the offered tools say of themselves. */
+  readonly origins: readonly Origin[];
   get(name: string): Tool | undefined;
   /** Which tools besides those that the model is shown a query fits, in words for it. */
-  find(query: string): string;
+  find(query: string): Sourced;
   /** The asker and the origins at the time of the first call: the basis for judging calls. */
   provenance(): Promise<Provenance>;
   /** Judges a call. */
@@ -101,8 +104,10 @@ export class ConversationTools {
       definitions: audience.modelCallsTools ? offered : [],
       announced: announcedOf(registry, names),
       ofSources: names.filter((name) => registry.added.has(name)),
+      origins: sortOrigins(names.flatMap((name) => originsOfWords(registry.get(name)))),
       get: (name) => registry.get(name),
-      find: (query) => describeFound(query, hiddenFrom(names, { registry, audience })),
+      find: (query) =>
+        describeFound(query, hiddenFrom(names, { registry, audience }), (name) => originsOfWords(registry.get(name))),
       provenance: known,
       judge: async (call) => judge(call, { ...circumstances, provenance: await known() }),
       exposureOf: (calls) => exposureOf({ registry, writersOfShared }, calls.map(innerCall)),

@@ -6,12 +6,13 @@ import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/chats
 import type { VoiceMessage } from "../domain/settings/speech.ts";
 import type { Origin } from "../domain/people/origin.ts";
 import type { Part } from "../domain/chats/part.ts";
+import type { Sourced } from "../domain/rights/sourced.ts";
 import type { ResultPort } from "./results/result-port.ts";
 import type { SessionService } from "./sessions/session-service.ts";
 import type { SessionRight } from "./sessions/session-rights.ts";
 import type { GivenPage } from "../protocol/pages.ts";
 import { parseToolInput } from "../protocol/tools.ts";
-import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
+import type { ToolFacts } from "../protocol/tools.ts";
 
 /** A tool's message to the group's chat. `text` is a file's caption, and empty for a reaction. */
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
@@ -60,11 +61,11 @@ export interface ToolPorts extends CapabilityPorts {
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
   /** Tools that the model is not shown. */
-  readonly otherTools: { readonly find: (query: string) => string };
+  readonly otherTools: { readonly find: (query: string) => Sourced };
   /** Tells people who wait how far the call is, in words that may come from outside. */
   readonly tellProgress: (text: string) => void;
   /** Outcome of the file change that this call proposed. Throws ToolError when nothing was changed. */
-  readonly changeOutcome: (words: ChangeWords) => Promise<string>;
+  readonly changeOutcome: (words: ChangeWords) => Promise<Sourced>;
 }
 
 /** Sentences for the model about a change that it proposed. */
@@ -72,7 +73,7 @@ export interface ChangeWords {
   /** The changed thing, as the beginning of a sentence. */
   readonly thing: string;
   /** Sentences for a change that was written. */
-  readonly written: string;
+  readonly written: Sourced;
 }
 
 /** A file of the host's in the agent's container. */
@@ -84,11 +85,19 @@ export interface GivenFile {
 /** Ports as they are handed over: which capabilities there are is not every caller's business. */
 type GivenPorts = Omit<ToolPorts, keyof CapabilityPorts> & Partial<CapabilityPorts>;
 
-/** The result of a call: text, and what comes behind it. */
-export interface HostToolOutput extends ToolOutput {
+/** The result of a call: text, and what comes behind it, which has the tool's own origin. */
+export interface HostToolOutput {
+  /** Its origins count as read by the turn before the model sees it. */
+  readonly output: Sourced;
+  readonly isError: boolean;
   readonly parts?: readonly Part[] | undefined;
   /** A page whose text the agent appends to the output. */
   readonly page?: GivenPage | undefined;
+}
+
+/** A text alone is the output of a call that went well. */
+export function toHostToolOutput(result: Sourced | HostToolOutput): HostToolOutput {
+  return "output" in result ? result : { output: result, isError: false };
 }
 
 /** Facts about the call for every tool. */
@@ -140,7 +149,10 @@ export interface HostTool extends ToolFacts {
   /** True while the tool is unavailable because a part is missing. */
   readonly isAway?: (() => boolean) | undefined;
   /** Runs a call. Throws ToolError for invalid input, and the tool's own errors. */
-  run(input: unknown, place: GivenPorts & HostCall & { readonly settings?: unknown }): Promise<string | HostToolOutput>;
+  run(
+    input: unknown,
+    place: GivenPorts & HostCall & { readonly settings?: unknown },
+  ): Promise<Sourced | HostToolOutput>;
 }
 
 /** Ability of a channel that a tool may need. */
@@ -172,7 +184,7 @@ interface HostToolDefinition<
   run(
     input: z.infer<Schema>,
     place: Pick<ToolPorts, Need> & HostCall & ToolSettings<Config>,
-  ): Promise<string | HostToolOutput>;
+  ): Promise<Sourced | HostToolOutput>;
 }
 
 export function defineTool<
@@ -237,7 +249,7 @@ export function defineAbilityTool<Port>() {
     readonly run: (
       input: z.infer<Schema>,
       place: Pick<ToolPorts, Need> & HostCall & { readonly port: Port },
-    ) => Promise<string | HostToolOutput>;
+    ) => Promise<Sourced | HostToolOutput>;
   }): AbilityTool<Port> => ({
     of: (ability) => ({
       ...defineTool<Schema, Need | "ability">({

@@ -31,6 +31,11 @@ export function exposureOf(
   return { origins, readsFolder, writesFolder, ...(alsoReads && { alsoReads }) };
 }
 
+/** Origins of what a tool says of itself: a server's name, description and schema are its words, read by nobody. */
+export function originsOfWords(tool: Tool | undefined): readonly Origin[] {
+  return tool?.runs === "host" && tool.server !== undefined ? ["mcp"] : [];
+}
+
 function originOf(tool: Tool): Origin | undefined {
   const own = "origin" in tool ? tool.origin : undefined;
   const isOwn = builtIn.has(tool) || ("ability" in tool && tool.ability !== undefined);

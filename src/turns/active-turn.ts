@@ -324,7 +324,7 @@ export class ActiveTurn implements TurnListener {
     const refused = new Set(denied.map((result) => result.callId));
     const byPeople = await this.#gate.denials(last);
     const bySubAgents = await this.#gate.handedBack(last);
-    const known = [...append, ...bySubAgents.results, ...byPeople];
+    const known = [...append, ...bySubAgents.results, ...byPeople.results];
     const given = new Map(known.map((result) => [result.callId, result]));
     const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
     const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
@@ -341,7 +341,7 @@ export class ActiveTurn implements TurnListener {
     await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
     // While they ran, others may have written what they read.
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
-    const exposure = withOrigins(tools.exposureOf(calls), bySubAgents.origins);
+    const exposure = withOrigins(tools.exposureOf(calls), [...bySubAgents.origins, ...byPeople.origins]);
     await this.#steps.addNow({ kind: "tools", results: stored }, { exposure });
     return true;
   }

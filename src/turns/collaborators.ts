@@ -177,6 +177,7 @@ export interface TurnRows {
   readonly turns: TurnStore;
   readonly work: Pick<Store["work"], "due" | "get">;
   readonly outbox: OutboxStore;
+  readonly origins: Pick<Store["origins"], "note">;
   readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
   readonly subAgents: Pick<Store["subAgents"], "awaitedBy" | "begin" | "ofStep" | "release" | "tellWaiting">;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
-import { announcedTool, ToolError, toToolOutput } from "../../src/protocol/tools.ts";
-import type { HostTool } from "../../src/tools/define-tool.ts";
+import { announcedTool, ToolError } from "../../src/protocol/tools.ts";
+import { type HostTool, toHostToolOutput } from "../../src/tools/define-tool.ts";
 
 /** A tool that is opened for the contract, and what it is tried with. */
 export interface ToolSubject extends Partial<AsyncDisposable> {
@@ -18,7 +18,8 @@ type Place = Parameters<HostTool["run"]>[1];
 
 async function run({ tool, settings }: ToolSubject, input: unknown, signal = new AbortController().signal) {
   const place = { group: "main", turn: "turn-1", signal, send: sent, settings } as unknown as Place;
-  return toToolOutput(await tool.run(input, place));
+  const { output, isError } = toHostToolOutput(await tool.run(input, place));
+  return { output: output.text, isError };
 }
 
 /** Contract of every host tool. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
+import { sourced, type Sourced } from "../../domain/rights/sourced.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
 import type { SearchOptions } from "../../processes/memory-schemas.ts";
@@ -15,8 +16,8 @@ import type { MemoryAt } from "./thread/memory-client.ts";
 
 /** The group's memory for tools. Rejects with ToolError only, or a bug. */
 export interface MemoryPort {
-  /** Best matching memories as shown to the model; undefined: none. They count as read by the turn. */
-  readonly search: (query: string, how: SearchOptions) => Promise<string | undefined>;
+  /** Best matching memories as shown to the model; undefined: none. */
+  readonly search: (query: string, how: SearchOptions) => Promise<Sourced | undefined>;
   /** Gives the id under which it is kept. */
   readonly store: (memory: NewNote) => Promise<string>;
   /** Removes one for good. */
@@ -43,15 +44,13 @@ type Needs = Pick<MemoryServiceNeeds, "store" | "roleOf" | "publish" | "clock">;
 
 /** Memories for a call of a tool in this turn. */
 export function memoryPort(needs: Needs, usable: UsableMemories, scope: CallingTurn): MemoryPort {
-  const { store } = needs;
-  const { turn, settings } = scope;
+  const { settings } = scope;
   return {
     search: async (query, how) => {
       const found = await search(usable, query, how);
       if (found.length === 0) return undefined;
-      // Noted before the model sees it: what it does then is judged by it.
-      await store.origins.note(turn.id, found.flatMap(originsOf));
-      return showMemories(found, (time) => localClock(settings.timeZone).minuteAt(time));
+      const shown = showMemories(found, (time) => localClock(settings.timeZone).minuteAt(time));
+      return sourced(shown, found.flatMap(originsOf));
     },
     store: (memory) => keep(needs, usable, scope, memory),
     forget: (id) => forget(needs, usable, scope, id),

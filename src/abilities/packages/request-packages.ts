@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { packageRequest } from "../../domain/sandbox/packages.ts";
+import { joined, ofHost } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { packageNames } from "./config.ts";
 
@@ -27,7 +28,12 @@ export const requestPackages = defineTool({
   run: (_input, { changeOutcome }) =>
     changeOutcome({
       thing: "The list of the group's packages",
-      written:
-        "It is allowed. The packages are being installed, which takes some minutes; you have them in a turn after that, and are told then. End this turn.",
+      written: joined(
+        [
+          ofHost`It is allowed. The packages are being installed, which takes some minutes;`,
+          ofHost`you have them in a turn after that, and are told then. End this turn.`,
+        ],
+        " ",
+      ),
     }),
 });

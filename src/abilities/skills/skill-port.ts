@@ -1,6 +1,8 @@
+import { joined, ofHost, type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import { leftOf, type Skill } from "../../domain/sandbox/skill.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { ToolError } from "../../protocol/tools.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import { formatSkills, listMatched, showSkillFile } from "./show-skills.ts";
 import { readSkillMapping, skillsForTask } from "./skill-mapping.ts";
@@ -9,16 +11,16 @@ import type { SkillServiceNeeds } from "./skill-needs.ts";
 /** The group's skills for tools. Rejects with ToolError only, or a bug. */
 export interface SkillPort {
   /** All of them, as the model is shown them. */
-  readonly available: () => string;
+  readonly available: () => Sourced;
   /** Those for a task, by what its text names, its type, and what is for every task. */
   readonly forTask: (task: {
     readonly taskType?: string | undefined;
     readonly text?: string | undefined;
-  }) => Promise<string>;
+  }) => Promise<Sourced>;
   /** Content of SKILL.md, or of another file of the skill. */
-  readonly content: (name: string, file: string | undefined) => Promise<string>;
+  readonly content: (name: string, file: string | undefined) => Promise<Sourced>;
   /** Available kinds of sub-agents. */
-  readonly agents: () => Promise<string>;
+  readonly agents: () => Promise<Sourced>;
 }
 
 /** Skills for a call of a tool in this turn. Throws ToolError where the group has none. */
@@ -30,22 +32,34 @@ export function skillPort(
   if (skillsOf(group.name) === "none") throw new ToolError("This group has no skills.");
   const known = (): readonly Skill[] => leftOf(knownIn(group.name), settings.agent.skills);
   return {
-    available: () => formatSkills(known()),
-    forTask: async (task) =>
-      listMatched(skillsForTask(known(), { ...task, mapping: await readSkillMapping(paths.skillMapping) })),
+    available: () => {
+      const skills = known();
+      return sourced(formatSkills(skills), skills.flatMap(originsOf));
+    },
+    forTask: async (task) => {
+      const skills = known();
+      const matched = skillsForTask(skills, { ...task, mapping: await readSkillMapping(paths.skillMapping) });
+      return sourced(listMatched(matched), skills.flatMap(originsOf));
+    },
     content: async (name, file) => {
       const skill = find(known(), name);
       const text = await showSkillFile(skill, file);
       const data = { name, sha256: skill.sha256, way: "tool" } as const;
       const about = { group: group.name, session: session.id, turn: turn.id };
       await publish({ type: "skill.loaded", ...about, actor: "agent", data });
-      return text;
+      return sourced(text, originsOf(skill));
     },
     agents: async () => {
-      const usable = (await profiles()).map(({ name, description }) => `${name}: ${description}`);
-      return usable.join("\n") || "There are no profiles.";
+      // The operator wrote them.
+      const usable = (await profiles()).map(({ name, description }) => sourced(`${name}: ${description}`, []));
+      return usable.length === 0 ? ofHost`There are no profiles.` : joined(usable, "\n");
     },
   };
+}
+
+/** Origins of a skill's words: the agent that wrote it, also where people allowed it; none of the operator's choice. */
+function originsOf({ byAgent }: Skill): readonly Origin[] {
+  return byAgent ? ["agent"] : [];
 }
 
 function find(skills: readonly Skill[], name: string): Skill {

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 
 import { describeCarriedOut, describeStanding } from "../../domain/work/describe-sub-agent.ts";
+import { joined, ofHost, type Sourced, sourced } from "../../domain/rights/sourced.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { lineageOfTask, type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
@@ -15,9 +17,9 @@ const shown = 20;
 
 /** Actions on running sub-agents; each answers in words for the model, or throws ToolError with what is wrong. */
 export interface SubAgentPort {
-  status(id: string | undefined): Promise<string>;
-  message(id: string, text: string): Promise<string>;
-  cancel(id: string): Promise<string>;
+  status(id: string | undefined): Promise<Sourced>;
+  message(id: string, text: string): Promise<Sourced>;
+  cancel(id: string): Promise<Sourced>;
 }
 
 export interface SubAgentPortNeeds {
@@ -43,21 +45,31 @@ export function subAgentPort(
     cancel: async (id: string) => {
       const agent = await own(options, scope, id);
       const isEnded = await lifecycle.cancel(agent.id, "its parent did not need it anymore");
-      return isEnded ? `${agent.id} is cancelled.` : `${agent.id} had ended before.`;
+      const known = sourced(agent.id, []);
+      return isEnded ? ofHost`${known} is cancelled.` : ofHost`${known} had ended before.`;
     },
   };
 }
 
-async function listOwn({ store }: SubAgentPortNeeds, { session }: CallingTurn): Promise<string> {
+async function listOwn({ store }: SubAgentPortNeeds, { session }: CallingTurn): Promise<Sourced> {
   const agents = await store.subAgents.list({ parent: session.id, limit: shown });
-  return agents.length === 0 ? "You have no sub-agents." : agents.map(describeStanding).join("\n");
+  return agents.length === 0 ? ofHost`You have no sub-agents.` : joined(agents.map(standingOf), "\n");
 }
 
-async function showOne(options: SubAgentPortNeeds, scope: CallingTurn, id: string): Promise<string> {
+async function showOne(options: SubAgentPortNeeds, scope: CallingTurn, id: string): Promise<Sourced> {
   const agent = await own(options, scope, id);
   const isThere = agent.deliveredAt !== undefined && agent.state !== "running";
-  if (isThere && !(await hasRead(options, scope, agent))) return describeStanding(agent);
-  return isThere ? describeCarriedOut(agent) : describeStanding(agent);
+  if (isThere && !(await hasRead(options, scope, agent))) return standingOf(agent);
+  return isThere ? sourced(describeCarriedOut(agent), wordsOf(agent)) : standingOf(agent);
+}
+
+function standingOf(agent: SubAgent): Sourced {
+  return sourced(describeStanding(agent), wordsOf(agent));
+}
+
+/** Origins of its task, which another conversation may have given it, and of its answer. */
+function wordsOf({ lineage }: SubAgent): readonly Origin[] {
+  return ["agent", ...lineage.origins];
 }
 
 /** Its words are shown only to a turn that carries what they carry already: they come with what brings that. */
@@ -70,7 +82,7 @@ async function tell(
   options: SubAgentPortNeeds,
   scope: CallingTurn,
   said: { readonly id: string; readonly text: string },
-): Promise<string> {
+): Promise<Sourced> {
   const { store, clock, workAdded, roleOf } = options;
   const agent = await own(options, scope, said.id);
   if (agent.state !== "running" || agent.session === undefined)
@@ -96,7 +108,7 @@ async function tell(
     now,
   );
   workAdded();
-  return `${agent.id} has it.`;
+  return ofHost`${sourced(agent.id, [])} has it.`;
 }
 
 async function own({ store }: SubAgentPortNeeds, { session }: CallingTurn, id: string): Promise<SubAgent> {

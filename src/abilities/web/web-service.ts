@@ -7,6 +7,7 @@ import { ToolError } from "../../protocol/tools.ts";
 import { type Answer, fetchBytes } from "./fetch-bytes.ts";
 import { parseAddress, withoutQuery } from "./page-address.ts";
 import { pageTypeOf } from "./page-type.ts";
+import { type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import { searchAddress, searchWeb } from "./search/search-web.ts";
 import type { WebPort } from "./tools/web-port.ts";
 
@@ -97,7 +98,7 @@ export class WebService implements AsyncDisposable {
   async search(
     wanted: { readonly query: string; readonly count: number },
     call: WebCall,
-  ): Promise<string | FetchedPage> {
+  ): Promise<Sourced | FetchedPage> {
     const { search } = call.web;
     if (search === undefined) throw new ToolError("This group cannot search the web.");
     const { resolve } = this.#options;
@@ -105,7 +106,7 @@ export class WebService implements AsyncDisposable {
     const { found } = await this.#ask("search", about, () =>
       searchWeb(wanted, search, { signal: call.signal, resolve }),
     );
-    return found;
+    return typeof found === "string" ? sourced(found, ["web"]) : found;
   }
 
   /** Calls end with their turns, before this. */

@@ -1,5 +1,6 @@
 import type { Answers, CallContext, CallValue } from "../../processes/line.ts";
 import type { plugin } from "../../processes/protocol.ts";
+import { toHostToolOutput } from "../../tools/define-tool.ts";
 import { type Definitions, describe } from "./describe.ts";
 import type { Inside, PluginHost } from "./plugin-host.ts";
 import { ServedChannels } from "./served-channels.ts";
@@ -32,7 +33,6 @@ async function runTool(
     typeof tool.run
   >[1];
   const result = await tool.run(input, place);
-  return typeof result === "string"
-    ? { output: result, isError: false }
-    : { output: result.output, isError: result.isError };
+  const { output, isError } = toHostToolOutput(result);
+  return { output: output.text, isError };
 }

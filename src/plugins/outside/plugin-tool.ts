@@ -1,3 +1,4 @@
+import { sourced } from "../../domain/rights/sourced.ts";
 import { toError } from "../../lib/app-error.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { ToolRisk } from "../../protocol/tools.ts";
@@ -75,7 +76,8 @@ async function run(
 ): Promise<HostToolOutput> {
   try {
     const { line } = await plugin.process();
-    return await line.call("toolRun", value, options);
+    const { output, isError } = await line.call("toolRun", value, options);
+    return { output: sourced(output, ["tool"]), isError };
   } catch (error) {
     options.signal?.throwIfAborted();
     if (error instanceof ToolError) throw error;

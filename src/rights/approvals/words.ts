@@ -6,6 +6,7 @@ import {
   type ChangeOutcome,
   widestScope,
 } from "../../domain/rights/approval.ts";
+import { ofHost, type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import type { OutgoingDraft } from "../../domain/chats/message.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
@@ -108,13 +109,15 @@ export function scopeFault(approval: Approval, scope: ApprovalScope): string | u
   return `${approval.code} has an expansion, so it differs from run to run: it can be allowed for a ${widest} at most.`;
 }
 
-/** Reason for the model why a call was not run. */
-export function denialForModel(approval: Approval): string {
+/** Reason for the model why a call was not run; one that people gave is of their role. */
+export function denialForModel(approval: Approval): Sourced {
   const { decider, reason } = approval;
-  if (decider === undefined) return `nobody answered within ${inMinutes(minutesOf(approval))}`;
+  if (decider === undefined) return sourced(`nobody answered within ${inMinutes(minutesOf(approval))}`, []);
   if (decider.actor === "host")
-    return `The operator's policy has changed since this was asked: ${reason ?? "it is denied now"}.`;
-  return `denied by ${decider.role}: ${reason ?? "no reason was given"}`;
+    return sourced(`The operator's policy has changed since this was asked: ${reason ?? "it is denied now"}.`, []);
+  const by = sourced(decider.role, []);
+  if (reason === undefined) return ofHost`denied by ${by}: no reason was given`;
+  return ofHost`denied by ${by}: ${sourced(reason, [decider.role])}`;
 }
 
 /** Said by the host in the chat that was asked, if one was. */

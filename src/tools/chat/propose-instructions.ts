@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { instructionChars } from "../../domain/rights/protected-file.ts";
+import { ofHost } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../define-tool.ts";
 
 export const proposeInstructions = defineTool({
@@ -22,5 +23,5 @@ export const proposeInstructions = defineTool({
   activity: { doing: "changing its instructions" },
   needs: ["changeOutcome"],
   run: (_input, { changeOutcome }) =>
-    changeOutcome({ thing: "AGENTS.md", written: "AGENTS.md has been changed, and applies from now on." }),
+    changeOutcome({ thing: "AGENTS.md", written: ofHost`AGENTS.md has been changed, and applies from now on.` }),
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../domain/rights/sourced.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool } from "../define-tool.ts";
 
@@ -21,6 +22,6 @@ export const react = defineTool({
     const message = await lastMessage();
     if (!message) throw new ToolError("There is no message to react to.");
     await send({ text: "", reaction: { message: message.id, sender: message.sender.id, emoji } });
-    return "Done.";
+    return ofHost`Done.`;
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../define-tool.ts";
 
 /** Wherever the container says that the path leads, it is a file of this group's that is sent. */
@@ -22,6 +23,6 @@ export const sendFile = defineTool({
     const kept = await keepFile(path);
     const name = redact(kept.name) || "file";
     await send({ text: redact(caption), file: { ...kept, name } });
-    return `Sent ${name} (${kept.mimeType}, ${kept.bytes} bytes).`;
+    return ofHost`Sent ${sourced(name, [])} (${sourced(kept.mimeType, [])}, ${kept.bytes} bytes).`;
   },
 });

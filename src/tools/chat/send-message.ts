@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../define-tool.ts";
 
 export const sendMessage = defineTool({
@@ -17,8 +18,8 @@ export const sendMessage = defineTool({
   right: "speak",
   run: async (input, { redact, send }) => {
     const text = redact(input.text);
-    if (text === "") return "Nothing was sent: the text was empty.";
+    if (text === "") return ofHost`Nothing was sent: the text was empty.`;
     await send({ text });
-    return "Sent.";
+    return ofHost`Sent.`;
   },
 });

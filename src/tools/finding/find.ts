@@ -1,30 +1,35 @@
+import type { Origin } from "../../domain/people/origin.ts";
+import { joined, ofHost, type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import type { ToolDefinition } from "../../domain/turns/model.ts";
 
 const mostFound = 10;
 const shownChars = 24_000;
 
+/** Origins of what the tool of this name says of itself. */
+type OriginOfTool = (name: string) => readonly Origin[];
+
 /** The tools that a query fits best, each with what it takes; for a model. */
-export function describeFound(query: string, tools: readonly ToolDefinition[]): string {
+export function describeFound(query: string, tools: readonly ToolDefinition[], originOf: OriginOfTool): Sourced {
   const words = wordsOf(query);
   const found = tools
     .map((tool) => ({ tool, score: scoreOf(tool, query, words) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score);
   if (found.length === 0)
-    return `No tool of ${tools.length} fits ${JSON.stringify(query)}. Some are: ${tools
-      .slice(0, mostFound)
-      .map(({ name }) => name)
-      .join(", ")}. Try other words.`;
-  const lines: string[] = [];
+    return ofHost`No tool of ${tools.length} fits ${sourced(JSON.stringify(query), [])}. Some are: ${joined(
+      tools.slice(0, mostFound).map(({ name }) => sourced(name, originOf(name))),
+      ", ",
+    )}. Try other words.`;
+  const lines: Sourced[] = [];
   let chars = 0;
   for (const { tool } of found.slice(0, mostFound)) {
     const line = JSON.stringify({ name: tool.name, description: tool.description, input: tool.inputSchema });
     if (chars + line.length > shownChars) break;
     chars += line.length;
-    lines.push(line);
+    lines.push(sourced(line, originOf(tool.name)));
   }
   const left = found.length - lines.length;
-  return [...lines, ...(left > 0 ? [`[${left} more fit; ask for something narrower]`] : [])].join("\n");
+  return joined([...lines, ...(left > 0 ? [ofHost`[${left} more fit; ask for something narrower]`] : [])], "\n");
 }
 
 /** A word in the name says more than one in the description. */

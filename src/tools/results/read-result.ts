@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { sourced } from "../../domain/rights/sourced.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { defineTool } from "../define-tool.ts";
 
@@ -25,6 +26,6 @@ export const readResult = defineTool({
     if (from >= all && all > 0) throw new ToolError(`The result ${id} has ${all} characters; begin before its end.`);
     const end = from + text.length;
     const more = end < all ? `; go on with from ${end}` : "";
-    return from === 0 && end === all ? text : `${text}\n[characters ${from} to ${end} of ${all}${more}]`;
+    return sourced(from === 0 && end === all ? text : `${text}\n[characters ${from} to ${end} of ${all}${more}]`, []);
   },
 });

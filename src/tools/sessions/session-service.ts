@@ -1,3 +1,4 @@
+import type { Origin } from "../../domain/people/origin.ts";
 import type { SessionKind } from "../../domain/turns/session.ts";
 
 /** A session as another one may see it. */
@@ -19,6 +20,8 @@ export interface SessionHistory {
     readonly text: string;
   }[];
   readonly omitted: number;
+  /** Everything that the session has read. */
+  readonly origins: readonly Origin[];
 }
 
 /** A model's description of a session to begin. */
@@ -35,7 +38,6 @@ export interface WantedSession {
  */
 export interface SessionService {
   list(): Promise<readonly VisibleSession[]>;
-  /** From then on the turn has read what that session has read. */
   history(
     session: string,
     window: { readonly limit: number; readonly before?: number | undefined },

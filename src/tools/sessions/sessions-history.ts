@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { sourced } from "../../domain/rights/sourced.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { escapeText } from "../../lib/text/markup.ts";
 import { defineTool } from "../define-tool.ts";
@@ -23,7 +24,7 @@ export const sessionsHistory = defineTool({
   activity: { doing: "reading another session" },
   needs: ["sessions"],
   run: async ({ session, ...window }, { sessions }) => {
-    const { entries, omitted } = await sessions.history(session, window);
+    const { entries, omitted, origins } = await sessions.history(session, window);
     const kept: string[] = [];
     let room = allChars;
     for (const { entry: place, by, text } of entries.toReversed()) {
@@ -34,7 +35,8 @@ export const sessionsHistory = defineTool({
     }
     const left = omitted + entries.length - kept.length;
     const more = left > 0 ? [`<omitted count="${left}"/>`] : [];
-    return [`<session-history session="${escapeText(session)}">`, ...more, ...kept, "</session-history>"].join("\n");
+    const lines = [`<session-history session="${escapeText(session)}">`, ...more, ...kept, "</session-history>"];
+    return sourced(lines.join("\n"), origins);
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { sourced } from "../../domain/rights/sourced.ts";
 import { escapeAttribute } from "../../lib/text/markup.ts";
 import { defineTool } from "../define-tool.ts";
 
@@ -22,6 +23,7 @@ export const sessionsList = defineTool({
       return `<session ${place}${parent === undefined ? "" : ` parent="${parent}"`}${isOwn ? ' yours="yes"' : ""}/>`;
     });
     const more = all.length > shown ? [`<omitted count="${all.length - shown}"/>`] : [];
-    return [...lines, ...more].join("\n");
+    // Ids and names that the operator or the host gave.
+    return sourced([...lines, ...more].join("\n"), []);
   },
 });

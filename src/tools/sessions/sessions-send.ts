@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../define-tool.ts";
 
 export const sessionsSend = defineTool({
@@ -17,6 +18,6 @@ export const sessionsSend = defineTool({
   needs: ["sessions"],
   run: async ({ session, text }, { sessions }) => {
     await sessions.send(session, text);
-    return "Sent. The answer comes as work of its own.";
+    return ofHost`Sent. The answer comes as work of its own.`;
   },
 });

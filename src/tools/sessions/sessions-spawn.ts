@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../domain/rights/sourced.ts";
 import { defineTool } from "../define-tool.ts";
 
 export const sessionsSpawn = defineTool({
@@ -18,5 +19,5 @@ export const sessionsSpawn = defineTool({
   needs: ["sessions"],
   right: "begin",
   run: async (input, { sessions }) =>
-    `Begun as session ${await sessions.begin(input)}. Its answer comes as work of its own.`,
+    ofHost`Begun as session ${sourced(await sessions.begin(input), [])}. Its answer comes as work of its own.`,
 });

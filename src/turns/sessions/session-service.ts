@@ -40,7 +40,7 @@ export interface SessionServiceOptions {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly summaries: Pick<Store["summaries"], "entries">;
     readonly work: Pick<Store["work"], "add" | "addAside" | "list" | "ofTurn">;
-    readonly origins: Pick<Store["origins"], "ofSession" | "lineage" | "note">;
+    readonly origins: Pick<Store["origins"], "ofSession" | "lineage">;
   };
   /** Name of an agent of the group. */
   readonly agentNameOf: (agent: string) => string;
@@ -70,12 +70,11 @@ export function createSessionService(options: SessionServiceOptions, scope: Turn
     history: async (id, window) => {
       const session = await find(options, scope, id);
       const history = await readHistory(options, session, window);
-      // Read after its words, so that what it has read by then counts, and noted before the model sees them.
+      // Read after its words, so that what it has read by then counts.
       const read = await options.store.origins.ofSession(session.id);
-      await options.store.origins.note(scope.turn.id, ["agent", ...read]);
       const data = { of: session.id, entries: history.entries.length };
       await options.publish({ type: "session.read", ...turnIdsOf(scope), actor: "agent", data });
-      return history;
+      return { ...history, origins: ["agent", ...read] };
     },
     send: (id, text) => send(options, scope, { call, id, text }),
     begin: (wanted) => begin(options, scope, { call, wanted }),
@@ -99,7 +98,7 @@ async function readHistory(
   { store }: SessionServiceOptions,
   { id, conversation }: Session,
   { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number | undefined },
-): Promise<SessionHistory> {
+): Promise<Omit<SessionHistory, "origins">> {
   // All of the log, also what is summed up for its own agent by now.
   const steps = await store.summaries.entries(id, conversation, { before, limit });
   const entries = steps.flatMap(({ entry, body }) => entriesOf(body).map((said) => ({ entry, ...said })));

@@ -4,6 +4,7 @@ import type { Approval } from "../../domain/rights/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/turns/model.ts";
 import type { ApprovedCommand, CallVerdict, Provenance, Verdict } from "../../domain/rights/policy.ts";
 import type { Step, StepBody } from "../../domain/turns/turn.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { scriptsIn } from "../../rights/policy/scripts-in.ts";
 import { maxScripts } from "../../protocol/messages.ts";
@@ -167,13 +168,16 @@ export class AnswerGate {
     return withDenied(judged, prepared.denied);
   }
 
-  /** Results of the calls of this step that people did not allow. */
-  async denials(last: Step): Promise<readonly AgentToolResult[]> {
-    if (last.body.kind !== "model" || last.body.asked === undefined) return [];
+  /** Results of the calls of this step that people did not allow, with the origins of their reasons. */
+  async denials(
+    last: Step,
+  ): Promise<{ readonly results: readonly AgentToolResult[]; readonly origins: readonly Origin[] }> {
+    if (last.body.kind !== "model" || last.body.asked === undefined) return { results: [], origins: [] };
     const approvals = await this.#parts.store.approvals.ofStep(last.seq);
     const byPeople = deniedIn(last.body.answer, approvals);
-    const results = [...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const);
-    return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
+    const reasons = new Map([...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const));
+    const results = [...reasons].map(([callId, output]) => ({ callId, output, isError: true }));
+    return { results, origins: byPeople.flatMap(({ origins }) => origins) };
   }
 
   /** The call as a grant covers it, whose use is recorded; undefined: none does. */
@@ -290,10 +294,12 @@ const unknownVerdict: Omit<CallVerdict, "callId"> = { action: "ask", risk: "high
 function deniedIn(
   answer: ModelAnswer,
   approvals: readonly Approval[],
-): { readonly call: ToolCall; readonly reason: string }[] {
+): { readonly call: ToolCall; readonly reason: string; readonly origins: readonly Origin[] }[] {
   return approvals.flatMap((approval) => {
     const call = answer.toolCalls.find(({ id }) => id === approval.call);
-    return call && approval.state !== "allowed" ? [{ call, reason: denialForModel(approval) }] : [];
+    if (!call || approval.state === "allowed") return [];
+    const { text, origins } = denialForModel(approval);
+    return [{ call, reason: text, origins }];
   });
 }
 

@@ -5,6 +5,7 @@ import type { ChangeOutcome } from "../../domain/rights/approval.ts";
 import { workFolder } from "../../domain/chats/group.ts";
 import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Part } from "../../domain/chats/part.ts";
+import { sourced, type Sourced } from "../../domain/rights/sourced.ts";
 import { originalBytes } from "../../domain/chats/part.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ErrorCode } from "../../lib/app-error.ts";
@@ -13,10 +14,11 @@ import { sniffedBytes } from "../../lib/files/file-type.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { GivenPage } from "../../protocol/pages.ts";
 import { containerPaths, filesFolder } from "../../protocol/paths.ts";
-import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
+import { timedOut, ToolError } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import { innerCall } from "../../tools/finding/finding-tools.ts";
+import { toHostToolOutput } from "../../tools/define-tool.ts";
 import type { ChangeWords, GivenFile, HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { AnswerGate } from "./answer-gate.ts";
@@ -47,7 +49,7 @@ type ToolParts = Pick<
   TurnCollaborators,
   "tools" | "calls" | "answers" | "watchers" | "publish" | "clock" | "logger"
 > & {
-  readonly store: Pick<TurnCollaborators["store"], "turns" | "messages" | "outbox">;
+  readonly store: Pick<TurnCollaborators["store"], "turns" | "messages" | "outbox" | "origins">;
 };
 
 interface HostToolSurroundings {
@@ -100,8 +102,9 @@ export class HostToolRunner {
       const doing = before ?? this.#do(call, request, tools);
       this.#done.set(call.key, doing);
       const { output, isError, parts = [], page } = await doing;
+      if (output.origins.length > 0) await this.#parts.store.origins.note(this.#scope.turn.id, output.origins);
       this.#shown.set(call.id, parts);
-      return { output, isError, page };
+      return { output: output.text, isError, page };
     } catch (thrown) {
       return { output: this.#wordsFor(request, toError(thrown)), isError: true };
     }
@@ -146,10 +149,11 @@ export class HostToolRunner {
     const input = withPaths(tool, meant.input, request.input);
     const running = tool.run(input, { ...this.#ports(call, tools, signal), group: group.name, turn: turn.id, signal });
     try {
-      return toToolOutput<HostToolOutput>(await Promise.race([running, aborted(signal)]));
+      return toHostToolOutput(await Promise.race([running, aborted(signal)]));
     } catch (error) {
       if (!expired.aborted || this.#ended.aborted) throw error;
-      return timedOut(tool.name, tool.timeoutSeconds);
+      const { output, isError } = timedOut(tool.name, tool.timeoutSeconds);
+      return { output: sourced(output, []), isError };
     }
   }
 
@@ -220,7 +224,7 @@ export class HostToolRunner {
 }
 
 /** For the model. */
-function describeChange({ thing, written }: ChangeWords, outcome: ChangeOutcome): string {
+function describeChange({ thing, written }: ChangeWords, outcome: ChangeOutcome): Sourced {
   if (outcome === "written") return written;
   if (outcome === "changed")
     throw new ToolError(

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import type { Group } from "../../domain/chats/group.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
@@ -7,18 +9,22 @@ import type { ConversationTools, TurnTools } from "../../tools/conversation-tool
 import { rightsOf } from "../../tools/sessions/session-rights.ts";
 import type { ConversationScope } from "../turn-scope.ts";
 
+const rememberedTurns = 512;
+
 /** Sources of what a turn may call. */
 export interface OfferedToolsOptions {
   readonly tools: Pick<ConversationTools, "of" | "ifBegun">;
   readonly spawning: { maySpawn(session: Session): Promise<boolean> };
   readonly pictures: { areOfUse(group: Group): boolean };
-  readonly origins: Pick<Store["origins"], "lineage">;
+  readonly origins: Pick<Store["origins"], "note" | "lineage">;
   readonly roleOf: RoleOf;
 }
 
 /** The tools of turns, by what their conversations were offered and what their sessions may do. */
 export class OfferedTools {
   readonly #options: OfferedToolsOptions;
+  /** Turns that have read what their tools say of themselves. */
+  readonly #noted = new LRUCache<string, true>({ max: rememberedTurns });
 
   constructor(options: OfferedToolsOptions) {
     this.#options = options;
@@ -29,7 +35,12 @@ export class OfferedTools {
     const { group, turn } = scope;
     const { origins, roleOf, tools } = this.#options;
     const provenance = () => lineageOfTurn({ origins, roleOf }, group, turn);
-    return tools.of(group, turn, { ...(await this.#traitsOf(scope)), provenance });
+    const offered = await tools.of(group, turn, { ...(await this.#traitsOf(scope)), provenance });
+    if (offered.origins.length > 0 && !this.#noted.has(turn.id)) {
+      await origins.note(turn.id, offered.origins);
+      this.#noted.set(turn.id, true);
+    }
+    return offered;
   }
 
   /** Returns what the conversation would be offered if it began now. Nothing is kept. */

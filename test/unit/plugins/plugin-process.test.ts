@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { type HostTool, toHostToolOutput } from "../../../src/tools/define-tool.ts";
 import {
   openPluginRig,
   type PluginRig,
@@ -17,7 +17,10 @@ async function poke(rig: PluginRig, what = "", options: { signal?: AbortSignal; 
   const tool = rig.plugins.tools.find(({ name }) => name === "poke") as HostTool;
   const { signal = new AbortController().signal } = options;
   const send = async ({ text }: { text: string }): Promise<void> => options.send?.(text);
-  return tool.run({ what }, { group: "main", turn: "t1", signal, send } as Parameters<HostTool["run"]>[1]);
+  const said = await tool.run({ what }, { group: "main", turn: "t1", signal, send } as Parameters<HostTool["run"]>[1]);
+  const { output, isError } = toHostToolOutput(said);
+  expect(output.origins).toEqual(["tool"]);
+  return { output: output.text, isError };
 }
 
 /** A plugin with one tool. */
@@ -46,7 +49,7 @@ describe("a tool of a plugin", () => {
       'if (what === "no") throw new ToolError("Not that."); return `${what} in ${process.pid}`;',
     );
 
-    const { output } = (await poke(rig, "yes")) as { output: string };
+    const { output } = await poke(rig, "yes");
     expect(output).toMatch(/^yes in \d+$/);
     expect(output).not.toContain(String(process.pid));
     await expect(poke(rig, "no")).rejects.toThrow("Not that.");
@@ -206,7 +209,7 @@ describe("a plugin that fails", () => {
 
   test("leaves no process behind", async () => {
     const rig = await openWith("return String(process.pid);");
-    const { output: pid } = (await poke(rig)) as { output: string };
+    const { output: pid } = await poke(rig);
     await rig[Symbol.asyncDispose]();
 
     expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 
 import { describeActivity } from "../../../src/tools/activity.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { countWords } from "../../fixtures/guides/count-words.ts";
 import { rollDice } from "../../fixtures/guides/roll-dice.ts";
 
-const plain = defineTool({
+const plain = definePluginTool({
   name: "plain",
   description: "Has no words for members.",
   input: z.strictObject({}),

@@ -3,8 +3,9 @@ import * as z from "zod";
 
 import type { ToolPolicy } from "../../../src/domain/rights/policy.ts";
 import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { describeFound } from "../../../src/tools/finding/find.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import type { SessionStore } from "../../../src/stores/contract/session-store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -13,8 +14,10 @@ import { someGroup } from "../../support/some-group.ts";
 
 function tool(name: string, more: { description?: string; channelTrait?: "reactions" } = {}): HostTool {
   const fixed = { runs: "host", risk: "low", timeoutSeconds: 1 } as const;
-  return defineTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
+  return definePluginTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
 }
+
+const toDefinition = ({ name, description }: HostTool) => ({ name, description, inputSchema: {} });
 
 const everything: ToolPolicy = { rules: [{ name: "default", action: "allow" }] };
 const model = { callTools: true, seeImages: true };
@@ -38,6 +41,23 @@ function host(
 const family = someGroup("family");
 const call = (name: string) => ({ id: "1", name, input: {} });
 const refused = (reason: string) => ({ action: "deny", reason: expect.stringContaining(reason) as string });
+
+test("what a server says of its tools is its words, where they are shown and where they are found", async () => {
+  await using opened = await openTestStore();
+  const { sessions } = opened.store;
+  const { id: session } = await sessions.open("agent:terminal:chat", "family");
+  const served = { ...tool("files__read", { description: "Reads notes." }), server: "files" };
+  const registry = new ToolRegistry([tool("dice")]).joinedBy([served]);
+  const tools = new ConversationTools({ registryOf: async () => registry, sessions, channelCan: () => true });
+
+  const offered = await tools.of(family, { session, conversation: 1 }, able);
+  const none = await host(sessions, [tool("dice")]).of(family, { session, conversation: 2 }, able);
+  const found = describeFound("reads notes", [served].map(toDefinition), () => ["mcp"]);
+
+  expect(offered.definitions.map(({ name }) => name)).toContain("files__read");
+  expect([offered.origins, none.origins]).toEqual([["mcp"], []]);
+  expect(found).toMatchObject({ text: expect.stringContaining("Reads notes.") as string, origins: ["mcp"] });
+});
 
 test("the bytes of a conversation's tools outlast an upgrade of the host; the next conversation has the new ones", async () => {
   await using opened = await openTestStore();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 
 import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { GroupTools } from "../../../src/tools/group-tools.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
@@ -13,7 +13,7 @@ import { someGroup } from "../../support/some-group.ts";
 const schema = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 
 function tool(name: string, description: string): HostTool {
-  return defineTool({
+  return definePluginTool({
     name,
     description,
     runs: "host",

@@ -2,7 +2,8 @@ import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-import { defineTool } from "../../../src/tools/define-tool.ts";
+import { ofHost } from "../../../src/domain/rights/sourced.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import type { Audience } from "../../../src/tools/registry.ts";
@@ -19,7 +20,15 @@ const namesFor = (audience: Partial<Audience>): string[] =>
 
 function toolNamed(name: string, timeoutSeconds = 1): HostTool {
   const input = z.strictObject({});
-  return defineTool({ name, description: "", input, runs: "host", risk: "low", timeoutSeconds, run: async () => "" });
+  return definePluginTool({
+    name,
+    description: "",
+    input,
+    runs: "host",
+    risk: "low",
+    timeoutSeconds,
+    run: async () => "",
+  });
 }
 
 test("tools are offered sorted by name, wherever they come from", () => {
@@ -63,7 +72,7 @@ test("the agent is told who runs a tool, how long it may take, and which fields 
 
 test("a tool gets what it says it needs, and nothing else", async () => {
   let place: object = {};
-  const tool = defineTool({
+  const tool = definePluginTool({
     name: "nosy",
     description: "",
     input: z.strictObject({}),
@@ -84,11 +93,11 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     keepImage: async () => Promise.reject(new Error("not asked for")),
     sessions: {
       list: async () => [],
-      history: async () => ({ entries: [], omitted: 0 }),
+      history: async () => ({ entries: [], omitted: 0, origins: [] }),
       send: async () => undefined,
       begin: async () => "",
     },
-    otherTools: { find: () => "" },
+    otherTools: { find: () => ofHost`` },
     tellProgress: () => undefined,
     giveFile: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,

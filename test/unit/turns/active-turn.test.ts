@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-import { defineTool, type HostTool } from "../../../src/tools/define-tool.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import { modelAnswer, openTurnRig } from "../../support/turn-rig.ts";
 
 function tool(name: string, run: (signal: AbortSignal) => Promise<string>, timeoutSeconds = 60): HostTool {
   const fixed = { runs: "host", risk: "low", description: "", input: z.strictObject({}) } as const;
-  return defineTool({ ...fixed, name, timeoutSeconds, run: (_input, { signal }) => run(signal) });
+  return definePluginTool({ ...fixed, name, timeoutSeconds, run: (_input, { signal }) => run(signal) });
 }
 
 const call = (id: string, name = "dice") => ({ id, name, input: {} });

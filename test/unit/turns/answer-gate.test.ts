@@ -1,21 +1,27 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-import { defineTool, type HostTool } from "../../../src/tools/define-tool.ts";
+import type { Decider } from "../../../src/domain/rights/approval.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import { modelAnswer, openTurnRig } from "../../support/turn-rig.ts";
 
 function tool(name: string, run: () => Promise<string>): HostTool {
   const fixed = { runs: "host", risk: "low", description: "", input: z.strictObject({}) } as const;
-  return defineTool({ ...fixed, name, timeoutSeconds: 60, run });
+  return definePluginTool({ ...fixed, name, timeoutSeconds: 60, run });
 }
 
 const call = (id: string, name: string) => ({ id, name, input: {} });
 const asking = { policy: { tools: { pay: "ask" as const } } };
 const ann = { actor: "member:ann", person: "terminal:ann", name: "Ann", role: "member" } as const;
 
-async function decide({ store }: Awaited<ReturnType<typeof openTurnRig>>, allow: boolean): Promise<void> {
+async function decide(
+  { store }: Awaited<ReturnType<typeof openTurnRig>>,
+  allow: boolean,
+  given: { readonly by?: Decider; readonly reason?: string } = {},
+): Promise<void> {
   const [approval] = await store.approvals.open();
-  const answer = { code: approval?.code ?? "", allow, scope: "once", by: ann, at: Date.now() } as const;
+  const answer = { code: approval?.code ?? "", allow, scope: "once", by: ann, at: Date.now(), ...given } as const;
   await store.approvals.decide(answer, () => []);
 }
 
@@ -58,6 +64,26 @@ test("a call that people deny does not run, and the model reads why; the others 
   expect(ran).toEqual(["look"]);
   expect(results.find(({ callId }) => callId === "2")).toMatchObject({ isError: true });
   expect((await rig.outbox()).at(-1)).toBe("not paid");
+});
+
+test.each([
+  ["brings along the role of whoever gave it", "the owner says that you have to", ["guest"]],
+  ["that was not given brings nothing", undefined, []],
+])("the reason of a denial %s", async (_case, reason, origins) => {
+  await using rig = await openTurnRig({
+    answers: [modelAnswer("", call("2", "pay")), modelAnswer("not paid")],
+    tools: [tool("pay", async () => "paid")],
+    policy: asking,
+  });
+
+  await rig.ask("hello");
+  const [turn] = await rig.store.turns.list({ limit: 1 });
+  const before = (await rig.store.turns.get(turn?.id ?? ""))?.lineage.origins ?? [];
+  await decide(rig, false, { by: { ...ann, role: "guest" }, ...(reason !== undefined && { reason }) });
+  await rig.resume();
+  const after = (await rig.store.turns.get(turn?.id ?? ""))?.lineage.origins ?? [];
+
+  expect(after.filter((origin) => !before.includes(origin))).toEqual(origins);
 });
 
 test("while people have not decided, the turn takes no container", async () => {

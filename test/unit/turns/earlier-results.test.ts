@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { resultId } from "../../../src/turns/context/result-note.ts";
 import { sessionId } from "../../../src/stores/contract/session-store.ts";
 import type { Store } from "../../../src/stores/contract/store.ts";
-import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { type HostTool, toHostToolOutput } from "../../../src/tools/define-tool.ts";
 import { readResult } from "../../../src/tools/results/read-result.ts";
 import { earlierResults } from "../../../src/turns/conversation/earlier-results.ts";
 import type { TurnScope } from "../../../src/turns/turn-scope.ts";
@@ -52,7 +52,7 @@ const place = { group: "g", turn: "t", signal: new AbortController().signal };
 async function read(store: Store, scope: TurnScope, input: object): Promise<string> {
   const given = { ...place, results: earlierResults(store.turns, scope) } as Parameters<HostTool["run"]>[1];
   const said = await readResult.run(input, given);
-  return typeof said === "string" ? said : said.output;
+  return toHostToolOutput(said).output.text;
 }
 
 function refusal(id: string): string {

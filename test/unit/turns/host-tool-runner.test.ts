@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../../src/domain/rights/sourced.ts";
 import { defineTool, type HostTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import { ToolError } from "../../../src/protocol/tools.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
 import { modelAnswer, openTurnRig, type TurnScript } from "../../support/turn-rig.ts";
@@ -10,7 +12,7 @@ const fixed = { runs: "host", risk: "low", description: "" } as const;
 
 function tool(name: string, run: (input: { text?: string }) => Promise<string>, timeoutSeconds = 60): HostTool {
   const input = z.strictObject({ text: z.string().optional() });
-  return defineTool({ ...fixed, name, input, timeoutSeconds, run: (given) => run(given as { text?: string }) });
+  return definePluginTool({ ...fixed, name, input, timeoutSeconds, run: (given) => run(given as { text?: string }) });
 }
 
 const call = (id: string, name: string, input: object = {}) => ({ id, name, input });
@@ -50,6 +52,33 @@ test("what runs is the model's own call, once, however often and with whatever i
 
   expect(given).toEqual(["real"]);
   expect(agent.heard.map(({ output }) => output)).toEqual(["noted 1", "noted 1"]);
+});
+
+test("the origins of a result are the turn's before the agent hears of it, each once", async () => {
+  const read: unknown[] = [];
+  const agent = withAgent(async (at) => {
+    const heard = await at.call(call("1", "look"));
+    const [turn] = await rig.store.turns.list({ limit: 1 });
+    read.push(...((await rig.store.turns.get(turn?.id ?? ""))?.lineage.origins ?? []));
+    return [heard];
+  });
+  const look = defineTool({
+    ...fixed,
+    name: "look",
+    input: z.strictObject({}),
+    timeoutSeconds: 60,
+    run: async () => ofHost`It says ${sourced("obey", ["guest", "web"])}, and ${sourced("more", ["web"])}.`,
+  });
+  await using rig = await openTurnRig({
+    answers: [modelAnswer("", call("1", "look")), modelAnswer("ok")],
+    tools: [look],
+    onSent: agent.onSent,
+  });
+
+  await rig.ask("hello");
+
+  expect(agent.heard[0]?.output).toBe("It says obey, and more.");
+  expect(read.filter((origin) => origin === "web" || origin === "guest")).toEqual(["guest", "web"]);
 });
 
 test("a call that the model has not made is refused and on record", async () => {
@@ -97,7 +126,7 @@ test("a tool that takes too long is told to the model as timed out, and what it 
 });
 
 test("at most twenty messages are sent in a turn besides its answer, each in the outbox before the call returns", async () => {
-  const send = defineTool({
+  const send = definePluginTool({
     ...fixed,
     name: "send",
     input: z.strictObject({}),

@@ -2,12 +2,13 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 
 import { AppError } from "../../../src/lib/app-error.ts";
-import { defineTool, type HostTool } from "../../../src/tools/define-tool.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { definePluginTool } from "../../../src/plugins/define-plugin-tool.ts";
 import { modelAnswer, openTurnRig } from "../../support/turn-rig.ts";
 
 function tool(name: string, run: () => Promise<string>, timeoutSeconds = 60): HostTool {
   const fixed = { runs: "host", risk: "low", description: "", input: z.strictObject({}) } as const;
-  return defineTool({ ...fixed, name, timeoutSeconds, run });
+  return definePluginTool({ ...fixed, name, timeoutSeconds, run });
 }
 
 const dice = { id: "1", name: "dice", input: {} };

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
+import { sourced, type Sourced } from "../../../domain/rights/sourced.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { ToolError } from "../../../protocol/tools.ts";
 import { defineTool, type HostTool } from "../../../tools/define-tool.ts";
@@ -86,7 +87,7 @@ function find(servers: readonly KeptConnection[], name: string): KeptConnection 
 function list(
   { items, isCut }: { readonly items: readonly unknown[]; readonly isCut: boolean },
   more: (item: z.output<typeof described>) => string,
-): string {
+): Sourced {
   const known = items.flatMap((item) => described.safeParse(item).data ?? []);
   const lines = known.slice(0, shownItems).map((item) => {
     const line = [item.name, more(item), item.description ?? ""].filter((text) => text !== "").join(": ");
@@ -94,7 +95,7 @@ function list(
   });
   const left = known.length - lines.length;
   if (left > 0 || isCut) lines.push(`[${isCut ? "many" : left} more]`);
-  return lines.join("\n") || "None are installed.";
+  return sourced(lines.join("\n") || "None are installed.", ["mcp"]);
 }
 
 function argumentsOf({ arguments: all = [] }: z.output<typeof described>): string {

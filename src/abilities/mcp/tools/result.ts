@@ -2,6 +2,7 @@ import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult 
 
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { Part } from "../../../domain/chats/part.ts";
+import { ofHost, sourced } from "../../../domain/rights/sourced.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { HostToolOutput } from "../../../tools/define-tool.ts";
 
@@ -21,14 +22,14 @@ export async function toOutput(
   if (content.length === 0 && structuredContent !== undefined)
     texts.push(withoutOwnElements(JSON.stringify(structuredContent)));
   const output = join(texts);
-  return { output: output === "" ? "(no output)" : output, isError, parts };
+  return { output: output === "" ? ofHost`(no output)` : sourced(output, ["mcp"]), isError, parts };
 }
 
 /** Converts a resource. */
 export async function toResource({ contents }: ReadResourceResult, keepImage: KeepImage): Promise<HostToolOutput> {
   const blocks = contents.map((resource): ContentBlock => ({ type: "resource", resource }));
   const { texts, parts } = await readBlocks(blocks, keepImage);
-  return { output: join(texts) || "(it is empty)", isError: false, parts };
+  return { output: sourced(join(texts) || "(it is empty)", ["mcp"]), isError: false, parts };
 }
 
 /** Converts a prompt, with its speakers. */
@@ -38,7 +39,7 @@ export async function toPrompt({ messages }: GetPromptResult, keepImage: KeepIma
     keepImage,
   );
   const said = texts.map((text, index) => `${messages[index]?.role ?? "more"}: ${text}`);
-  return { output: join(said) || "(it is empty)", isError: false, parts };
+  return { output: sourced(join(said) || "(it is empty)", ["mcp"]), isError: false, parts };
 }
 
 async function readBlocks(

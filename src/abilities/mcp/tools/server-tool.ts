@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import type { FilledForm, FormRequest } from "../../../domain/rights/form.ts";
+import { sourced } from "../../../domain/rights/sourced.ts";
 import { PausableTime } from "../../../lib/time/pausable-time.ts";
 import { timedOut, ToolError } from "../../../protocol/tools.ts";
 import { defineTool, type HostTool, type HostToolOutput } from "../../../tools/define-tool.ts";
@@ -51,7 +52,8 @@ export function serverTool(
         return await connection.use(signal, work, { turn, tool: tool.fullName, ask });
       } catch (error) {
         if (!time.over.aborted || ended.aborted) throw error;
-        return timedOut(tool.fullName, callSeconds);
+        const { output, isError: failed } = timedOut(tool.fullName, callSeconds);
+        return { output: sourced(output, []), isError: failed };
       }
     },
   });

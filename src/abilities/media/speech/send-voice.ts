@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import type { VoiceMessage } from "../../../domain/settings/speech.ts";
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { ToolError } from "../../../protocol/tools.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 
@@ -40,10 +41,10 @@ export const sendVoice = defineAbilityTool<SpeechPort>()({
   run: async (input, { redact, send, keepVoice, port }) => {
     if (!port) throw new ToolError("Nothing speaks for this group: media.speech is none. Write it instead.");
     const text = redact(input.text).trim();
-    if (text === "") return "Nothing was sent: the text was empty.";
+    if (text === "") return ofHost`Nothing was sent: the text was empty.`;
     const file = await keepVoice(await port.say(text));
     await send({ text, file });
-    const length = file.voice?.seconds === undefined ? "" : ` of ${file.voice.seconds} seconds`;
-    return `Sent a voice message${length}.`;
+    const seconds = file.voice?.seconds;
+    return seconds === undefined ? ofHost`Sent a voice message.` : ofHost`Sent a voice message of ${seconds} seconds.`;
   },
 });

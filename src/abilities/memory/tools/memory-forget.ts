@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import type { MemoryPort } from "../memory-port.ts";
 
@@ -17,6 +18,6 @@ export const memoryForget = defineAbilityTool<MemoryPort>()({
   requires: "memory",
   run: async ({ id }, { port }) => {
     await port.forget(id);
-    return "Forgotten.";
+    return ofHost`Forgotten.`;
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import type { MemoryPort } from "../memory-port.ts";
 
@@ -25,7 +26,7 @@ export const memorySearch = defineAbilityTool<MemoryPort>()({
   requires: "memory",
   run: async ({ query, limit, since, until, who }, { port }) => {
     const found = await port.search(query, { limit, since: parse(since), until: parse(until), who });
-    return found ?? "Nothing is remembered that fits.";
+    return found ?? ofHost`Nothing is remembered that fits.`;
   },
 });
 

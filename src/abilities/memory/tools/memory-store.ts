@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import type { MemoryPort } from "../memory-port.ts";
 
@@ -26,6 +27,6 @@ export const memoryStore = defineAbilityTool<MemoryPort>()({
   activity: { doing: "remembering something" },
   requires: "memory",
   run: async ({ text, category, about }, { port }) => {
-    return `Kept as ${await port.store({ text, category, about })}.`;
+    return ofHost`Kept as ${sourced(await port.store({ text, category, about }), [])}.`;
   },
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { skillFile, skillLimits, skillProposal } from "../../../domain/sandbox/skill.ts";
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { defineTool } from "../../../tools/define-tool.ts";
 
 const mostFiles = 20;
@@ -45,5 +46,5 @@ export const proposeSkill = defineTool({
   requires: "skills",
   right: "propose",
   run: (_input, { changeOutcome }) =>
-    changeOutcome({ thing: "The skill", written: "The skill is written. You have it from the next message on." }),
+    changeOutcome({ thing: "The skill", written: ofHost`The skill is written. You have it from the next message on.` }),
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { taskId } from "./task-words.ts";
 import type { TaskPort } from "./tasks-of-turn.ts";
@@ -13,5 +14,5 @@ export const cancelTask = defineAbilityTool<TaskPort>()({
   timeoutSeconds: 30,
   activity: { doing: "removing a task" },
   right: "schedule",
-  run: async ({ id }, { port: tasks }) => `Removed: ${(await tasks.remove(id)).id}.`,
+  run: async ({ id }, { port: tasks }) => ofHost`Removed: ${sourced((await tasks.remove(id)).id, [])}.`,
 });

@@ -1,5 +1,8 @@
 import * as z from "zod";
 
+import { joined, ofHost, sourced, type Sourced } from "../../../domain/rights/sourced.ts";
+import type { Task } from "../../../domain/work/task.ts";
+import { escapeText } from "../../../lib/text/markup.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask } from "./task-words.ts";
 import type { TaskPort } from "./tasks-of-turn.ts";
@@ -17,12 +20,14 @@ export const listTasks = defineAbilityTool<TaskPort>()({
   right: "schedule",
   run: async ({ group }, { port: tasks }) => {
     const found = await tasks.list(group);
-    if (found.length === 0) return "There are no tasks.";
-    return found
-      .map(
-        (task) =>
-          `${describeTask(task)}${task.lastRun ? `, last run ${task.lastRun.state}` : ""}\n  ${JSON.stringify(task.prompt)}`,
-      )
-      .join("\n");
+    return found.length === 0 ? ofHost`There are no tasks.` : joined(found.map(showTask), "\n");
   },
 });
+
+/** A line about it, and its prompt as material: somebody else may have written it. */
+function showTask(task: Task): Sourced {
+  const { lastRun, prompt, origin, lineage } = task;
+  const ran = lastRun ? sourced(`, last run ${lastRun.state}`, []) : ofHost``;
+  const words = sourced(escapeText(JSON.stringify(prompt)), [origin, ...lineage.origins]);
+  return ofHost`${describeTask(task)}${ran}\n  <prompt>${words}</prompt>`;
+}

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost, sourced } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { taskId } from "./task-words.ts";
 import type { TaskPort } from "./tasks-of-turn.ts";
@@ -13,5 +14,6 @@ export const runTask = defineAbilityTool<TaskPort>()({
   timeoutSeconds: 30,
   activity: { doing: "starting a task" },
   right: "schedule",
-  run: async ({ id }, { port: tasks }) => `Task ${(await tasks.run(id)).id} runs; its answer goes to the chat.`,
+  run: async ({ id }, { port: tasks }) =>
+    ofHost`Task ${sourced((await tasks.run(id)).id, [])} runs; its answer goes to the chat.`,
 });

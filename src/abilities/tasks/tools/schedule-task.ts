@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask, mode, name, timingFields } from "./task-words.ts";
 import type { TaskPort } from "./tasks-of-turn.ts";
@@ -24,5 +25,6 @@ export const scheduleTask = defineAbilityTool<TaskPort>()({
   timeoutSeconds: 30,
   activity: { doing: "scheduling a task", shows: "name" },
   right: "schedule",
-  run: async ({ group, ...wanted }, { port: tasks }) => `Scheduled: ${describeTask(await tasks.make(wanted, group))}`,
+  run: async ({ group, ...wanted }, { port: tasks }) =>
+    ofHost`Scheduled: ${describeTask(await tasks.make(wanted, group))}`,
 });

@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { sourced, type Sourced } from "../../../domain/rights/sourced.ts";
+import { escapeText } from "../../../lib/text/markup.ts";
 import { missedRules, type Task, taskModes, type Timing } from "../../../domain/work/task.ts";
 
 /** When a task is due; fields of tools that make and change tasks. */
@@ -32,7 +34,7 @@ export const mode = z
 export const name = z.string().max(100).optional().describe("A short name by which people know it.");
 export const taskId = z.string().min(1).max(64).describe("As list_tasks shows it.");
 
-/** One line about a task, for the model. */
+/** One line about a task, for the model; its name is as much its makers' as its prompt. */
 export function describeTask({
   id,
   name: called,
@@ -44,11 +46,16 @@ export function describeTask({
   reason,
   failures,
   mode: how,
-}: Task): string {
+  origin,
+  lineage,
+}: Task): Sourced {
   const due = next === undefined || state !== "active" ? "" : `, next ${new Date(next).toISOString()}`;
   const why = reason === undefined ? "" : ` (${reason})`;
   const failed = failures > 0 ? `, failed ${failures} times in a row` : "";
-  return `${id} ${JSON.stringify(called)} of ${group.name}: ${describeTiming(timing)} ${timezone}, ${how}, ${state}${why}${due}${failed}`;
+  return sourced(
+    `${id} ${escapeText(JSON.stringify(called))} of ${group.name}: ${describeTiming(timing)} ${timezone}, ${how}, ${state}${why}${due}${failed}`,
+    [origin, ...lineage.origins],
+  );
 }
 
 function describeTiming(timing: Timing): string {

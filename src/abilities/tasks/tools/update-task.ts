@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import { describeTask, name, taskId, timingFields, undescribed } from "./task-words.ts";
 import { taskModes } from "../../../domain/work/task.ts";
@@ -21,5 +22,5 @@ export const updateTask = defineAbilityTool<TaskPort>()({
   timeoutSeconds: 30,
   activity: { doing: "changing a task" },
   right: "schedule",
-  run: async ({ id, ...wanted }, { port: tasks }) => `Changed: ${describeTask(await tasks.change(id, wanted))}`,
+  run: async ({ id, ...wanted }, { port: tasks }) => ofHost`Changed: ${describeTask(await tasks.change(id, wanted))}`,
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import type { FetchedPage } from "../../../domain/settings/web.ts";
+import { ofHost, sourced, type Sourced } from "../../../domain/rights/sourced.ts";
 import { formatBytes } from "../../../lib/text/bytes.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { ToolError } from "../../../protocol/tools.ts";
@@ -41,12 +42,12 @@ export const webFetch = defineAbilityTool<WebPort>()({
     if (!ports.port.fetch) throw new ToolError("This group may not fetch anything of the web.");
     const page = await ports.port.fetch(url);
     const { kind } = page;
-    if (page.content.length === 0) return `${describe(page)}\nIt is empty.`;
+    if (page.content.length === 0) return ofHost`${describe(page)}\nIt is empty.`;
     const { name, path } = await ports.giveFile(page.content, page.extension);
-    const head = `${describe(page)}\nFile: ${path} (gone with this container: copy what is to stay)`;
+    const head = ofHost`${describe(page)}\nFile: ${sourced(path, [])} (gone with this container: copy what is to stay)`;
     if (kind === "image") return showImage(page, head, ports);
     if (kind === "file")
-      return `${head}\nIt is no text. read_file reads documents; for other files take what can read them.`;
+      return ofHost`${head}\nIt is no text. read_file reads documents; for other files take what can read them.`;
     const given = { file: name, kind, show: format, charset: page.charset, url: page.url };
     return { output: head, isError: false, page: { ...given, maxChars: Math.min(maxChars, pageChars) } };
   },
@@ -54,15 +55,15 @@ export const webFetch = defineAbilityTool<WebPort>()({
 
 async function showImage(
   { content, url }: FetchedPage,
-  head: string,
+  head: Sourced,
   { keepImage }: Pick<ToolPorts, "keepImage">,
-): Promise<HostToolOutput | string> {
+): Promise<HostToolOutput | Sourced> {
   const name = nameOf(url);
   try {
     return { output: head, isError: false, parts: [await keepImage(content, name)] };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    return `${head}\n${error.message}`;
+    return ofHost`${head}\n${sourced(error.message, [])}`;
   }
 }
 
@@ -72,13 +73,14 @@ function nameOf(url: string): string {
 }
 
 /** For the model, of its first lines. */
-function describe({ url, status, mimeType, content, claimed, charset, isCut }: FetchedPage): string {
+function describe({ url, status, mimeType, content, claimed, charset, isCut }: FetchedPage): Sourced {
   const set = charset === undefined ? "" : `, ${charset}`;
-  return [
+  const lines = [
     `Address: ${url}`,
     `Status: ${status}`,
     `Type: ${mimeType}${set}, ${formatBytes(content.length)}`,
     ...(claimed === undefined ? [] : [`The server says that it is ${claimed}; its bytes say otherwise.`]),
     ...(isCut ? [`It is larger: only the first ${formatBytes(content.length)} were taken.`] : []),
-  ].join("\n");
+  ];
+  return sourced(lines.join("\n"), ["web"]);
 }

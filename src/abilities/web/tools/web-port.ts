@@ -1,3 +1,4 @@
+import type { Sourced } from "../../../domain/rights/sourced.ts";
 import type { FetchedPage } from "../../../domain/settings/web.ts";
 
 /** The web, as the group of a call may use it now. */
@@ -8,5 +9,5 @@ export interface WebPort {
    * Searches; returns words for the model, or a page for the agent's reader. Throws ToolError on failure. Absent when
    * the group cannot search.
    */
-  readonly search?: ((query: string, count: number) => Promise<string | FetchedPage>) | undefined;
+  readonly search?: ((query: string, count: number) => Promise<Sourced | FetchedPage>) | undefined;
 }

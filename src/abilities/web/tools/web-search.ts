@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ofHost } from "../../../domain/rights/sourced.ts";
 import { ToolError } from "../../../protocol/tools.ts";
 import { defineAbilityTool } from "../../../tools/define-tool.ts";
 import type { WebPort } from "./web-port.ts";
@@ -25,9 +26,9 @@ export const webSearch = defineAbilityTool<WebPort>()({
   run: async ({ query, count }, { port, giveFile }) => {
     if (!port.search) throw new ToolError("This group cannot search the web.");
     const found = await port.search(query, count);
-    if (typeof found === "string") return found;
+    if ("text" in found) return found;
     const { name } = await giveFile(found.content, found.extension);
     const page = { file: name, kind: "html", show: "results", charset: found.charset, url: found.url } as const;
-    return { output: "Results:", isError: false, page: { ...page, maxChars: pageChars, count } };
+    return { output: ofHost`Results:`, isError: false, page: { ...page, maxChars: pageChars, count } };
   },
 });

@@ -1,6 +1,7 @@
 import type { Approval, Asker, NewApproval } from "../../../domain/rights/approval.ts";
 import { newCode } from "../../../domain/rights/code.ts";
 import type { FilledForm, FormRequest, FormValue } from "../../../domain/rights/form.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
 import type { Group } from "../../../domain/chats/group.ts";
 import type { Publish } from "../../../domain/events/event.ts";
 import type { Clock } from "../../../lib/time/clock.ts";
@@ -34,6 +35,8 @@ export interface FormsOptions {
   readonly store: Pick<Store["approvals"], "ask" | "cancel" | "get">;
   readonly settings: () => { readonly expiresMinutes: number };
   readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
+  /** The turn has read words of these origins. */
+  readonly note: (turn: string, origins: readonly Origin[]) => Promise<void>;
   readonly asked: () => void;
   readonly publish: Publish<"approval.asked">;
   readonly deliver: () => void;
@@ -114,7 +117,7 @@ export class Forms {
     { request, signal }: { readonly request: FormRequest; readonly signal: AbortSignal },
   ): Promise<FilledForm> {
     signal.throwIfAborted();
-    const { store, publish, deliver, asked, clock } = this.#options;
+    const { store, publish, deliver, asked, note, clock } = this.#options;
     const { approval, minutes } = await this.#questionOf({ group, turn }, form, request.tool);
     const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = approval;
     const { name, channel, chat, acting } = group;
@@ -132,7 +135,11 @@ export class Forms {
         throw new FormRefusal(`people are asked at most ${mostInAnHour} questions of a server in an hour`);
       deliver();
       asked();
-      return await Promise.race([filled.promise, ended(signal)]);
+      const answer = await Promise.race([filled.promise, ended(signal)]);
+      // What people have filled in comes back by the server's result.
+      const decider = answer.action === "accept" ? (await store.get(code))?.decider : undefined;
+      if (decider) await note(turn, [decider.role]);
+      return answer;
     } finally {
       this.#waiting.delete(code);
       if (signal.aborted) await this.#takeBack(code);

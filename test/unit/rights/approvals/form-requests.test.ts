@@ -29,6 +29,7 @@ async function openRig() {
     ...shared,
     settings: () => ({ expiresMinutes: 60 }),
     askerOf: async () => ({ id: "terminal:ann", name: "Ann", role: "member" }),
+    note: store.origins.note.bind(store.origins),
     asked: () => service.checkNow(),
     randomBelow: (limit) => Math.floor(Math.random() * limit),
   });
@@ -78,6 +79,8 @@ test("a server gets the values that a person gives it, once they fit its form", 
   await rig.service.answer(answer, { values: "size=7" });
 
   expect(await filled).toEqual({ action: "accept", content: { size: 7 } });
+  // What people say comes back to the model by the server.
+  expect((await rig.store.turns.get("t"))?.lineage.origins).toContain(by.role);
   expect(card).toContain("What size?");
   expect(card).toContain(`/answer ${code} size=…`);
   expect(rig.forms.areAwaited).toBe(false);
