@@ -214,7 +214,7 @@ function cleanName(name: string): string {
     .toWellFormed()
     .replaceAll(hiddenCharacter, "_")
     .replaceAll(/[/\\:*?"<>|]/g, "_")
-    .replaceAll(/^[.\s]+|[.\s]+$/g, "");
+    .replaceAll(/^[.\s]+|(?<![.\s])[.\s]+$/g, "");
   const short = clean.length <= nameChars ? clean : shorten(clean);
   return short === "" ? "file" : short;
 }

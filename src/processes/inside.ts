@@ -84,6 +84,6 @@ function tellErrors(wire: Wire, onError: (place: string) => void): void {
 /** The kind of an error, and where it was thrown; not its message, which may hold what it failed with. */
 function placeOf(thrown: unknown): string {
   const { name, stack = "" } = thrown instanceof Error ? thrown : new Error("no error was thrown");
-  const place = /\(?([^()\s]+:\d+:\d+)\)?$/m.exec(stack)?.[1] ?? "an unknown place";
+  const place = /(?<![^()\s])([^()\s]+:\d+:\d+)\)?$/m.exec(stack)?.[1] ?? "an unknown place";
   return `${name} at ${place.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}`;
 }

@@ -67,9 +67,9 @@ const mostInRow = 2;
 function expressionOf(pattern: string): string {
   return pattern
     .replaceAll(".", String.raw`\.`)
-    .replaceAll(/\[([^\]]*)\]/g, (_, set: string) => `[${set.replaceAll("\\", "").replace(/^-(.*)$/, "$1-")}]`)
+    .replaceAll(/\[([^[\]]*)\]/g, (_, set: string) => `[${set.replaceAll("\\", "").replace(/^-(.*)$/, "$1-")}]`)
     .replaceAll("*", "[^/]*")
-    .replaceAll(/\{([^}]*)\}/g, (_, texts: string) => `(${texts.replaceAll(",", "|")})`);
+    .replaceAll(/\{([^{}]*)\}/g, (_, texts: string) => `(${texts.replaceAll(",", "|")})`);
 }
 
 const anySecretName = `\\.?(${secretNames.map(expressionOf).join("|")})${copySuffix}`;

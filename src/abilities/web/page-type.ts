@@ -28,7 +28,7 @@ const texts: Readonly<Record<string, string>> = {
 
 const htmlTypes: ReadonlySet<string> = new Set(["text/html", "application/xhtml+xml"]);
 const htmlBeginning =
-  /^\s*(?:<!--[^]*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body|title|meta|script|h1|div|p|table)[\s>]/i;
+  /^\s*(?:<!--(?:(?!-->)[^])*-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body|title|meta|script|h1|div|p|table)[\s>]/i;
 
 /** Judges by the first bytes; the server is believed only where they leave it open. */
 export function pageTypeOf(content: Uint8Array, header: string | null): PageType {

@@ -89,7 +89,7 @@ export interface ChosenChanges {
 /** Chooses changes by paths: of files, or of folders with all below them. No paths: all. */
 export function chooseChanges(changes: readonly ReviewedChange[], paths: readonly string[] | undefined): ChosenChanges {
   if (paths === undefined || paths.length === 0) return { chosen: changes, rest: [], unknown: [] };
-  const wanted = paths.map((path) => path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, ""));
+  const wanted = paths.map((path) => path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, ""));
   const isWanted = ({ path }: ReviewedChange): boolean => wanted.some((one) => isIn(path, one));
   const unknown = paths.filter((_, index) => !changes.some(({ path }) => isIn(path, wanted[index] ?? "")));
   return { chosen: changes.filter(isWanted), rest: changes.filter((one) => !isWanted(one)), unknown };

@@ -91,8 +91,8 @@ export function describePackages(lists: PackageLists): string {
 }
 
 function nameOf(manager: PackageManager, text: string): string {
-  if (manager === "npm") return text.replace(/(?<=.)@.*$/, "");
-  if (manager === "apt") return text.replace(/=.*$/, "");
+  if (manager === "npm") return /^.[^@]*/s.exec(text)?.[0] ?? "";
+  if (manager === "apt") return /^[^=]*/.exec(text)?.[0] ?? "";
   const [name = text] = text.split(/\[|==/, 1);
   // To pip these are one.
   return name.toLowerCase().replaceAll(/[-_.]+/g, "-");

@@ -198,7 +198,7 @@ function slug(text: string): string {
   return plain
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, 40)
-    .replaceAll(/^-+|-+$/g, "");
+    .replaceAll(/^-+|(?<!-)-+$/g, "");
 }
 
 function greeting({ assistantName, isOffered }: AdmissionOptions, group: Group): OutgoingDraft {

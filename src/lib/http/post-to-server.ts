@@ -22,7 +22,7 @@ export function postToServer(
   { body, signal, timeoutMs }: PostOptions,
 ): Promise<Response> {
   const isForm = body instanceof FormData;
-  return fetch(`${server.baseUrl.replace(/\/+$/, "")}${path}`, {
+  return fetch(`${server.baseUrl.replace(/(?<!\/)\/+$/, "")}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${server.apiKey}`, ...(!isForm && { "content-type": "application/json" }) },
     body: isForm ? body : JSON.stringify(body),

@@ -74,7 +74,7 @@ export function whyFetchFailed(cause: unknown, { program, timeoutMs, instead, sa
       lines
         .filter((line) => line !== "")
         .join(" ")
-        .replace(/\.+$/, ""),
+        .replace(/(?<!\.)\.+$/, ""),
     ) || withoutPassword(toError(cause).message).slice(0, 300)
   );
 }

@@ -27,7 +27,7 @@ export class AnthropicProvider implements Provider {
     this.#client = new Anthropic({
       // All that the SDK would otherwise look up in the environment or in files is given, the headers by the transport.
       apiKey: config.apiKey,
-      baseURL: (config.baseUrl ?? "https://api.anthropic.com").replace(/\/+(v1\/*)?$/, ""),
+      baseURL: (config.baseUrl ?? "https://api.anthropic.com").replace(/(?<!\/)\/+(v1\/*)?$/, ""),
       webhookKey: null,
       openTelemetry: false,
       logLevel: "off",

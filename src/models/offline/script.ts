@@ -2,6 +2,7 @@ import type { ToolCall } from "../../domain/turns/model.ts";
 import type { UserContent } from "../../domain/chats/part.ts";
 import { partsOf } from "../../domain/chats/part.ts";
 import type { ModelMessage } from "../../domain/turns/model.ts";
+import { elementsIn, replaceElements, type TextElement } from "../../lib/text/elements.ts";
 import { unescapeText } from "../../lib/text/markup.ts";
 
 /** A message to the agent, as the scripted model reads it. */
@@ -42,25 +43,30 @@ function textOf(message: UserContent): string {
     .join("");
 }
 
-const block = /<messages(?: for="([^"]*)")?[^>]*>([\s\S]*?)<\/messages>/g;
-const element = /<message id="([^"]*)"([^>]*)>([\s\S]*?)<\/message>/g;
-
 /** Reads the form in which messages are shown to models; any other text is taken as one message. */
 function readMessages(shown: string, position: number): { id: string; text: string }[] {
-  const blocks = [...shown.matchAll(block)];
+  const blocks = elementsIn(shown, "messages");
   if (blocks.length === 0) {
-    const text = shown.replaceAll(/<host-note>[\s\S]*?<\/host-note>/g, "").trim();
+    const text = replaceElements(shown, "host-note", () => "").trim();
     return text === "" ? [] : [{ id: `text_${position}`, text }];
   }
-  return blocks.flatMap(([, agentName = "", content = ""]) =>
-    [...content.matchAll(element)]
-      .filter(([, , attributes = ""]) => attributes.includes(' for-you="yes"'))
-      .map(([, id = "", , body = ""]) => ({ id, text: withoutMention(readBody(body), unescapeText(agentName)) })),
-  );
+  return blocks.flatMap((block) => {
+    const agentName = unescapeText(attributeOf(block, "for") ?? "");
+    return elementsIn(block.inner, "message")
+      .filter((message) => attributeOf(message, "for-you") === "yes")
+      .map((message) => ({
+        id: attributeOf(message, "id") ?? "",
+        text: withoutMention(readBody(message.inner), agentName),
+      }));
+  });
+}
+
+function attributeOf({ attributes }: TextElement, name: string): string | undefined {
+  return new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1];
 }
 
 function readBody(body: string): string {
-  return unescapeText(body.replace(/^<quote[^>]*>[\s\S]*?<\/quote>/, "").replaceAll(/<cut [^>]*\/>/g, ""));
+  return unescapeText(body.replace(/^<quote[^>]*>[\s\S]*?<\/quote>/, "").replaceAll(/<cut [^<>]*\/>/g, ""));
 }
 
 /**

@@ -51,14 +51,18 @@ const lacks = /must|missing|required/i;
 /** The words are those of the servers that are named, and of those behind them that run the same models. */
 const lessons: readonly Lesson<OpenAiDialect>[] = [
   // Mistral, and vLLM with Mistral's tokenizer.
-  { says: /tool call id.*length of 9/is, change: { callIds: "short" } },
+  { says: /tool call id.{0,200}length of 9/is, change: { callIds: "short" } },
   { says: /unexpected role .?user.? after role .?tool/i, change: { answersTools: true } },
   // Gemini. Signatures of another account are worth nothing.
   { says: /thought.?signature/i, unless: /invalid|corrupt/i, change: { wantsSignatures: true } },
   { says: /thought.?signature/i, change: { wantsSignatures: true, thoughts: false }, isForOnce: true },
   // DeepSeek, Kimi.
-  { says: /reasoning_content.*(must|missing|required)/is, change: { wantsThoughts: true } },
-  { says: /reasoning_content.*(must|missing|required)/is, change: { isThoughtless: true }, isForOnce: true },
+  { says: /^(?=.*reasoning_content)(?=.*(?:must|missing|required))/is, change: { wantsThoughts: true } },
+  {
+    says: /^(?=.*reasoning_content)(?=.*(?:must|missing|required))/is,
+    change: { isThoughtless: true },
+    isForOnce: true,
+  },
   {
     says: /\b(reasoning(_content|_details)?|extra_content)\b/,
     unless: lacks,
@@ -73,9 +77,9 @@ const lessons: readonly Lesson<OpenAiDialect>[] = [
     change: { effortNone: true },
     applies: ({ thinking }, { effort }) => effort !== undefined && thinking === undefined,
   },
-  { says: /(tools|function).*reasoning_effort|reasoning_effort.*(tools|function)/is, change: { effortNone: true } },
+  { says: /^(?=.*reasoning_effort)(?=.*(?:tools|function))/is, change: { effortNone: true } },
   {
-    says: /reasoning_effort.*(high\W+or\W+none|none\W+or\W+high)/is,
+    says: /^(?=.*reasoning_effort)(?=.*(?:high\W+or\W+none|none\W+or\W+high))/is,
     change: { effort: "highOrNone" },
     applies: ({ thinking }, { effort }) => thinking !== undefined && effort === "effort",
   },

@@ -34,12 +34,12 @@ export const firstResponsesDialect: ResponsesDialect = {
 
 const lessons: readonly Lesson<ResponsesDialect>[] = [
   {
-    says: /encrypted.?content.*(not supported|unsupported|unknown)|(unsupported|unknown).*(encrypted.?content|include)/is,
+    says: /^(?=.*(?:not supported|unsupported|unknown))(?=.*(?:encrypted.?content|include))/is,
     change: { encrypted: false },
   },
   // What was encrypted for another account, or items that a server takes for incomplete.
   {
-    says: /encrypted.?content|reasoning|item .* not found/is,
+    says: /encrypted.?content|reasoning|item .{0,200} not found/is,
     unless: /effort|reasoning\.summary/i,
     change: { thoughts: false },
     isForOnce: true,

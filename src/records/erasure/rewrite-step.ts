@@ -2,12 +2,9 @@ import { type Erasing, erasedText } from "../../domain/erasure.ts";
 import type { ToolResult } from "../../domain/turns/model.ts";
 import { type Part, partsOf, toUserContent } from "../../domain/chats/part.ts";
 import type { StepBody } from "../../domain/turns/turn.ts";
+import { replaceElements, type TextElement } from "../../lib/text/elements.ts";
 import { unescapeText } from "../../lib/text/markup.ts";
 
-const message = /<message((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/message>/g;
-const quote = /<quote(?: [a-z-]+="[^"]*")*>[\s\S]*?<\/quote>/g;
-const memory = /<memory((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/memory>/g;
-const work = /<work((?: [a-z-]+="[^"]*")*)>([\s\S]*?)<\/work>/g;
 /** No prompt holds it: what hides is written as a reference. */
 const placeholder = (index: number): string => `\u0000${index}\u0000`;
 // oxlint-disable-next-line no-control-regex -- the placeholders themselves
@@ -66,12 +63,11 @@ function rewriteResult(result: ToolResult, erasing: StepErasing): ToolResult {
 /** Rewrites shown parts as one text with pictures: an element may begin before one and end after it. */
 function rewriteShown(parts: readonly Part[], erasing: StepErasing): readonly Part[] {
   const joined = parts.map((part, index) => (part.kind === "text" ? part.text : placeholder(index))).join("");
-  const text = joined
-    .replaceAll(message, (whole, attributes: string, inner: string) =>
-      shownMessage(whole, [attributes, inner], erasing),
-    )
-    .replaceAll(memory, (whole, attributes: string, inner: string) => shownMemory(whole, [attributes, inner], erasing))
-    .replaceAll(work, (whole, attributes: string, inner: string) => shownWork(whole, [attributes, inner], erasing));
+  const rewriters = { message: shownMessage, memory: shownMemory, work: shownWork };
+  const text = Object.entries(rewriters).reduce(
+    (shown, [name, rewrite]) => replaceElements(shown, name, (element) => rewrite(element, erasing)),
+    joined,
+  );
   if (text === joined && isOfAgentOnly(joined) && rewriteText(unescapeText(joined), erasing) === erasedText)
     return [{ kind: "text", text: erasedText }];
   const pieces = text.split(placeholders);
@@ -86,30 +82,30 @@ function isOfAgentOnly(text: string): boolean {
   return !text.includes("<message ") && !/^<work cause="[^"]*" from="(?!agent)/.test(text);
 }
 
-function shownMessage(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+function shownMessage({ whole, attributes, inner }: TextElement, erasing: StepErasing): string {
   const sender = valueOf(attributes, "sender");
   if (sender !== undefined && erasing.people.some(({ id }) => id === sender))
     return `<message${kept(attributes)}>${erasedText}</message>`;
   const repliesToThem = erasing.messageIds.has(valueOf(attributes, "reply-to") ?? "");
-  const holds = (text: string): boolean => erasing.holds(unescapeText(text.replaceAll(/<[^>]*>/g, "")));
-  const without = inner.replaceAll(quote, (quoted) =>
+  const holds = (text: string): boolean => erasing.holds(unescapeText(text.replaceAll(/<[^<>]*>/g, "")));
+  const without = replaceElements(inner, "quote", ({ whole: quoted }) =>
     repliesToThem || holds(quoted) ? `<quote>${erasedText}</quote>` : quoted,
   );
   return without === inner ? whole : `<message${attributes}>${without}</message>`;
 }
 
-function shownMemory(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+function shownMemory({ whole, attributes, inner }: TextElement, erasing: StepErasing): string {
   const from = valueOf(attributes, "from");
   const isTheirs = from !== undefined && erasing.names.includes(from);
   return isTheirs || erasing.holds(unescapeText(inner)) ? `<memory${kept(attributes)}>${erasedText}</memory>` : whole;
 }
 
-function shownWork(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
+function shownWork({ whole, attributes, inner }: TextElement, erasing: StepErasing): string {
   const by = valueOf(attributes, "by");
   const isTheirs = by !== undefined && erasing.people.some(({ channel, id }) => `${channel}:${id}` === by);
   // What a program sent is nobody's, as in the work that it came as.
   const isNobodys = valueOf(attributes, "from") === "agent" || by === undefined;
-  if (!isTheirs && !(isNobodys && erasing.holds(unescapeText(inner.replaceAll(/<[^>]*>/g, " "))))) return whole;
+  if (!isTheirs && !(isNobodys && erasing.holds(unescapeText(inner.replaceAll(/<[^<>]*>/g, " "))))) return whole;
   return `<work${attributes}>${erasedText}</work>`;
 }
 

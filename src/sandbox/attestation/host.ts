@@ -55,8 +55,10 @@ export async function readHostView(place: {
 
 /** Lines of `name: value`. */
 function fields(text: string): Record<string, string> {
-  const lines = text.split("\n").map((line) => /^\s*([^:]+):\s*(.*)$/.exec(line));
-  return Object.fromEntries(lines.flatMap((match) => (match === null ? [] : [[match[1] ?? "", match[2] ?? ""]])));
+  const lines = text.split("\n").filter((line) => line.includes(":"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")).trim(), line.slice(line.indexOf(":") + 1).trim()]),
+  );
 }
 
 async function sharesNamespace(process: string, kind: string): Promise<boolean> {

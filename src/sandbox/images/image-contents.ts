@@ -46,7 +46,7 @@ export async function readContents(archive: Readable): Promise<ImageContents> {
   const devices: string[] = [];
   const folder = await mkdtemp(join(tmpdir(), "crabpot-contents-"));
   const judge = (entry: Entry): boolean => {
-    const path = posix.normalize(`/${entry.name}`).replaceAll(/^\/+|\/+$/g, "");
+    const path = posix.normalize(`/${entry.name}`).replaceAll(/^\/+|(?<!\/)\/+$/g, "");
     if (((entry.mode ?? 0) & setId) !== 0 || hasCapability(entry)) privileged.push(`/${path}`);
     if (entry.type?.endsWith("device") === true) devices.push(`/${path}`);
     if (!path.startsWith(programFolder) && !startedFrom.has(path)) return true;

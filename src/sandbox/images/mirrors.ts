@@ -70,7 +70,7 @@ async function readSettings(paths: readonly string[]): Promise<ReadonlyMap<strin
   for (const path of paths) {
     const text = await readFile(path, "utf8").catch(() => "");
     for (const line of text.split("\n")) {
-      const [, key, value] = /^\s*([a-z-]+)\s*=\s*"?([^"]*?)"?\s*$/.exec(line) ?? [];
+      const [, key, value] = /^([a-z-]+)\s*=\s*"?([^"]*)"?$/.exec(line.trim()) ?? [];
       if (key !== undefined && value !== undefined && !value.includes("${")) settings.set(key, value);
     }
   }

@@ -9,7 +9,7 @@ import type { NewMemory } from "../../../processes/memory-schemas.ts";
 const time = z.preprocess(
   (value) =>
     typeof value === "string"
-      ? value.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T").replace(/(T.*[+-]\d{2})(\d{2})$/, "$1:$2")
+      ? value.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T").replace(/^([^T]*T.*[+-]\d{2})(\d{2})$/, "$1:$2")
       : value,
   z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
     error: "must be ISO 8601, such as 2026-01-31T12:00:00Z",

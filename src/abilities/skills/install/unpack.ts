@@ -60,7 +60,7 @@ function entryFault({ name, type, size = 0 }: Entry, limits: TreeLimits): string
   if (heads.has(type)) return undefined;
   if (type === "symlink" || type === "link") return "is a link";
   if (!kept.has(type)) return `is neither a file nor a folder (${type ?? "of no known kind"})`;
-  const path = name.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  const path = name.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, "");
   return path === "" || path === "." ? undefined : (pathFault(path) ?? limits.add(size));
 }
 

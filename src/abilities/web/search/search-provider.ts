@@ -32,7 +32,7 @@ export type SearchEndpoint = Pick<SearchSettings, "apiKey"> & { readonly baseUrl
 /** Address below the base, which may have a path. */
 export function below(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}${path}`;
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}${path}`;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }

@@ -35,7 +35,7 @@ interface Block {
  * end.
  */
 function readFence(lines: readonly string[], at: number): Block | undefined {
-  const opening = /^ {0,3}(`{3,}|~{3,})[^`]*$/.exec(lines[at] ?? "");
+  const opening = /^ {0,3}(`{3,}|~{3,}(?!~))[^`]*$/.exec(lines[at] ?? "");
   const run = opening?.[1];
   if (run === undefined) return undefined;
   const closing = new RegExp(`^ {0,3}${run.charAt(0)}{${run.length},}\\s*$`);
@@ -47,8 +47,8 @@ function readFence(lines: readonly string[], at: number): Block | undefined {
 
 /** A table as a list: the first cell of each row, then the others with their headings. */
 function readTable(lines: readonly string[], at: number): Block | undefined {
-  if (!isRow(lines[at]) || !/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[at + 1] ?? "")) return undefined;
-  if (!(lines[at + 1] ?? "").includes("|")) return undefined;
+  const rule = lines[at + 1];
+  if (!isRow(lines[at]) || !isRow(rule) || !cellsOf(rule).every((cell) => /^:?-+:?$/.test(cell))) return undefined;
   const headings = cellsOf(lines[at]);
   let end = at + 2;
   while (isRow(lines[end])) end += 1;
@@ -79,11 +79,13 @@ function writeLine(line: string): string {
 
 function styleLine(line: string): string {
   if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) return "———";
-  const heading = /^ {0,3}#{1,6}\s+(.*?)\s*#*$/.exec(line);
-  if (heading) {
-    const text = writeInline(heading[1] ?? "")
-      .replaceAll("*", "")
-      .trim();
+  const heading = /^ {0,3}#{1,6}\s/.exec(line)?.[0];
+  if (heading !== undefined) {
+    const said = line
+      .slice(heading.length)
+      .trimEnd()
+      .replace(/(?<!#)#+$/, "");
+    const text = writeInline(said.trim()).replaceAll("*", "").trim();
     return text === "" ? "" : `*${text}*`;
   }
   const item = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);

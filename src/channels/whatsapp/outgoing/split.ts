@@ -15,7 +15,7 @@ export function splitText(text: string, chars = defaultChars): string[] {
   let length = 0;
   let isCode = false;
   const finish = (lines: readonly string[], close: boolean): void => {
-    const part = (close ? [...lines, fence] : lines).join("\n").replaceAll(/^\n+|\s+$/g, "");
+    const part = (close ? [...lines, fence] : lines).join("\n").replace(/^\n+/, "").trimEnd();
     if (part !== "") parts.push(part);
   };
   const cut = (): void => {

@@ -4,7 +4,7 @@ import type * as z from "zod";
 import type { whatsappWorker } from "../../../processes/protocol.ts";
 
 /** Data that a template may have inserted between words. */
-const data = /[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;
+const data = /(?<![\w+/=@.:-])[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;
 
 type LogEntry = z.output<typeof whatsappWorker.host.news.log>;
 

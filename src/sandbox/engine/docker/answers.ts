@@ -95,7 +95,7 @@ export function readSummary(container: ContainerAnswer): ContainerSummary {
 
 /** `runc` stays; Podman's `OCI Runtime (crun)` becomes `crun`. */
 function componentName(name: string): string {
-  return (/\(([^)]+)\)/.exec(name)?.[1] ?? name).toLowerCase();
+  return (/\(([^()]+)\)/.exec(name)?.[1] ?? name).toLowerCase();
 }
 
 /** `1.1.5+ds1` stays; Podman's `crun version 1.8.1 commit: …` becomes `1.8.1`. */

@@ -1,5 +1,6 @@
 import { type ContextSection, contextSections } from "../../../domain/turns/context-view.ts";
 import type { ToolDefinition } from "../../../domain/turns/model.ts";
+import { elementsIn } from "../../../lib/text/elements.ts";
 import { describeParts, partsOf } from "../../../domain/chats/part.ts";
 import type { Step } from "../../../domain/turns/turn.ts";
 import { estimateTextTokens } from "../../../lib/text/text-tokens.ts";
@@ -57,6 +58,5 @@ export function tokensBySection({
 }
 
 function memoryTokens(text: string): number {
-  const recalled = text.match(/<memories\b[^>]*>[\s\S]*?<\/memories>/g) ?? [];
-  return recalled.reduce((sum, one) => sum + estimateTextTokens(one), 0);
+  return elementsIn(text, "memories").reduce((sum, { whole }) => sum + estimateTextTokens(whole), 0);
 }

@@ -1,5 +1,6 @@
 import { describeParts, partsOf } from "../../../domain/chats/part.ts";
 import type { Step } from "../../../domain/turns/turn.ts";
+import { replaceElements } from "../../../lib/text/elements.ts";
 import { unescapeText } from "../../../lib/text/markup.ts";
 
 /** Turns at the end of what is replaced whose identifiers a summary has to have. */
@@ -12,10 +13,10 @@ const longestIdentifier = 300;
 /** In the order in which they are looked for: what one has found is not looked at again. */
 const kinds: readonly RegExp[] = [
   /`[^`\n]{1,300}`/g,
-  /\b[a-z][a-z0-9+.-]*:\/\/[^\s<>"'`)\]]+/gi,
-  /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu,
+  /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s<>"'`)\]]+/gi,
+  /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu,
   /(?<![\p{L}\p{N}:/])(?:~|\.{1,2})?\/[\p{L}\p{N}._-]+(?:\/[\p{L}\p{N}._-]+)*\/?/gu,
-  /(?<![\p{L}\p{N}/])[\p{L}\p{N}_-]+(?:\/[\p{L}\p{N}._-]+)*\/[\p{L}\p{N}_-]+\.[\p{L}\p{N}]{1,8}(?![\p{L}\p{N}])/gu,
+  /(?<![\p{L}\p{N}/_-])[\p{L}\p{N}_-]+(?:\/[\p{L}\p{N}._-]+)*\/[\p{L}\p{N}_-]+\.[\p{L}\p{N}]{1,8}(?![\p{L}\p{N}])/gu,
   /\d{4,}/g,
 ];
 
@@ -31,7 +32,7 @@ export function identifiersIn(text: string): string[] {
       const at = Number(more.find((value) => typeof value === "number"));
       const value = match
         .replace(/^`|`$/g, "")
-        .replace(/[.,;:!?]+$/u, "")
+        .replace(/(?<![.,;:!?])[.,;:!?]+$/u, "")
         .trim();
       if (value !== "" && value.length <= longestIdentifier) found.push({ at, value });
       return " ".repeat(match.length);
@@ -60,6 +61,7 @@ export function missingIn(text: string, identifiers: readonly string[]): string[
 function saidIn({ body }: Step): string[] {
   if (body.kind === "tools") return [];
   if (body.kind === "model") return [body.answer.text];
-  const shown = describeParts(partsOf(body)).replaceAll(/<(host-note|memories)\b[^>]*>[\s\S]*?<\/\1>/g, " ");
-  return [unescapeText(shown.replaceAll(/<[^>]*>/g, " "))];
+  const all = describeParts(partsOf(body));
+  const said = ["host-note", "memories"].reduce((text, name) => replaceElements(text, name, () => " "), all);
+  return [unescapeText(said.replaceAll(/<[^<>]*>/g, " "))];
 }

@@ -58,7 +58,7 @@ function decide(
 
 /** Words of a command; a path with blanks stands in quotation marks. */
 function wordsOf(argument: string): string[] {
-  return [...argument.matchAll(/"([^"]*)"|“([^”]*)”|(\S+)/gu)].map(
+  return [...argument.matchAll(/"([^"]*)"|“([^“”]*)”|(\S+)/gu)].map(
     ([, quoted, curly, plain]) => quoted ?? curly ?? plain ?? "",
   );
 }
