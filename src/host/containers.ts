@@ -22,9 +22,9 @@ import { mailFolderOf, openMailbox } from "../sandbox/mailbox/open-mailbox.ts";
 import { MountWatch } from "../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../sandbox/pool/pool.ts";
 import { sandboxSize } from "../sandbox/profile/profile.ts";
+import { MountLayers } from "../sandbox/review/mount-layers.ts";
 import { poolLimits } from "../sandbox/pool/pool-options.ts";
 import { watchSessions } from "../sandbox/pool/session-watch.ts";
-import type { ReviewLayers } from "../sandbox/review/review-layer.ts";
 import { createServerContainers } from "../sandbox/servers/server-containers.ts";
 import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
@@ -47,7 +47,7 @@ export interface Containers {
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
   /** Changes of agents in mounts with review. */
-  readonly reviewLayers: ReviewLayers;
+  readonly reviewLayers: MountLayers;
   /** Containers of MCP servers. */
   readonly servers: Servers;
 }
@@ -101,7 +101,16 @@ export async function openContainers(
     }),
   );
   const folders = new WorkFolders({ groups: paths.groups, checkout }, store.groups);
-  const parts = { engine, images, egress, instructions, skills, folders };
+  const reviewLayers = new MountLayers({
+    engine,
+    images,
+    base,
+    config,
+    instance,
+    folder: paths.reviews,
+    pool: () => pool,
+  });
+  const parts = { engine, images, egress, instructions, skills, folders, reviewLayers };
   const launcher: ContainerLauncher = createLauncher(context, parts, (name) => servers.has(name));
   const servers: Servers = openServers(context, stack, parts, { base, launcher });
   const mounts = stack.use(
@@ -112,9 +121,7 @@ export async function openContainers(
       logger,
     }),
   );
-  const pool = stack.use(createPool(context, { launcher, mounts, notices }));
-  // No mount can be had with review so far.
-  const reviewLayers: ReviewLayers = { of: async () => [], mayHaveChanged: async () => false };
+  const pool: SessionPool = stack.use(createPool(context, { launcher, mounts, notices }));
   images.changed.on(() => pool.endOutdated((name) => groups.byName(name)));
   const prepare = async (): Promise<void> => {
     const { id } = await base();
@@ -155,18 +162,15 @@ function createInstructions({ home, store, publish, clock, logger }: AppContext,
   });
 }
 
-interface LaunchParts {
-  readonly engine: ContainerEngine;
-  readonly images: Images;
+interface LaunchParts extends Pick<Containers, "engine" | "images" | "instructions" | "reviewLayers"> {
   readonly egress: EgressProxies;
-  readonly instructions: Instructions;
   readonly skills: ContainerOptions["skills"];
   readonly folders: WorkFolders;
 }
 
 function createLauncher(
   context: AppContext,
-  { engine, images, egress, instructions, skills, folders }: LaunchParts,
+  { engine, images, egress, instructions, skills, folders, reviewLayers }: LaunchParts,
   isOther: (name: string) => boolean,
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
@@ -197,6 +201,7 @@ function createLauncher(
     ordinal: (group) => store.groups.ordinal(group),
     output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
     isOther,
+    reviews: reviewLayers,
     publish,
   });
 }
@@ -204,7 +209,7 @@ function createLauncher(
 function openServers(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { engine, images, egress, instructions, folders }: LaunchParts,
+  { engine, images, egress, instructions, folders }: Omit<LaunchParts, "reviewLayers">,
   { base, launcher }: { readonly base: () => ReturnType<typeof prepareEngine>; readonly launcher: ContainerLauncher },
 ): Servers {
   const { config, home, store, space, publish, logger } = context;
@@ -232,14 +237,9 @@ function openServers(
 
 function createPool(
   context: AppContext,
-  parts: {
-    readonly launcher: ContainerLauncher;
-    readonly mounts: MountWatch;
-    readonly notices: GroupNotices;
-  },
+  { launcher, mounts, notices }: Pick<Containers, "launcher" | "mounts"> & Pick<ContainerOptions, "notices">,
 ): SessionPool {
   const { config, home, store, space, logs, clock, logger, publish, interception } = context;
-  const { launcher, mounts, notices } = parts;
   const { groups, sessions } = home.paths;
   return new SessionPool({
     launcher: interception.launcher(launcher),

@@ -17,6 +17,7 @@ export function createGroupSpace({ live, home }: Pick<AppContext, "live" | "home
   return new GroupSpace({
     folder: home.paths.groups,
     agentFolders: (name) => otherFoldersOf(live, name),
+    reviews: home.paths.reviews,
     quotaBytes: () => live.current.sandbox.workspaceMb * mebibyte,
     reserveBytes: () => reserveBytes(live),
   });

@@ -21,6 +21,14 @@ export const containerPaths = {
   starter: "/opt/crabpot/server.py",
 } as const;
 
+/** Paths in the container that looks at a mount with review: the program, the layer, the real folder, both joined. */
+export const reviewPaths = {
+  program: "/opt/crabpot/review.py",
+  layer: "/review/layer",
+  real: "/review/real",
+  seen: "/review/seen",
+} as const;
+
 /** Directories of a mailbox below `<home>/sessions/<session>/mail/<generation>/`. */
 export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected: "rejected" } as const;
 

@@ -22,6 +22,8 @@ const placesInHome = {
   keys: "keys",
   /** Sockets of the groups that have a way out. */
   egress: "egress",
+  /** Changes of agents in mounts with review, by group; made at first need. */
+  reviews: "reviews",
   /** Files of members on their way to a group's folder. */
   incoming: "incoming",
   /** Copies of the files that agents send. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { groupSettingsOfAbilities, settingsOfAbilities } from "../../abilities/catalog.ts";
-import { protectedByDefault } from "../../domain/chats/group.ts";
+import { accesses, protectedByDefault } from "../../domain/chats/group.ts";
 import { reviewRules } from "../../domain/rights/review.ts";
 import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
@@ -79,7 +79,7 @@ const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
   access: z
-    .enum(["ro", "rw", "review"])
+    .enum(accesses)
     .default("ro")
     .describe("ro: read only. review: what the agent changes waits for people. rw: it changes the folder itself."),
   shared: z

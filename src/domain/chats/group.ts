@@ -8,8 +8,10 @@ import type { ProtectedFileName } from "../rights/protected-file.ts";
 /** `mention`: only when addressed. `always`: every message is for the agent. */
 export type Trigger = "mention" | "always";
 
-/** `review`: the agent may change what it sees; the real folder changes when people say so. */
-export type Access = "ro" | "rw" | "review";
+/** `review`: writable for the agent, but what it changes gets into the folder only when people apply it. */
+export const accesses = ["ro", "rw", "review"] as const;
+
+export type Access = (typeof accesses)[number];
 
 /** A host folder that a group asks for; what it gets is decided by the mount rules, never by the request. */
 export interface MountRequest {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import type { Group, GroupChat, GroupFolder } from "../../domain/chats/group.ts";
-import { type Chat, unknownRequest } from "../../domain/chats/group.ts";
+import { accesses, type Chat, unknownRequest } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { type FolderOrigin, type Origin, origins } from "../../domain/people/origin.ts";
 import { type Role, roles } from "../../domain/people/role.ts";
@@ -70,7 +70,7 @@ const group = z.strictObject({
     z.strictObject({
       source: z.string(),
       target: z.string(),
-      access: z.enum(["ro", "rw"]),
+      access: z.enum(accesses),
       shared: z.boolean(),
       protect: list(z.string()),
     }),

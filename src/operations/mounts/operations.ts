@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { accesses } from "../../domain/chats/group.ts";
 import type { MountVerdict } from "../../sandbox/mounts/rules.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { list, name } from "../definition/schemas.ts";
@@ -9,7 +10,7 @@ import { reviewOperations } from "./review-operations.ts";
 const mountView = z.strictObject({
   source: z.string(),
   target: z.string(),
-  verdict: z.enum(["ro", "rw", "review", "denied"]),
+  verdict: z.enum([...accesses, "denied"]),
   rule: z.string(),
   root: z.string().optional(),
   realPath: z.string().optional(),

@@ -289,7 +289,7 @@ function requireForMembers(
   { path: [section, ...below], value }: SettingEdit,
   typed: { readonly group: string; readonly key: string; readonly value: string },
 ): void {
-  const isWritable = section === "mounts" && (below.length > 0 || /"rw"/.test(JSON.stringify(value)));
+  const isWritable = section === "mounts" && (below.length > 0 || /"(?:rw|review)"/.test(JSON.stringify(value)));
   if (!isWritable && !["secrets", "main", "members"].includes(String(section)) && !typed.value.includes("${")) return;
   throw new AppError("bad_input", `${typed.key} cannot be set to this in a chat.`, {
     fix: `On the machine: ${ownCommand(`groups set ${typed.group} ${typed.key} VALUE`)}`,

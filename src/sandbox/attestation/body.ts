@@ -60,7 +60,7 @@ function nameOf(entry: unknown): string {
 function compareMounts(actual: readonly unknown[], intended: readonly unknown[]): string[] {
   const wanted = intended.map((entry) => {
     const { Type, Source, Target, ReadOnly } = fieldsOf(entry);
-    return mountText({ Type, Source, Destination: Target, RW: ReadOnly !== true });
+    return mountText({ Type, Source, Name: Source, Driver: "local", Destination: Target, RW: ReadOnly !== true });
   });
   const found = actual.map((entry) => mountText(fieldsOf(entry)));
   return [
@@ -70,8 +70,10 @@ function compareMounts(actual: readonly unknown[], intended: readonly unknown[])
   ];
 }
 
-function mountText({ Type, Source, Destination, RW }: Fields): string {
-  return `${String(Type)} ${String(Source)} at ${String(Destination)} ${RW === true ? "rw" : "ro"}`;
+/** A volume is known by its name: its path is the engine's own. */
+function mountText({ Type, Source, Name, Driver, Destination, RW }: Fields): string {
+  const source = Type === "volume" ? `${String(Driver)} ${String(Name)}` : String(Source);
+  return `${String(Type)} ${source} at ${String(Destination)} ${RW === true ? "rw" : "ro"}`;
 }
 
 function compareNetworks(settings: Fields): string[] {
@@ -91,12 +93,16 @@ function differs(what: string, actual: unknown, intended: unknown): string | und
   return `${what} is ${shown(actual)} instead of ${shown(intended)}.`;
 }
 
-/** Engines leave out fields that are false, or fill them in. */
+/** Engines leave out fields that are false or empty objects, or fill them in. */
 function withoutFalse(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutFalse);
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== false && inner !== null && inner !== undefined);
+  const kept = Object.entries(value).filter(([, inner]) => inner !== false && !isNothing(inner));
   return Object.fromEntries(kept.map(([key, inner]) => [key, withoutFalse(inner)]));
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || isDeepStrictEqual(value, {});
 }
 
 /** At most a line: the seccomp profile alone has thousands of characters. */

@@ -67,12 +67,27 @@ interface ContainerControl {
   waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit>;
 }
 
+/** A volume of the engine, by which a file system that it mounts itself gets into containers. */
+export interface EngineVolume {
+  readonly driver: string;
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** The volumes of an engine. */
+interface VolumeControl {
+  /** Makes a volume of the driver `local`. One of the same name stays as it is. */
+  createVolume(name: string, options: EngineVolume["options"], labels: Readonly<Record<string, string>>): Promise<void>;
+  volume(name: string): Promise<EngineVolume | undefined>;
+  /** False: it stays, because a container has it. Removing one that is gone succeeds. */
+  removeVolume(name: string): Promise<boolean>;
+}
+
 /**
  * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
  * words when it does and says no. Stopping, killing and removing what has ended or is gone
  * succeeds.
  */
-export interface ContainerEngine extends AsyncDisposable, ContainerControl {
+export interface ContainerEngine extends AsyncDisposable, ContainerControl, VolumeControl {
   facts(signal?: AbortSignal): Promise<EngineFacts>;
   inspect(id: string): Promise<Inspection | undefined>;
   list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;

@@ -8,6 +8,7 @@ import type {
   ContainerStreams,
   CreateBody,
   EngineFacts,
+  EngineVolume,
   Inspection,
 } from "./engine.ts";
 
@@ -80,6 +81,18 @@ export class LateEngine implements ContainerEngine {
 
   async image(reference: string): ReturnType<ContainerEngine["image"]> {
     return (await this.#engine()).image(reference);
+  }
+
+  async createVolume(...given: Parameters<ContainerEngine["createVolume"]>): Promise<void> {
+    return (await this.#engine()).createVolume(...given);
+  }
+
+  async volume(name: string): Promise<EngineVolume | undefined> {
+    return (await this.#engine()).volume(name);
+  }
+
+  async removeVolume(name: string): Promise<boolean> {
+    return (await this.#engine()).removeVolume(name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

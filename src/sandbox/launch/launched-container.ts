@@ -10,9 +10,10 @@ import { ContainerCgroups, readLimitCounters } from "../cgroups/container-cgroup
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "../engine/engine.ts";
 import { readHeldMemoryMb } from "../cgroups/held-memory.ts";
 import type { MountGrant } from "../mounts/rules.ts";
+import type { MountPoint } from "../../lib/files/mount-points.ts";
 import type { MountInspector } from "../mounts/inspector.ts";
 import { recheckMount } from "../mounts/identity.ts";
-import { identitiesOf } from "./spec.ts";
+import { identitiesOf, placeOf } from "./spec.ts";
 
 export interface LaunchedOptions {
   readonly engine: ContainerEngine;
@@ -23,6 +24,8 @@ export interface LaunchedOptions {
   readonly mailFolder: string;
   readonly body: CreateBody;
   readonly granted: readonly MountGrant[];
+  /** Returns how the volumes of mounts with review differ from what they were made as, a sentence each. */
+  readonly reviewFaults?: (() => Promise<readonly string[]>) | undefined;
   /** Mount rules; no mounts without them. */
   readonly inspector?: MountInspector | undefined;
 }
@@ -93,17 +96,21 @@ export class LaunchedContainer {
   }
 
   async #look(): Promise<OutsideView> {
-    const { engine, id, granted } = this.#options;
+    const { engine, id, granted, reviewFaults } = this.#options;
     const inspection = await engine.inspect(id);
     if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
-    const folders = identitiesOf(granted);
+    const reviewed = granted.filter(({ verdict }) => verdict === "review");
+    const folders = identitiesOf(granted.filter((mount) => !reviewed.includes(mount)));
     const pid = pidOf(inspection);
     const cgroups = await ContainerCgroups.find(pid, id);
-    const [hostView, ...changes] = await Promise.all([
+    const [hostView, faults, ...changes] = await Promise.all([
       readHostView({ pid, cgroups, targets: folders.map((folder) => folder.target) }),
+      reviewFaults?.() ?? [],
       ...granted.map((mount) => recheckMount(mount)),
     ]);
-    return { inspection, cgroups, hostView, folders, changed: changes.filter((change) => change !== undefined) };
+    const joined = hostView === undefined ? [] : reviewed.flatMap((mount) => compareJoined(mount, hostView.mounts));
+    const changed = [...changes.filter((change) => change !== undefined), ...faults, ...joined];
+    return { inspection, cgroups, hostView, folders, changed };
   }
 
   /** Enforced limits so far; undefined before the attestation, or when the host cannot read them. */
@@ -200,4 +207,14 @@ function isRunning(inspection: Inspection): boolean {
 function exitOf(inspection: Inspection): ContainerExit {
   const state = stateOf(inspection);
   return { code: Number(state["ExitCode"] ?? 137), oomKilled: state["OOMKilled"] === true };
+}
+
+/** Compares the kernel's own list with the two folders that a mount with review joins. */
+function compareJoined(mount: MountGrant, seen: readonly MountPoint[]): string[] {
+  const found = seen.findLast(({ target }) => target === placeOf(mount));
+  const wanted = (mount.review?.options["o"] ?? "").split(",").filter((option) => /^(?:lower|upper)dir=/.test(option));
+  // A list of mounts writes blanks like this.
+  const shown = found?.superOptions.map((option) => option.replaceAll(String.raw`\040`, " ")) ?? [];
+  const isJoined = found?.type === "overlay" && wanted.length === 2 && wanted.every((option) => shown.includes(option));
+  return isJoined ? [] : [`The mount ${mount.target} does not join the folders that it was made of.`];
 }

@@ -7,15 +7,16 @@ import type { RefusedMount } from "../../domain/sandbox/mount.ts";
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 import type { Skill } from "../../domain/sandbox/skill.ts";
-import type { EventData, Publish } from "../../domain/events/event.ts";
+import type { Publish } from "../../domain/events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";
 import { judgeGroupMounts, type GroupMounts } from "../mounts/group-mounts.ts";
 import { LaunchedContainer } from "./launched-container.ts";
 import { MountInspector } from "../mounts/inspector.ts";
-import { recheckMount } from "../mounts/identity.ts";
 import { readRefusals, type MountContext, type MountGrant, type MountVerdict } from "../mounts/rules.ts";
+import { describeVerdict, refuseChangedMounts, refuseMissingMount, warningsOf } from "./mount-outcomes.ts";
+import type { LauncherReviews } from "./launcher-reviews.ts";
 import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
 import {
@@ -56,6 +57,8 @@ export interface LauncherOptions {
   readonly ordinal: (group: string) => Promise<number>;
   /** Takes what the container prints to stdout and stderr. */
   readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
+  /** Layers of mounts with review; without them there are none. */
+  readonly reviews?: LauncherReviews | undefined;
   /** True for containers of this home that another part manages, by name. */
   readonly isOther?: (name: string) => boolean;
   readonly publish: Publish<"mounts.judged" | "container.created" | "container.started">;
@@ -122,7 +125,8 @@ export class ContainerLauncher {
 
   /** Judges the mounts that a group would get, without side effects. */
   async judgeWanted(group: Pick<Group, "name" | "mounts">): Promise<readonly MountVerdict[]> {
-    const { mountContext: context, instance, groups } = this.#options;
+    const { instance, groups } = this.#options;
+    const context = this.#mountContext;
     const ordinal = await this.#options.ordinal(group.name);
     return (await judgeGroupMounts(group, groups, { context, ordinal, instance })).verdicts;
   }
@@ -132,8 +136,14 @@ export class ContainerLauncher {
     for (const group of this.#options.groups) if (group.mounts.length > 0) await this.#judge(group);
   }
 
+  get #mountContext(): MountContext {
+    const { mountContext, reviews } = this.#options;
+    return { ...mountContext, reviewFault: reviews && (() => reviews.fault()) };
+  }
+
   async #judge(group: Pick<Group, "name" | "mounts">): Promise<GroupMounts> {
-    const { mountContext: context, instance, groups } = this.#options;
+    const { instance, groups } = this.#options;
+    const context = this.#mountContext;
     const ordinal = await this.#options.ordinal(group.name);
     const settled = await judgeGroupMounts(group, groups, { context, ordinal, instance });
     const denied = settled.verdicts.filter(({ verdict }) => verdict === "denied");
@@ -188,11 +198,14 @@ export class ContainerLauncher {
     return (await this.#judge(group)).user;
   }
 
-  /** Containers with this home's label, except those managed by another part. */
+  /** Containers with this home's label, except those managed by another part, after decisions about their mounts. */
   async found() {
-    const { engine, instance, isOther } = this.#options;
+    const { engine, instance, isOther, reviews } = this.#options;
+    await reviews?.finishAll();
     const summaries = await engine.list({ [labels.instance]: instance });
-    return summaries.filter(({ name }) => isOther?.(name) !== true).map((summary) => this.#describe(summary));
+    return summaries
+      .filter(({ name }) => isOther?.(name) !== true && reviews?.isLooking(name) !== true)
+      .map((summary) => this.#describe(summary));
   }
 
   #describe(summary: ContainerSummary) {
@@ -223,6 +236,7 @@ export class ContainerLauncher {
       mailFolder: life.mailFolder,
       granted: prepared.granted,
       inspector: prepared.inspector,
+      reviewFaults: this.#reviewFaults(life.group.name, prepared),
     });
   }
 
@@ -233,7 +247,7 @@ export class ContainerLauncher {
     else this.#packages.set(session.id, image.packages);
     const ofGroup = await this.#judge(group);
     this.#granted.set(group.name, ofGroup.granted);
-    const settled = session.kind === "agent" ? readOnly(ofGroup) : ofGroup;
+    const settled = await this.#withLayers(group.name, session.kind === "agent" ? readOnly(ofGroup) : ofGroup);
     const { user, granted, verdicts } = settled;
     if (verdicts.length > 0) {
       const data = { group: group.name, session: session.id, mounts: verdicts.map(describeVerdict) };
@@ -270,6 +284,18 @@ export class ContainerLauncher {
     return { ...settled, image, inspector, specOf };
   }
 
+  async #withLayers(group: string, mounts: GroupMounts): Promise<GroupMounts> {
+    const { reviews } = this.#options;
+    const granted = await Promise.all(
+      mounts.granted.map(async (mount) => {
+        if (mount.verdict !== "review" || reviews === undefined) return mount;
+        const { volume, options } = await reviews.open(group, mount);
+        return { ...mount, review: { volume, options } };
+      }),
+    );
+    return { ...mounts, granted };
+  }
+
   /** Returns the scratch folder of a sub-agent, which would otherwise get the group's folder. */
   async #scratchOf({ id, kind }: Session, user: ContainerUser): Promise<string | undefined> {
     if (kind !== "agent") return undefined;
@@ -283,6 +309,10 @@ export class ContainerLauncher {
     const refusals = await readRefusals(this.#options.mountContext);
     const refuseName = (name: string): string | undefined => refusals.ofName(name);
     return new MountInspector({ granted, groupFolder, uid: user.uid, refuseName, refusedNames: refusals.names });
+  }
+
+  #reviewFaults(group: string, mounts: GroupMounts): () => Promise<readonly string[]> {
+    return async () => (await this.#options.reviews?.faults(group, reviewedOf(mounts))) ?? [];
   }
 
   /** Starts the container. An engine reports a swapped mount source in its own words, if at all. */
@@ -306,6 +336,7 @@ export class ContainerLauncher {
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
     const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
     await publish({ type: "container.created", ...about, data });
+    using _ = await this.#options.reviews?.hold(about.group, reviewedOf(prepared));
     const id = await engine.create(name, body);
     let launched: LaunchedContainer | undefined;
     try {
@@ -323,6 +354,7 @@ export class ContainerLauncher {
         uid: prepared.user.uid,
         granted: prepared.granted,
         inspector: prepared.inspector,
+        reviewFaults: this.#reviewFaults(life.group.name, prepared),
       };
       launched = new LaunchedContainer(options);
       await engine.start(id);
@@ -336,37 +368,17 @@ export class ContainerLauncher {
   }
 }
 
-/** Makes a group's mounts read-only, for sub-agents. */
+/**
+ * Makes a group's mounts read-only, for sub-agents. One with review keeps its layer, so that they see what the group's
+ * other agents changed; beside a scratch folder no container can write it.
+ */
 function readOnly(mounts: GroupMounts): GroupMounts {
-  return { ...mounts, granted: mounts.granted.map((mount) => ({ ...mount, verdict: "ro" })) };
+  const granted = mounts.granted.map((mount) =>
+    mount.verdict === "rw" ? { ...mount, verdict: "ro" as const } : mount,
+  );
+  return { ...mounts, granted };
 }
 
-function describeVerdict(verdict: MountVerdict): EventData["mounts.judged"]["mounts"][number] {
-  const { source, target, reason } = verdict;
-  const secrets = verdict.verdict === "denied" ? undefined : verdict.secrets;
-  return { source, target, verdict: verdict.verdict, reason, ...(secrets?.length ? { secrets } : {}) };
-}
-
-function warningsOf(verdict: MountVerdict): string[] {
-  const { target, reason } = verdict;
-  if (verdict.verdict === "denied") return [`mount refused: ${target}: ${reason}`];
-  return (verdict.secrets ?? []).length > 0 ? [`mount ${target}: ${reason}`] : [];
-}
-
-/** Throws `mount_denied` when a granted folder is no longer the one that was judged. */
-/** The engine did not find a folder that was there when it was judged, and may be there again by now. */
-function refuseMissingMount(granted: readonly MountGrant[], cause: AppError): void {
-  const missing = granted.find(({ realPath }) => cause.message.includes(`source path does not exist: ${realPath}`));
-  if (!missing) return;
-  const { realPath } = missing;
-  throw new AppError("mount_denied", `The mount source ${realPath} has changed since it was judged: it was gone.`, {
-    cause,
-  });
-}
-
-async function refuseChangedMounts(granted: readonly MountGrant[], cause?: unknown): Promise<void> {
-  for (const mount of granted) {
-    const change = await recheckMount(mount);
-    if (change !== undefined) throw new AppError("mount_denied", change, { cause });
-  }
+function reviewedOf({ granted }: GroupMounts): readonly MountGrant[] {
+  return granted.filter(({ verdict }) => verdict === "review");
 }

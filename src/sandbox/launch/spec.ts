@@ -6,6 +6,7 @@ import { agentEnvironment, containerPaths, egressProxy } from "../../protocol/pa
 import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
 import type { MountGrant } from "../mounts/rules.ts";
 import { hardenedHostConfig, hostName, searchPath, type ContainerUser, type SandboxSize } from "../profile/profile.ts";
+import { AppError } from "../../lib/app-error.ts";
 import { refuseUnsafeBody, refuseUnsafeImage } from "../profile/refusals.ts";
 
 /** An image as the engine describes it. `packages`: what it has besides what the agent image has, in words. */
@@ -105,7 +106,7 @@ export function describeProtected(files: readonly ProtectedFile[]): unknown {
   return files.map(({ name, source, sha256, mountPoint }) => ({ name, source, sha256, mountPoint }));
 }
 
-/** Returns the mounts with the identities by which they were judged. */
+/** Returns the mounts with the identities by which they were judged. One with review shows another in a container. */
 export function identitiesOf(
   granted: readonly MountGrant[],
 ): { readonly target: string; readonly device: string; readonly inode: string }[] {
@@ -213,14 +214,26 @@ function binds({ folders, protectedFiles, granted, egress, skills = [] }: Contai
     ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
     ...skills.map(({ name, copy }) => bind(copy, `${containerPaths.skills}/${name}`, true)),
     ...granted.flatMap((mount) => [
-      bind(mount.realPath, placeOf(mount), readsOnly || mount.verdict !== "rw"),
+      mount.verdict === "review"
+        ? reviewVolume(volumeOf(mount), placeOf(mount), readsOnly)
+        : bind(mount.realPath, placeOf(mount), readsOnly || mount.verdict !== "rw"),
       ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),
     ]),
   ];
 }
 
+function volumeOf({ target, review }: MountGrant): string {
+  if (review !== undefined) return review.volume;
+  throw new AppError("engine_refused", `The mount ${target} has no layer for what is changed in it.`);
+}
+
+/** A mount with review in a container's description. The options of its volume say what the engine mounts there. */
+export function reviewVolume(name: string, target: string, readOnly: boolean): object {
+  return { Type: "volume", Source: name, Target: target, ReadOnly: readOnly, VolumeOptions: { NoCopy: true } };
+}
+
 /** Returns the path inside the container. */
-function placeOf({ target }: MountGrant): string {
+export function placeOf({ target }: MountGrant): string {
   return `${containerPaths.extra}/${target}`;
 }
 

@@ -3,7 +3,7 @@ import { open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
 
-import type { Access } from "../../domain/chats/group.ts";
+import { accesses, type Access } from "../../domain/chats/group.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { expandHome, hasHiddenCharacters, isWithin, shellQuoted } from "../../lib/files/paths.ts";
 
@@ -22,7 +22,7 @@ const blockedName = z
 
 /** The content of `mounts.json`. Strict: an unknown key makes the whole file invalid. */
 export const allowlistSchema = z.strictObject({
-  roots: z.array(z.strictObject({ path: pathText, access: z.enum(["ro", "rw"]) })).max(256),
+  roots: z.array(z.strictObject({ path: pathText, access: z.enum(accesses) })).max(256),
   blocked: z.array(blockedName).max(1024).default([]),
 });
 

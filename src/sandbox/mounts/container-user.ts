@@ -26,11 +26,12 @@ export type ContainerUserChoice = { readonly user: ContainerUser } | { readonly 
 
 /**
  * The user that a group's container runs as. Normally one of the group's own, because the kernel budgets inotify
- * watches and more per user, not per container, and because its files are then told apart. With read-write mounts it
- * must be their owner, or the agent could not write there; files of root or of several owners are refused.
+ * watches and more per user, not per container, and because its files are then told apart. With mounts that are
+ * writable, at once or with review, it must be their owner, or the agent could not write there; files of root or of
+ * several owners are refused.
  */
 export function containerUser({ ordinal, instance, grantedMounts, hostUid }: ContainerUserWish): ContainerUserChoice {
-  const writable = grantedMounts.filter((mount) => mount.verdict === "rw");
+  const writable = grantedMounts.filter((mount) => mount.verdict !== "ro");
   const [first] = writable;
   if (first === undefined) {
     const uid = ownUid(ordinal, instance, hostUid);

@@ -3,6 +3,7 @@ import { containerUser } from "./container-user.ts";
 import { judgeMounts, readMountTable } from "./rules.ts";
 import type { MountContext, MountGrant, MountVerdict } from "./rules.ts";
 import { refuseShared } from "./sharing.ts";
+import { isWithin } from "../../lib/files/paths.ts";
 import type { OtherGrants } from "./sharing.ts";
 import type { ContainerUser } from "../profile/profile.ts";
 
@@ -58,7 +59,7 @@ export function settleMounts(
 ): GroupMounts {
   const verdicts: MountVerdict[] = [];
   const granted: MountGrant[] = [];
-  for (const verdict of judged) {
+  for (const verdict of judged.map((each) => refuseUnreviewed(each, judged))) {
     if (verdict.verdict === "denied") {
       verdicts.push(verdict);
       continue;
@@ -83,4 +84,16 @@ export function settleMounts(
   if ("refused" in choice)
     throw new TypeError(`unreachable: each of the granted mounts was accepted (${choice.refused})`);
   return { verdicts, granted, user: choice.user };
+}
+
+/** Denies a mount with review whose folder another mount of the group writes at once, or a part of it. */
+function refuseUnreviewed(verdict: MountVerdict, all: readonly MountVerdict[]): MountVerdict {
+  if (verdict.verdict !== "review") return verdict;
+  const { source, target, realPath } = verdict;
+  const other = all.find(
+    (each) => each.verdict === "rw" && (isWithin(each.realPath, realPath) || isWithin(realPath, each.realPath)),
+  );
+  if (other === undefined) return verdict;
+  const reason = `Denied: the mount ${other.target} writes in ${realPath} without review.`;
+  return { source, target, verdict: "denied", rule: "review", reason };
 }

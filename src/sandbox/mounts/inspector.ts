@@ -79,7 +79,7 @@ export class MountInspector {
     }
     for (const key of this.#hashes.keys()) if (!found.executionPoints.has(key)) this.#hashes.delete(key);
     this.#before = found.executionPoints;
-    if (granted.some(({ verdict }) => verdict === "rw")) {
+    if (granted.some(({ verdict }) => verdict !== "ro")) {
       await using folder = await openFolder(groupFolder);
       const place = { folder, path: containerPaths.group, target: "", found, since };
       for (const entry of await findEntries(folder, [setIdTest], signal)) await this.#takeBits(place, entry);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 
-import { protectedByDefault, type Access } from "../../domain/chats/group.ts";
+import { accesses, protectedByDefault, type Access } from "../../domain/chats/group.ts";
 import { toError } from "../../lib/app-error.ts";
 import { readAllowlist, type Allowlist, type MountRoot } from "./allowlist.ts";
 import { identifyFolder, type FolderIdentity } from "./identity.ts";
@@ -33,7 +33,7 @@ const protectedPath = z.string().superRefine((path, context) => {
 const mountRequest = z.strictObject({
   source: z.string().min(1),
   target: z.string(),
-  access: z.enum(["ro", "rw"]).default("ro"),
+  access: z.enum(accesses).default("ro"),
   shared: z.boolean().default(false),
   protect: z
     .array(protectedPath)
@@ -50,7 +50,7 @@ export type MountVerdict = MountGrant | MountDenial;
  * The deciding rule. `request`, `target`: invalid request. `allowlist`: unusable mounts.json. `source`: no readable
  * folder. `protected`: path, name or file system that is never mounted. `root`: below no root of mounts.json, or
  * (granted) the deciding root. `contents`: contains something that is never mounted. `shared`: another group gets it,
- * too. `owner`: no container user fits.
+ * too. `owner`: no container user fits. `review`: mounts with review cannot be had.
  */
 export type MountRule =
   | "request"
@@ -61,7 +61,8 @@ export type MountRule =
   | "root"
   | "contents"
   | "shared"
-  | "owner";
+  | "owner"
+  | "review";
 
 export interface MountGrant extends FolderIdentity {
   readonly source: string;
@@ -76,6 +77,14 @@ export interface MountGrant extends FolderIdentity {
   readonly protect?: readonly ProtectedPath[];
   /** The first files in it that look like secrets. */
   readonly secrets?: readonly string[];
+  /** The engine's volume, of a mount with review; known when a container is made. */
+  readonly review?: ReviewVolume | undefined;
+}
+
+/** A volume that joins a real folder and a layer. */
+export interface ReviewVolume {
+  readonly volume: string;
+  readonly options: Readonly<Record<string, string>>;
 }
 
 export interface MountDenial {
@@ -95,6 +104,8 @@ export interface MountContext extends OwnFolders {
   readonly walkLimits?: WalkLimits;
   /** Skips the search through the folder: the result is the best possible grant. */
   readonly withoutContents?: boolean;
+  /** Returns why mounts with review cannot be had on this machine, as a sentence; without it they cannot. */
+  readonly reviewFault?: (() => Promise<string | undefined>) | undefined;
   /** Text of the machine's mount table; this process's by default. */
   readonly mountInfo?: string;
 }
@@ -113,7 +124,7 @@ type Judgement =
   | { readonly denied: string; readonly rule: MountRule };
 
 /**
- * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and
+ * Decides for each requested mount what it gets: its access or `denied`, in the order asked. Reads the allowlist and
  * the folders at each call, caches nothing, and never rejects: a bad request is a denial with a reason. A grant is for
  * the folder found now; `recheckMount` tells whether it is still the same one.
  */
@@ -200,6 +211,8 @@ async function judgeSource({ source, access, shared, protect }: Wish, rules: Rul
   if (inside.refusal !== undefined) return { rule: "contents", denied: inside.refusal };
 
   const grant = grantedAccess(access, root, rules.allowlist.roots, realPath);
+  const fault = grant.verdict === "review" ? await reviewRefusal(folder, rules.context) : undefined;
+  if (fault !== undefined) return fault;
   const kept = grant.verdict === "rw" ? await findProtected(realPath, protect) : { paths: [], remark: "" };
   const reason = grant.reason + kept.remark + secretsRemark(inside.secrets);
   const { paths } = inside.secrets;
@@ -229,8 +242,31 @@ function rootOf(path: string, roots: readonly MountRoot[]): MountRoot | undefine
   const above = roots.filter((root) => isWithin(path, root.realPath));
   const depth = Math.max(...above.map((root) => root.realPath.length));
   const deepest = above.filter((root) => root.realPath.length === depth);
-  return deepest.find((root) => root.access === "ro") ?? deepest[0];
+  const strictest = (["ro", "review"] as const).map((access) => deepest.find((root) => root.access === access));
+  return strictest.find((root) => root !== undefined) ?? deepest[0];
 }
+
+/** Undefined where a folder can be mounted with review. What cannot be known is refused, never granted as another. */
+async function reviewRefusal(
+  { realPath, uid }: FolderIdentity,
+  { hostUid, reviewFault, withoutContents }: MountContext,
+): Promise<{ readonly denied: string; readonly rule: MountRule } | undefined> {
+  if (/[,:\\]/.test(realPath) || realPath.length > maxReviewedPath) {
+    const denied = `${realPath} cannot be mounted with review: its path is too long or has a comma, colon or backslash`;
+    return { rule: "review", denied };
+  }
+  if (hostUid !== 0 && uid !== hostUid) {
+    const denied = `${realPath} belongs to uid ${uid}, and crabpot, as uid ${hostUid}, could not apply changes there`;
+    return { rule: "owner", denied };
+  }
+  if (withoutContents === true) return undefined;
+  if (reviewFault === undefined) return { rule: "review", denied: "mounts with review cannot be had here" };
+  const fault = await reviewFault();
+  return fault === undefined ? undefined : { rule: "review", denied: fault.replace(/\.$/, "") };
+}
+
+/** The kernel takes the options of a mount up to 4 KiB, and another path stands in them twice. */
+const maxReviewedPath = 1_000;
 
 function grantedAccess(
   asked: Access,
@@ -239,18 +275,27 @@ function grantedAccess(
   path: string,
 ): { verdict: Access; reason: string } {
   if (asked === "ro") return { verdict: "ro", reason: `Granted read-only below ${root.path}.` };
+  const wish = asked === "rw" ? "read-write" : "with review";
   if (root.access === "ro") {
     return {
       verdict: "ro",
-      reason: `Granted read-only instead of read-write: mounts.json grants ${root.path} read-only.`,
+      reason: `Granted read-only instead of ${wish}: mounts.json grants ${root.path} read-only.`,
     };
   }
   const inner = roots.find((other) => other.access === "ro" && isWithin(other.realPath, path));
   if (inner !== undefined) {
     return {
       verdict: "ro",
-      reason: `Granted read-only instead of read-write: it contains ${inner.path}, which is read-only.`,
+      reason: `Granted read-only instead of ${wish}: it contains ${inner.path}, which is read-only.`,
     };
   }
-  return { verdict: "rw", reason: `Granted read-write below ${root.path}.` };
+  if (asked === "review") return { verdict: "review", reason: `Granted with review below ${root.path}.` };
+  const reviewed = roots.find((other) => other.access === "review" && isWithin(other.realPath, path));
+  if (root.access === "rw" && reviewed === undefined)
+    return { verdict: "rw", reason: `Granted read-write below ${root.path}.` };
+  const which = reviewed?.path ?? root.path;
+  return {
+    verdict: "review",
+    reason: `Granted with review instead of read-write: mounts.json grants ${which} with review.`,
+  };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { protectedFileNames } from "../../domain/rights/protected-file.ts";
 import { skillNameFault } from "../../domain/sandbox/skill.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { containerPaths } from "../../protocol/paths.ts";
+import { containerPaths, reviewPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
 import { isWithin } from "../../lib/files/paths.ts";
 import { maskedPaths, readonlyPaths } from "./profile.ts";
@@ -88,6 +88,19 @@ export function refuseUnsafeServerBody(body: CreateBody): void {
   refuseBody(body, { ...bodyRules, ...streams }, { ...hostConfigRules, Mounts: mounts });
 }
 
+/** The same for the container that looks at a mount with review: three folders, of which it writes none for long. */
+export function refuseUnsafeReviewBody(body: CreateBody): void {
+  const mounts: Rule = { must: "the parts of a mount with review", holds: (value) => allOf(value, isReviewed) };
+  refuseBody(body, bodyRules, { ...hostConfigRules, Mounts: mounts });
+}
+
+function isReviewed(entry: unknown): boolean {
+  const { Target, ReadOnly } = entry as Fields;
+  if (Target === reviewPaths.seen) return isReviewVolume(entry as Fields);
+  const isSide = Target === reviewPaths.layer || Target === reviewPaths.real;
+  return isSide && ReadOnly === true && isPrivateBind(entry as Fields);
+}
+
 function refuseBody(body: CreateBody, rules: Readonly<Record<string, Rule>>, hostRules: typeof hostConfigRules): void {
   requireFields("", body, rules);
   const hostConfig = body["HostConfig"] as Fields;
@@ -164,6 +177,8 @@ const fixedTargets: readonly string[] = [
   containerPaths.egress,
 ];
 
+const reviewVolumeName = /^crabpot-[0-9a-f]{8}-review-[0-9a-f]{32}$/;
+
 const protectedTargets: readonly string[] = protectedFileNames.map((name) => `${containerPaths.group}/${name}`);
 
 /** Targets that must be read-only: in a writable folder an agent could replace the host's socket. */
@@ -188,7 +203,22 @@ function isPlainBind(entry: unknown): boolean {
   const { Target, ReadOnly } = entry as Fields;
   const target = String(Target);
   if ((readOnlyTargets.includes(target) || isSkill(target)) && ReadOnly !== true) return false;
+  if ((entry as Fields)["Type"] === "volume")
+    return isWithin(target, containerPaths.extra) && target !== containerPaths.extra && isReviewVolume(entry as Fields);
   return isPlace(target) && isPrivateBind(entry as Fields);
+}
+
+/** The only volumes: those of mounts with review, which the host makes and names. */
+function isReviewVolume(volume: Fields): boolean {
+  const { Type, Source, ReadOnly, VolumeOptions } = volume;
+  return (
+    Type === "volume" &&
+    typeof Source === "string" &&
+    reviewVolumeName.test(Source) &&
+    typeof ReadOnly === "boolean" &&
+    isDeepStrictEqual(VolumeOptions, { NoCopy: true }) &&
+    Object.keys(volume).every((key) => ["Type", "Source", "Target", "ReadOnly", "VolumeOptions"].includes(key))
+  );
 }
 
 /** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */

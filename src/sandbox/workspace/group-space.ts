@@ -14,6 +14,8 @@ interface GroupSpaceOptions {
   readonly folder: string;
   /** Returns the names of the folders of a group's other agents. */
   readonly agentFolders: (group: string) => readonly string[];
+  /** Folder of what agents changed in mounts with review, by group. */
+  readonly reviews: string;
   readonly quotaBytes: () => number;
   /** Returns the bytes that stay free on the disk. */
   readonly reserveBytes: () => number;
@@ -36,8 +38,12 @@ export class GroupSpace {
    * they are measured.
    */
   async measure(group: string, signal: AbortSignal, more: readonly string[] = []): Promise<FolderUsage | undefined> {
-    const { folder, agentFolders } = this.#options;
-    const folders = [...[group, ...agentFolders(group)].map((name) => join(folder, name)), ...more];
+    const { folder, agentFolders, reviews } = this.#options;
+    const folders = [
+      ...[group, ...agentFolders(group)].map((name) => join(folder, name)),
+      join(reviews, group),
+      ...more,
+    ];
     let [bytes, entries] = [0, 0];
     for (const path of folders.filter((each) => existsSync(each))) {
       const usage = await measureFolder(path, signal);

@@ -102,3 +102,9 @@ function componentName(name: string): string {
 function componentVersion(text: string): string {
   return /version (\S+)/.exec(text)?.[1] ?? text;
 }
+
+/** The part of the answer about a volume that is used. */
+export interface VolumeAnswer {
+  readonly Driver: string;
+  readonly Options?: Readonly<Record<string, string>> | null;
+}

@@ -10,6 +10,7 @@ import type {
   ContainerStreams,
   CreateBody,
   EngineFacts,
+  EngineVolume,
   Inspection,
 } from "../engine.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type StateAnswer,
   type SystemAnswer,
   type VersionAnswer,
+  type VolumeAnswer,
 } from "./answers.ts";
 import type { EngineAddress } from "./address.ts";
 import { attachStreams, converseOver } from "./converse.ts";
@@ -160,6 +162,28 @@ export class DockerEngine implements ContainerEngine {
     const ask: Ask<unknown> = (docker) => docker.getImage(pathSegment(reference)).inspect();
     const answer = (await this.#ask(action, ask, { unless: [404] })) as ImageAnswer | undefined;
     return answer && { id: answer.Id, labels: { ...answer.Config?.Labels }, config: { ...answer.Config } };
+  }
+
+  async createVolume(...[name, options, labels]: Parameters<ContainerEngine["createVolume"]>): Promise<void> {
+    const wish = { Name: name, Driver: "local", DriverOpts: { ...options }, Labels: { ...labels } };
+    await this.#ask(`create volume ${name}`, (docker) => docker.createVolume(wish));
+  }
+
+  async volume(name: string): Promise<EngineVolume | undefined> {
+    const ask: Ask<unknown> = (docker) => docker.getVolume(pathSegment(name)).inspect();
+    const answer = (await this.#ask(`inspect volume ${name}`, ask, { unless: [404] })) as VolumeAnswer | undefined;
+    return answer && { driver: answer.Driver, options: { ...answer.Options } };
+  }
+
+  async removeVolume(name: string): Promise<boolean> {
+    const ask: Ask<unknown> = (docker) => docker.getVolume(pathSegment(name)).remove();
+    try {
+      await this.#ask(`remove volume ${name}`, ask, { unless: [404] });
+      return true;
+    } catch (error) {
+      if (refusalStatus(error) === 409) return false;
+      throw error;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

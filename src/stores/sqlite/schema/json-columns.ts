@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import type { ScriptDigest } from "../../../domain/rights/policy.ts";
+import { accesses } from "../../../domain/chats/group.ts";
 import type { ToldFacts } from "../../../domain/turns/conversation.ts";
 import type {
   OutgoingFile,
@@ -151,7 +152,7 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   instructions: z.string(),
   title: z.string(),
   members: z.array(z.string()),
-  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw", "review"]) })),
+  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(accesses) })),
   network: z.array(z.string()),
   skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
   packages: z.string().optional(),
