@@ -103,7 +103,7 @@ export const attacks: readonly Attack[] = [
       );
       await stage.ask("asking", "/stop", boss);
       const fences = text.split("```").length - 1;
-      const isSeen = text.includes(String.raw`\u{202e}\u{200b}`);
+      const isSeen = text.includes("⟨U+202E⟩⟨U+200B⟩");
       return {
         seen: `${fences} fences, hidden characters ${isSeen ? "seen" : "hidden"}`,
         holds: fences === 2 && isSeen,
@@ -133,7 +133,7 @@ export const attacks: readonly Attack[] = [
       await stage.ask("asking", `/deny ${code}`, boss);
       const file = await readFile(join(stage.groupFolder("asking"), "AGENTS.md"), "utf8");
       const fences = text.split("```").length - 1;
-      const isSeen = text.includes(String.raw`\u{202e}`);
+      const isSeen = text.includes("⟨U+202E⟩");
       return {
         seen: `${state}, ${fences} fences, hidden characters ${isSeen ? "seen" : "hidden"}`,
         holds: state === "open" && fences === 2 && isSeen && !file.includes("mallory"),

@@ -4,11 +4,15 @@ import { skillProposal } from "../../domain/sandbox/skill.ts";
 import type { ShownScript } from "../../protocol/messages.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
-import { visibleLines } from "../../lib/text/visible.ts";
+import { writeOut, sizeOf } from "../../lib/text/write-out.ts";
 
-/** Maximum characters on a card. Longer input cannot be answered in a chat, as nobody reads it on a phone. */
-const shownChars = 1_500;
-const shownLines = 40;
+/** Maximum of the beginning and the end on a card. Longer input cannot be allowed in a chat: nobody reads it there. */
+const headChars = 1_000;
+const tailChars = 500;
+const headLines = 28;
+const tailLines = 12;
+/** Longest input that is rendered as a whole. */
+const renderedChars = 16_000;
 /** Lines of a script below it. */
 const scriptLines = 10;
 
@@ -24,37 +28,54 @@ interface ShownInput {
  * would end the block of code in which it stands.
  */
 export function wholeInput(input: string): string {
+  return inBlock(readable(input));
+}
+
+function readable(input: string): string {
   const value: unknown = JSON.parse(input);
-  return inBlock(commandOf(value) ?? JSON.stringify(value, undefined, 2));
+  return commandOf(value) ?? JSON.stringify(value, undefined, 2);
 }
 
 /** Text in which nothing hides, and which does not end its block. */
 export function inBlock(text: string): string {
-  return visibleLines(text).replaceAll(/`{3,}/g, (marks) => String.raw`\u{60}`.repeat(marks.length));
+  return writeOut(text);
 }
 
 /** All that is to be looked at before a call is allowed: its input, or what it would change. */
-export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change">): string {
-  return change ? inBlock(change.diff === "" ? "(nothing would change)" : change.diff) : wholeInput(input);
+export function wholeCall(approval: Pick<NewApproval, "input" | "change">): string {
+  return inBlock(judged(approval));
 }
 
-/** Input, cut to the size of a card. */
+function judged({ input, change }: Pick<NewApproval, "input" | "change">): string {
+  if (!change) return readable(input);
+  return change.diff === "" ? "(nothing would change)" : change.diff;
+}
+
+/** Input, cut to the size of a card: its beginning and its end. */
 export function cutInput({
   about,
   input,
   sha256,
   change,
 }: Pick<NewApproval, "about" | "input" | "sha256" | "change">): ShownInput {
-  const text = wholeCall({ input, change });
-  const lines = text.split("\n");
   if (about === "description" && isCut(input))
     return { text: "(more was said than is kept: all of it cannot be shown)", isWhole: false };
-  const isWhole = text.length <= shownChars && lines.length <= shownLines;
-  if (isWhole) return { text, isWhole };
-  const beginning = lines.slice(0, shownLines).join("\n").slice(0, shownChars).toWellFormed();
-  const left = lines.length - beginning.split("\n").length;
-  const more = change ? `${left} more lines, ` : "";
-  return { text: `${beginning}\n… (cut here; ${more}${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
+  const raw = judged({ input, change });
+  const text = raw.length > renderedChars ? undefined : inBlock(raw);
+  if (text !== undefined && fitsCard(text)) return { text, isWhole: true };
+  const begins = text ?? inBlock(raw.slice(0, renderedChars / 2));
+  const ends = text ?? inBlock(raw.slice(-renderedChars / 2));
+  const head = begins.split("\n").slice(0, headLines).join("\n").slice(0, headChars);
+  const tail = ends.split("\n").slice(-tailLines).join("\n").slice(-tailChars);
+  const mark = `⟨… the middle is left out; SHA-256 of all: ${sha256} …⟩`;
+  return {
+    text: [head.replace(/[\ud800-\udbff]$/, ""), mark, tail.replace(/^[\udc00-\udfff]/, "")].join("\n"),
+    isWhole: false,
+  };
+}
+
+function fitsCard(text: string): boolean {
+  return text.length <= headChars + tailChars && text.split("\n").length <= headLines + tailLines;
 }
 
 function isCut(input: string): boolean {
@@ -75,12 +96,13 @@ export interface CardOptions {
 export function cardText(approval: NewApproval, { minutes, scripts = [], ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, asker, change } = approval;
   const { text, isWhole } = cutInput(approval);
+  const size = sizeOf(judged(approval));
   const many = quorum > 1 ? ` ${quorum} different people must allow it.` : "";
   return [
     approval.about === "description"
-      ? `${plainSentence(asker.name)} changed the description of its tool ${plainSentence(tool)}, so the tool is paused. May I use it as it describes itself now? Code ${code}`
+      ? `${plainSentence(asker.name)} changed the description of its tool ${plainSentence(tool)}, so the tool is paused. May I use it as it describes itself now? Code ${code} (${size})`
       : // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
-        `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
+        `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code} (${size})`,
     "```",
     text,
     "```",

@@ -27,7 +27,7 @@ const here = { minutes: 30, canAnswerHere: true, byThumb: false };
 test("a card says who asks for what, exactly, why, for how long, and how to answer", () => {
   expect(cardText(asking({ command: "git push\n--force" }), here)).toBe(
     [
-      'May I use shell for "Ann" (http:ann)? Code K7M3QX',
+      'May I use shell for "Ann" (http:ann)? Code K7M3QX (16 characters in 2 lines)',
       "```",
       "git push\n--force",
       "```",
@@ -62,9 +62,9 @@ test("a command cannot pass for the host's words, hide a character or fold its l
 
   const [before, block, after] = cardText(asking({ command: tricky }), here).split("```\n");
 
-  expect(before).toBe('May I use shell for "Ann" (http:ann)? Code K7M3QX\n');
-  expect(block).toContain(String.raw`echo a\u{202e}\u{200b}\u{d}`);
-  expect(block).toContain(String.raw`\u{60}\u{60}\u{60}`);
+  expect(before).toBe('May I use shell for "Ann" (http:ann)? Code K7M3QX (48 characters in 3 lines)\n');
+  expect(block).toContain("echo a⟨U+202E⟩⟨U+200B⟩⟨U+000D⟩");
+  expect(block).toContain("⟨3 × U+0060⟩");
   expect(after).toMatch(/^Risk: high/);
 });
 
@@ -73,10 +73,21 @@ test("a long command is cut with its length and digest, and is not to be allowed
 
   const text = cardText(long, here);
 
-  expect(text).toContain(`… (cut here; 5015 characters in all, SHA-256 ${long.sha256})`);
+  expect(text).toContain("(5,015 characters in 1 line)");
+  expect(text).toContain(`\n⟨… the middle is left out; SHA-256 of all: ${long.sha256} …⟩\n`);
+  expect(text).toContain("x; rm -rf /\n```");
   expect(text).not.toContain("/approve");
   expect(text).toContain("/deny K7M3QX");
   expect(cutInput(asking({ command: "echo\n".repeat(100) })).isWhole).toBe(false);
+});
+
+test("of a text of a megabyte the beginning and the end are shown, too", () => {
+  const text = cardText(asking({ command: `echo begin; ${"\u200b\u200c ".repeat(400_000)}; echo end` }), here);
+
+  expect(text).toContain("(1,200,022 characters in 1 line)");
+  expect(text).toContain("\necho begin; ⟨U+200B⟩");
+  expect(text).toContain("; echo end\n```");
+  expect(text.length).toBeLessThan(3_000);
 });
 
 test("inputs that differ never have one digest, and equal ones always do", () => {
@@ -105,7 +116,7 @@ test("a change of instructions is shown as what it changes, with the agent's rea
 
   expect(cardText(asking(input, { tool: "propose_instructions", change }), here)).toBe(
     [
-      'May I use propose_instructions for "Ann" (http:ann)? Code K7M3QX',
+      'May I use propose_instructions for "Ann" (http:ann)? Code K7M3QX (35 characters in 3 lines)',
       "```",
       change.diff,
       "```",
@@ -125,7 +136,8 @@ test("a long change is cut, says how many lines are missing, and cannot be allow
 
   const text = cardText(long, here);
 
-  expect(text).toContain("+line 39\\u{202e}\n… (cut here; 60 more lines, ");
+  expect(text).toContain("+line 27⟨U+202E⟩\n⟨… ");
+  expect(text).toContain("+line 99⟨U+202E⟩\n```");
   expect(text).not.toContain("/approve");
   expect(cutInput(long).isWhole).toBe(false);
 });
