@@ -95,10 +95,14 @@ chmod +x .git/hooks/post-merge && git config core.pager evil && mkdir -p .husky 
 touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile node_modules/x/.vscode/tasks.json`,
   );
   const expected = [
+    "added build Makefile",
     "added direnv .envrc",
+    "added editor .vscode",
     "added editor .vscode/tasks.json",
+    "added editor sub/.idea",
     "added editor sub/.idea/workspace.xml",
     "added git-hook .git/hooks/post-merge",
+    "added git-hook .husky",
     "added git-hook .husky/pre-push",
     "changed git-config .git/config",
     "changed git-hook .git/hooks/pre-commit",

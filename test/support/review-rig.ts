@@ -22,7 +22,7 @@ export function admin(name: string): Decider {
   return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
 }
 
-const plantedKind = ({ path }: { readonly path: string }) => executionPointKind(path);
+const plantedKind = ({ path }: { readonly path: string }) => executionPointKind({ path });
 
 /** Writes files, or removes those without a text. */
 async function write(side: string, files: Readonly<Record<string, string | undefined>>): Promise<void> {

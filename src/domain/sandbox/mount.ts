@@ -1,11 +1,22 @@
-/** A file in a writable mount that programs of the host's user run by themselves, or that says what they run. */
+/**
+ * A file in a writable mount that programs of the host's user run by themselves or in passing, or that says what they
+ * run.
+ */
 export interface ExecutionPoint {
   /** Path below `/workspace/extra`. */
   readonly target: string;
   /** Below the mount; hostile, but without control characters. */
   readonly path: string;
-  /** Kind of program that runs it: `git-hook`, `git-config`, `editor` … */
+  /** Kind of program that runs it: one of `executionPointKinds`, such as `git-hook` or `editor`. */
   readonly kind: string;
+}
+
+/** One as a look has found it. */
+export interface SeenExecutionPoint extends ExecutionPoint {
+  /** Differs when the point has changed. */
+  readonly state: string;
+  /** Contents of a short text; undefined for anything else, and for what may hold secrets. */
+  readonly text?: string | undefined;
 }
 
 /** A mount that a group asks for and does not get. `reason` is a whole sentence. */
@@ -37,8 +48,8 @@ export interface MountSighting {
   readonly refused: string | undefined;
   /** Those whose bits were taken away. */
   readonly setIdFiles: readonly SetIdFile[];
-  /** By target and path; `state` differs when the point has changed. */
-  readonly executionPoints: ReadonlyMap<string, ExecutionPoint & { readonly state: string }>;
+  /** By target and path. */
+  readonly executionPoints: ReadonlyMap<string, SeenExecutionPoint>;
   /** Files that look as if they held secrets: targets and paths below them. */
   readonly secrets: readonly { readonly target: string; readonly path: string }[];
 }

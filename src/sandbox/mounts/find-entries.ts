@@ -18,6 +18,10 @@ export interface FoundEntry {
   readonly size: number;
   /** Last change of contents or metadata, in seconds since 1970 with a fraction. Only the clock can set it. */
   readonly changedAt: string;
+  /** Number of names that the file has. */
+  readonly links: number;
+  /** Target of a symbolic link, as it stands there; empty for anything else. */
+  readonly linkTarget: Buffer;
 }
 
 /** A folder that takes longer than this is not one to look through between two messages. */
@@ -25,7 +29,7 @@ const timeoutMs = 20_000;
 /** Maximum output: several hundred thousand entries. More is a flood. */
 const mostBytes = 64 * 1024 * 1024;
 
-const format = "%y %m %U %i %s %C@ %P\\0";
+const format = "%y %m %U %i %s %C@ %n %P\\0%l\\0";
 
 /**
  * Lists entries below a folder that pass one of these `find` tests, in a low-priority process. Opens each folder
@@ -92,8 +96,10 @@ async function readEntries(output: Readable): Promise<FoundEntry[]> {
     if (bytes > mostBytes) throw cannot("it holds too much to be inspected");
     const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let from = 0;
-    for (let end = text.indexOf(0); end >= 0; end = text.indexOf(0, from)) {
-      found.push(parse(text.subarray(from, end)));
+    for (let middle = text.indexOf(0); middle >= 0; middle = text.indexOf(0, from)) {
+      const end = text.indexOf(0, middle + 1);
+      if (end < 0) break;
+      found.push(parse(text.subarray(from, middle), text.subarray(middle + 1, end)));
       from = end + 1;
     }
     rest = Buffer.from(text.subarray(from));
@@ -102,17 +108,27 @@ async function readEntries(output: Readable): Promise<FoundEntry[]> {
 }
 
 /** A name may hold anything but the NUL byte, so it is the last field. */
-function parse(line: Buffer): FoundEntry {
+function parse(line: Buffer, linkTarget: Buffer): FoundEntry {
   const fields: string[] = [];
   let from = 0;
-  for (let count = 0; count < 6; count += 1) {
+  for (let count = 0; count < 7; count += 1) {
     const end = line.indexOf(0x20, from);
     fields.push(line.toString("latin1", from, end));
     from = end + 1;
   }
-  const [type = "", mode = "", uid, inode = "", size, changedAt = ""] = fields;
+  const [type = "", mode = "", uid, inode = "", size, changedAt = "", links] = fields;
   const path = Buffer.from(line.subarray(from));
-  return { path, type, mode: Number.parseInt(mode, 8), uid: Number(uid), inode, size: Number(size), changedAt };
+  return {
+    path,
+    type,
+    mode: Number.parseInt(mode, 8),
+    uid: Number(uid),
+    inode,
+    size: Number(size),
+    changedAt,
+    links: Number(links),
+    linkTarget: Buffer.from(linkTarget),
+  };
 }
 
 async function firstLine(stream: Readable): Promise<string> {

@@ -1,12 +1,14 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { chmod, open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 
-import type { ExecutionPoint, MountSighting, SetIdFile } from "../../domain/sandbox/mount.ts";
+import type { Access } from "../../domain/chats/group.ts";
+import type { MountSighting, SeenExecutionPoint, SetIdFile } from "../../domain/sandbox/mount.ts";
 import { toError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import { isSecretPath, secretPathExpression } from "../../protocol/secret-names.ts";
-import { executionPointKind, executionPointTests } from "./execution-points.ts";
+import { executionPointKind, executionPointTests, repositoriesIn } from "./execution-points.ts";
 import { findEntries, type FoundEntry } from "./find-entries.ts";
 import { recheckMount } from "./identity.ts";
 import { foldName } from "../../lib/files/paths.ts";
@@ -27,7 +29,7 @@ export interface MountInspectorOptions {
 
 interface Found {
   readonly setIdFiles: SetIdFile[];
-  readonly executionPoints: Map<string, ExecutionPoint & { readonly state: string }>;
+  readonly executionPoints: Map<string, SeenExecutionPoint>;
   readonly secrets: { readonly target: string; readonly path: string }[];
 }
 
@@ -42,12 +44,17 @@ interface Place {
   readonly since: number;
 }
 
+const none: ReadonlySet<string> = new Set();
 const setIdBits = 0o6000;
 const setIdTest = ["-type", "f", "-perm", "/6000"] as const;
 const special: Readonly<Record<string, string>> = { s: "socket", b: "device file", c: "device file" };
 
 /** Files up to this size are compared by contents, larger ones by their last change. */
 const mostHashed = 64 * 1024;
+/** Files up to this size are kept, so that a change can be shown line by line. */
+const mostShown = 8 * 1024;
+/** Kinds with too many files to read those that were there before: any write to them counts as a change. */
+const manyKinds: ReadonlySet<string> = new Set(["executable", "script", "dot-file"]);
 /** More than this of one kind in one look are not kept: an agent can make as many as it likes. */
 const most = 10_000;
 
@@ -58,8 +65,11 @@ const most = 10_000;
 export class MountInspector {
   readonly #options: MountInspectorOptions;
   readonly #tests: readonly (readonly string[])[];
-  /** Hashes of known execution points, so that only changed ones are read again. */
-  readonly #hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
+  /** Contents of known execution points, so that only changed ones are read again. */
+  readonly #contents = new Map<
+    string,
+    { readonly stamp: string; readonly hash: string; readonly text?: string | undefined }
+  >();
   /** Result of the last look, kept for a folder that becomes unreadable. */
   #before: Found["executionPoints"] = new Map();
 
@@ -77,7 +87,7 @@ export class MountInspector {
       const refusal = await this.#lookInto(mount, { found, since }, signal);
       if (refusal !== undefined) refusals.push(refusal);
     }
-    for (const key of this.#hashes.keys()) if (!found.executionPoints.has(key)) this.#hashes.delete(key);
+    for (const key of this.#contents.keys()) if (!found.executionPoints.has(key)) this.#contents.delete(key);
     this.#before = found.executionPoints;
     if (granted.some(({ verdict }) => verdict !== "ro")) {
       await using folder = await openFolder(groupFolder);
@@ -99,15 +109,8 @@ export class MountInspector {
       await using folder = await openFolder(realPath);
       if (!(await isSame(folder, mount))) throw new Error(`${realPath} is another folder by now.`);
       const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
-      const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests] : this.#tests;
-      let refusal: string | undefined;
-      for (const entry of await findEntries(folder, tests, signal)) {
-        refusal ??= this.#refusalOf(entry);
-        noteSecret(place, entry);
-        if (verdict !== "rw") continue;
-        await this.#takeBits(place, entry);
-        await this.#notePoint(place, entry);
-      }
+      const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests(work.since)] : this.#tests;
+      const refusal = await this.#judgeEntries(place, verdict, await findEntries(folder, tests, signal));
       return change ?? (refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`);
     } catch (error) {
       signal.throwIfAborted();
@@ -116,6 +119,21 @@ export class MountInspector {
       }
       return change ?? `The mount ${target} is refused from now on: ${toError(error).message}`;
     }
+  }
+
+  /** Notes what is in a mount, and returns what may not be, as the end of a sentence. */
+  async #judgeEntries(place: Place, verdict: Access, entries: readonly FoundEntry[]): Promise<string | undefined> {
+    const isWritable = verdict === "rw";
+    const repositories = isWritable ? repositoriesIn(new Set(entries.map(({ path }) => path.toString()))) : none;
+    let refusal: string | undefined;
+    for (const entry of entries) {
+      refusal ??= this.#refusalOf(entry);
+      noteSecret(place, entry);
+      if (!isWritable) continue;
+      await this.#takeBits(place, entry);
+      await this.#notePoint(place, entry, repositories);
+    }
+    return refusal;
   }
 
   /** The end of a sentence, as the rules for mounts say it. */
@@ -137,24 +155,49 @@ export class MountInspector {
     found.setIdFiles.push({ folder: where, path: visiblePath(path), mode: (facts.mode & 0o7777).toString(8) });
   }
 
-  async #notePoint({ folder, target, found }: Place, entry: FoundEntry): Promise<void> {
-    const kind = executionPointKind(entry.path.toString("utf8"));
-    if (kind === undefined || found.executionPoints.size >= most) return;
-    const key = `${target}/${entry.path.toString("latin1")}`;
-    const state = await this.#stateOf(folder, key, entry);
-    found.executionPoints.set(key, { target, path: visiblePath(entry.path), kind, state });
+  async #notePoint(
+    { folder, target, found, since }: Place,
+    entry: FoundEntry,
+    repositories: ReadonlySet<string>,
+  ): Promise<void> {
+    const { path, type, mode, linkTarget, changedAt } = entry;
+    const isFile = type === "f";
+    const facts = {
+      path: path.toString("utf8"),
+      isFolder: type === "d",
+      isExecutable: isFile && (mode & 0o111) !== 0,
+      ...(type === "l" && { linkTarget: linkTarget.toString("utf8") }),
+    };
+    if (found.executionPoints.size >= most) return;
+    let kind = executionPointKind(facts, repositories);
+    if (kind === undefined && isFile && Number(changedAt) >= since)
+      kind = executionPointKind({ ...facts, head: await headOf(folder, path) }, repositories);
+    if (kind === undefined) return;
+    const key = `${target}/${path.toString("latin1")}`;
+    const { state, text } = await this.#stateOf(entry, {
+      key,
+      folder,
+      isCompared: !manyKinds.has(kind) || Number(changedAt) >= since,
+    });
+    found.executionPoints.set(key, { target, path: visiblePath(path), kind, state, text });
   }
 
-  /** Returns kind, contents and executability. A folder is only identified: its entries count themselves. */
-  async #stateOf(folder: FileHandle, key: string, entry: FoundEntry): Promise<string> {
-    const { path, type, mode, inode, size, changedAt } = entry;
-    if (type === "d") return `d ${inode}`;
+  /**
+   * Returns kind, contents and executability, and the text of a short file that holds no secrets. A folder is only
+   * identified: its entries count themselves. `isCompared`: by its contents.
+   */
+  async #stateOf(
+    { path, type, mode, inode, size, changedAt, linkTarget }: FoundEntry,
+    { key, folder, isCompared }: { readonly key: string; readonly folder: FileHandle; readonly isCompared: boolean },
+  ): Promise<{ readonly state: string; readonly text?: string | undefined }> {
+    if (type === "d") return { state: `d ${inode}` };
+    if (type === "l") return { state: `l ${linkTarget.toString("latin1")}` };
     const stamp = `${type} ${inode} ${size} ${changedAt}`;
-    if (type !== "f" || size > mostHashed) return stamp;
-    const known = this.#hashes.get(key);
-    const hash = known?.stamp === stamp ? known.hash : await hashOf(folder, path);
-    this.#hashes.set(key, { stamp, hash });
-    return `f ${mode & 0o111} ${hash}`;
+    if (type !== "f" || size > mostHashed || !isCompared) return { state: stamp };
+    const known = this.#contents.get(key);
+    const contents = known?.stamp === stamp ? known : { stamp, ...(await contentsOf(folder, path)) };
+    this.#contents.set(key, contents);
+    return { state: `f ${mode & 0o111} ${contents.hash}`, text: contents.text };
   }
 }
 
@@ -187,11 +230,27 @@ function nameOf(path: Buffer): string {
   return path.subarray(path.lastIndexOf(0x2f) + 1).toString("utf8");
 }
 
-/** Hash of the present file. If it was exchanged since it was found, the next look sees that. */
-async function hashOf(folder: FileHandle, path: Buffer): Promise<string> {
+async function headOf(folder: FileHandle, path: Buffer): Promise<Uint8Array> {
   await using place = await openBelow(folder, path);
-  if (!place || !(await place.stat()).isFile()) return "gone";
+  if (!place || !(await place.stat()).isFile()) return Buffer.alloc(0);
+  await using file = await open(`/proc/self/fd/${place.fd}`, "r");
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Hash and text of the present file. If it was exchanged since it was found, the next look sees that. */
+async function contentsOf(
+  folder: FileHandle,
+  path: Buffer,
+): Promise<{ readonly hash: string; readonly text?: string | undefined }> {
+  await using place = await openBelow(folder, path);
+  if (!place || !(await place.stat()).isFile()) return { hash: "gone" };
   await using file = await open(`/proc/self/fd/${place.fd}`, "r");
   const { buffer, bytesRead } = await file.read(Buffer.alloc(mostHashed), 0, mostHashed, 0);
-  return createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
+  const bytes = buffer.subarray(0, bytesRead);
+  const isShown = bytesRead <= mostShown && isUtf8(bytes) && !bytes.includes(0) && !isSecretPath(path.toString());
+  return {
+    hash: createHash("sha256").update(bytes).digest("hex"),
+    ...(isShown && { text: bytes.toString("utf8") }),
+  };
 }

@@ -4,6 +4,7 @@ import type { ExecutionPointChange, MountSighting } from "../../domain/sandbox/m
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
+import { executionPointKinds } from "../mounts/execution-points.ts";
 import type { RunningContainer } from "./launch.ts";
 
 /** Owner of the mounts in which something was found. */
@@ -206,11 +207,17 @@ function compare(
   now: MountSighting["executionPoints"],
 ): ExecutionPointChange[] {
   const changes: ExecutionPointChange[] = [];
-  for (const [key, { state, ...point }] of now) {
+  for (const [key, { state, text: _, ...point }] of now) {
     const old = before.get(key);
     if (old === undefined) changes.push({ ...point, change: "added" });
     else if (old.state !== state) changes.push({ ...point, change: "changed" });
   }
-  for (const [key, { state: _, ...point }] of before) if (!now.has(key)) changes.push({ ...point, change: "removed" });
-  return changes;
+  for (const [key, { state: _, text: _text, ...point }] of before)
+    if (!now.has(key)) changes.push({ ...point, change: "removed" });
+  return changes.toSorted((one, other) => rankOf(one) - rankOf(other));
+}
+
+/** Puts those first that run by themselves, so that no number of other files hides them. */
+function rankOf({ kind }: ExecutionPointChange): number {
+  return executionPointKinds.indexOf(kind);
 }

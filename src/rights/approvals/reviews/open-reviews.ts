@@ -23,7 +23,15 @@ export interface ReviewsOptions
   readonly publish: Publish<"approval.asked" | "review.begun" | "review.ended">;
 }
 
-const plantedKind: PlantedKind = ({ path }) => executionPointKind(path);
+/** A script is known by its first line, which stands in the diff of a file that is new. */
+const plantedKind: PlantedKind = ({ path, entry, after, text }) =>
+  executionPointKind({
+    path,
+    isFolder: entry === "folder",
+    isExecutable: after?.entry === "file" && (after.mode & 0o111) !== 0,
+    linkTarget: after?.link,
+    ...(text !== undefined && /^\+#!/m.test(text) && { head: Buffer.from("#!") }),
+  });
 
 /** Opens what asks people about changes in folders with review, and carries out what they decide. */
 export function openReviews(options: ReviewsOptions): Reviews {

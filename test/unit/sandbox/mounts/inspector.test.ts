@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { executionPointKind } from "../../../../src/sandbox/mounts/execution-points.ts";
 import { identifyFolder } from "../../../../src/sandbox/mounts/identity.ts";
 import { MountInspector } from "../../../../src/sandbox/mounts/inspector.ts";
 import type { MountGrant } from "../../../../src/sandbox/mounts/rules.ts";
@@ -69,28 +68,23 @@ test("files that look like secrets are found, templates and the like are not", a
 const points = {
   ".git/hooks/pre-commit": "git-hook",
   ".git/config": "git-config",
-  ".git/config.worktree": "git-config",
   ".git/modules/a/b/hooks/post-checkout": "git-hook",
-  ".git/modules/a/config": "git-config",
-  "deep/.git": "git-folder",
   "a/.envrc": "direnv",
-  ".npmrc": "package-manager",
   ".husky/_/husky.sh": "git-hook",
   ".vscode/tasks.json": "editor",
-  "a/.idea/runConfigurations/x.xml": "editor",
-  ".pre-commit-config.yaml": "git-hook",
-  ".claude/settings.json": "coding-agent",
-  ".devcontainer/devcontainer.json": "editor",
+  "bare/config": "git-config",
+  "bare/hooks/post-checkout": "git-hook",
+  "AGENTS.md": "coding-agent",
+  Makefile: "build",
+  "tools/.ünknown": "dot-file",
 };
 const work = [
-  "Makefile",
-  "package.json",
-  ".git/hooks/pre-commit.sample",
+  ".git/HEAD",
   ".git/refs/heads/config",
-  ".git/refs/heads/hooks/x",
-  ".git/logs/refs/heads/hooks",
   ".git/objects/ab/config",
-  ".vscode/extensions.json",
+  "bare/HEAD",
+  "bare/objects/x",
+  "bare/refs/y",
   "node_modules/a/.vscode/tasks.json",
   "src/config",
   "hooks/useThing.ts",
@@ -98,12 +92,19 @@ const work = [
 
 test("what runs on the host by itself is found with its kind; ordinary work is not", async () => {
   await using rig = await inspected([...Object.keys(points), ...work]);
+  await writeFile(join(rig.mounted, "run"), "", { mode: 0o755 });
+  await writeFile(join(rig.mounted, "script"), "#!/bin/sh\n");
+  await symlink("/etc", join(rig.mounted, "away"));
 
   const { executionPoints } = await rig.look();
   const found = [...executionPoints.values()].filter(({ state }) => !state.startsWith("d "));
 
-  expect(Object.fromEntries(found.map(({ path, kind }) => [path, kind]))).toEqual(points);
-  expect(work.filter((path) => executionPointKind(path) !== undefined)).toEqual([]);
+  expect(Object.fromEntries(found.map(({ path, kind }) => [path, kind]))).toEqual({
+    ...points,
+    run: "executable",
+    script: "script",
+    away: "link",
+  });
 });
 
 test("what is written anew with the same contents has not changed; other contents, a mode or another kind has", async () => {
