@@ -24,7 +24,7 @@ async function plan({ home }: TestHost, text: string, who: string): Promise<void
   await store.work.add({ ...work, replyTo: { kind: "chat", ...chat }, origin: "agent", lineage }, 1);
 }
 
-test("work does not begin for somebody who is denied in the group, or may not set its agent to work, by then", async () => {
+test("work does not begin for somebody who is denied by then, or may not set the agent to work", async () => {
   const groups = { family: { access: { trigger: "member", deny: ["http:gus"] } } };
   const people = { ada: { ids: ["http:ada"], role: "admin" }, eve: { ids: ["http:eve"], role: "guest" } };
   await using running = await startWithoutContainers(nothing, { groups, config: { people }, prepared: true });

@@ -22,7 +22,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 const secret = "hook-secret-5b1f0c";
 const read = "web";
 
-/** Who asked, in a turn that has read a page: a guest, a member, or an admin while a member spoke along. */
+/** People who ask, in a turn that has read a page: a guest, a member, or an admin while a member speaks along. */
 const askers = {
   guest: withOrigins(lineageOf("guest", "http:eve"), [read]),
   member: withOrigins(lineageOf("member", "http:mia"), [read]),

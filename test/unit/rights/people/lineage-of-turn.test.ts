@@ -54,7 +54,7 @@ test("a turn works for whoever asked for its work, until somebody with fewer rig
   });
 });
 
-test("somebody who has lost a role has lost it in turns that run, and one who got more has it in the next one", async () => {
+test("who loses a role loses it in turns that run, and who gains one has it in the next one", async () => {
   await using turn = await openTurn();
 
   turn.people["ann"] = "guest";
