@@ -175,6 +175,7 @@ async function goOn({ abilities, approvals, context, delivery, groups, turns, wo
   await turns.compactions.resume();
   work.dueWork.changed();
   approvals.service.checkNow();
+  void approvals.reviews.resume();
   abilities.running.begin();
   void installed.look();
   delivery.outbox.wake();

@@ -1,6 +1,8 @@
 import * as z from "zod";
 
 import type { NextHeartbeat } from "../../domain/work/heartbeat.ts";
+import type { Approval } from "../../domain/rights/approval.ts";
+import { reviewOf } from "../../domain/rights/review.ts";
 import type { RefusedMount } from "../../domain/sandbox/mount.ts";
 import type { HotContainerView } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
@@ -43,7 +45,10 @@ const hostStatus = z.strictObject({
   ),
   images: list(imageBuildView).describe("Of groups whose packages are missing"),
   requests: z.number().describe("Chats that wait to be let in"),
-  approvals: z.number().describe("Tool calls that wait for people"),
+  approvals: z.number().describe("Questions that wait for people, but for reviews"),
+  reviews: list(
+    z.strictObject({ group: z.string(), target: z.string(), code: z.string(), changes: z.number() }),
+  ).describe("Folders with changes of agents that wait for people"),
   idlePlugins: list(z.strictObject({ name: z.string(), reason: z.string() })).describe("Installed and not used"),
   nextHeartbeat: z.strictObject({ group: z.string(), at: time }).nullable(),
   hooksWithoutGroup: list(z.string()),
@@ -177,7 +182,8 @@ async function viewStatus(needs: StatusNeeds): Promise<HostStatus> {
     refusedMounts: needs.refusedMounts(),
     images: listUnready(needs.images),
     requests,
-    approvals: approvals.length,
+    approvals: approvals.filter(({ about }) => about !== "review").length,
+    reviews: viewReviews(approvals),
     idlePlugins: needs.plugins().flatMap(({ name, reason }) => (reason === undefined ? [] : [{ name, reason }])),
     nextHeartbeat: needs.nextHeartbeat() ?? null,
     hooksWithoutGroup: viewWebhooks(needs).flatMap(({ name, hasGroup }) => (hasGroup ? [] : [name])),
@@ -202,6 +208,15 @@ async function viewStatus(needs: StatusNeeds): Promise<HostStatus> {
       usdPerDay: needs.totalUsdPerDay ?? null,
     },
   };
+}
+
+/** Folders in which something waits for people, as far as a card is open. */
+function viewReviews(open: readonly Approval[]): HostStatus["reviews"] {
+  return open.flatMap((approval) => {
+    if (approval.about !== "review") return [];
+    const { target, changes } = reviewOf(approval);
+    return [{ group: approval.group, target, code: approval.code, changes: changes.length }];
+  });
 }
 
 function sum(numbers: readonly number[]): number {

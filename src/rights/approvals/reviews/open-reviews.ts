@@ -15,6 +15,8 @@ export interface Reviews {
   readonly service: ReviewService;
   /** Questions that the end of a turn raises, after what waited for it was carried out. Never rejects. */
   ofTurn(group: Group): Promise<readonly StandingAsk[]>;
+  /** Asks about what an earlier life of the host has left undecided, and nobody was asked about. Never rejects. */
+  resume(): Promise<void>;
 }
 
 export interface ReviewsOptions
@@ -42,5 +44,9 @@ export function openReviews(options: ReviewsOptions): Reviews {
     if (effects.isWaiting) await effects.carryOut();
     return questions.ofTurn(group);
   };
-  return { questions, effects, service, ofTurn };
+  const resume = async (): Promise<void> => {
+    await effects.carryOut();
+    for (const group of options.groups.list()) await questions.askNow(group.name);
+  };
+  return { questions, effects, service, ofTurn, resume };
 }

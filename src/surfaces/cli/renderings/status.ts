@@ -43,12 +43,8 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       "requests",
       status.requests > 0 ? `${status.requests} from chats that ask to be groups: ${ownCommand("chats")}` : undefined,
     ],
-    [
-      "approvals",
-      status.approvals > 0
-        ? `${status.approvals} tool calls wait for an answer: ${ownCommand("approvals list")}`
-        : undefined,
-    ],
+    ["approvals", describeApprovals(status.approvals)],
+    ...status.reviews.map(describeReview),
     [
       "heartbeat",
       status.nextHeartbeat
@@ -82,6 +78,15 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
 function describeImage({ group, state, reason = "" }: HostStatus["images"][number]): [string, string] {
   if (state !== "failed") return ["packages", `of group ${group} are being installed`];
   return ["packages", `of group ${group} could not be installed: ${reason} See ${ownCommand("image list")}`];
+}
+
+function describeReview({ group, target, code, changes }: HostStatus["reviews"][number]): [string, string] {
+  const look = ownCommand(`mounts diff ${group} ${target}`);
+  return ["review", `${changes} undecided in ${target} of group ${group} (${code}): ${look}`];
+}
+
+function describeApprovals(count: number): string | undefined {
+  return count > 0 ? `${count} tool calls wait for an answer: ${ownCommand("approvals list")}` : undefined;
 }
 
 function describeOutdated(skills: readonly string[]): string | undefined {
