@@ -24,6 +24,7 @@ const server: RemoteServer = {
   headers: {},
   allowPrivate: [],
   tools: undefined,
+  forms: "text",
   risk: undefined,
 };
 /** Address expected by scenarios; nobody fetches the document. */

@@ -32,7 +32,7 @@ const scripts = { desk: { tools: [aTool("ask", { inputSchema: { type: "object" }
 const members = { default: "member", "fake:bob": "admin" };
 
 async function startAsking(asked: object = booking, config: object = {}): Promise<McpHost> {
-  return startMcpHost(asks(asked), { scripts, group: { members }, config });
+  return startMcpHost(asks(asked), { scripts, group: { members }, settings: { desk: { forms: "text" } }, config });
 }
 
 /** Anna says something, and the server asks. The code, and the card. */
@@ -90,7 +90,7 @@ test("who made a task answers what a server asks in its turn, and nobody else wi
       if (last?.role === "tool") return { text: last.text };
       return { toolCalls: [last?.text.includes("each day") ? daily : { name: "desk__ask", input: booking }] };
     },
-    { scripts, group: { members } },
+    { scripts, group: { members }, settings: { desk: { forms: "text" } } },
   );
   await rig.ask("book a table each day");
   const [task] = await rig.control.call(listTasks, {});
@@ -230,6 +230,15 @@ test("a host that ends while people are asked asks no more, and the call is told
   expect(heard).toContain("is no longer needed: the call that asked has ended");
   expect(heard).toContain("interrupted");
   expect(rig.servers.heard("desk").filter(({ method }) => method === "tools/call")).toHaveLength(1);
+});
+
+test("a server asks for texts only where the operator allows it", async () => {
+  await using rig = await startMcpHost(asks(booking), { scripts, group: { members } });
+
+  const answer = await rig.ask("book a table");
+
+  expect(answer).toContain("name: texts are not asked for here, only choices, numbers, dates and booleans");
+  expect(await open(rig)).toEqual([]);
 });
 
 test("nobody is asked for a password, whatever it is called", async () => {

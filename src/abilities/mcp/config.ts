@@ -13,6 +13,10 @@ const serverName = z
 const risk = z.enum(["low", "medium", "high"]);
 
 const shared = {
+  forms: z
+    .enum(["choices", "text"])
+    .default("choices")
+    .describe("What it may ask people for: choices, dates and small numbers, or also texts. Never passwords or codes."),
   tools: z.array(z.string().min(1).max(128)).max(512).optional().describe("The only tools of it that may be used."),
   risk: z
     .union([risk, z.record(z.string().min(1).max(128), risk)])

@@ -12,10 +12,10 @@ import type { Config } from "../schema/config.ts";
 /** Every server of config.yaml. */
 export function mcpServers({ mcp: { servers } }: Pick<Config, "mcp">): readonly McpServer[] {
   return Object.entries(servers).map(([name, server]): McpServer => {
-    const { tools, risk } = server;
+    const { tools, risk, forms } = server;
     if ("url" in server) {
       const { url, headers, allowPrivate } = server;
-      return { kind: "remote", name, tools, risk, url, headers, allowPrivate } satisfies RemoteServer;
+      return { kind: "remote", name, tools, forms, risk, url, headers, allowPrivate } satisfies RemoteServer;
     }
     const { command = "", args, env, image, scope, folder, sampling } = server;
     const network = toNetwork(server.network, server.secrets);
@@ -23,6 +23,7 @@ export function mcpServers({ mcp: { servers } }: Pick<Config, "mcp">): readonly 
       kind: "stdio",
       name,
       tools,
+      forms,
       risk,
       command,
       args,

@@ -5,6 +5,8 @@ export interface FormRequest {
   readonly tool: string;
   /** In the server's words. */
   readonly message: string;
+  /** The operator lets this server ask for texts and for numbers of any size. */
+  readonly mayAskText: boolean;
   /** JSON Schema of the values, as the server gives it; or the address. */
   readonly wants: { readonly schema: unknown } | { readonly url: string };
 }

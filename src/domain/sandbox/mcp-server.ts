@@ -7,6 +7,8 @@ interface ServerFacts {
   readonly name: string;
   /** The only ones of its tools that may be used; undefined: all of them. */
   readonly tools: readonly string[] | undefined;
+  /** Values that its forms may ask people for: `choices` are choices, dates, booleans and small numbers. */
+  readonly forms: "choices" | "text";
   /** Risk of all tools, or by tool; undefined: judged by the server's own annotations. */
   readonly risk: Risk | Readonly<Record<string, Risk>> | undefined;
 }

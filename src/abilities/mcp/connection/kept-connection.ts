@@ -141,7 +141,8 @@ export class KeptConnection implements AsyncDisposable {
     if (!call) throw new Error("people are asked only while a tool is called");
     if (calls.some(({ turn }) => turn !== call.turn))
       throw new Error("several conversations use this server now, so it is not known whom to ask");
-    return call.ask({ server: this.server.name, tool: call.tool, ...request }, signal);
+    const mayAskText = this.server.forms === "text";
+    return call.ask({ server: this.server.name, tool: call.tool, mayAskText, ...request }, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -65,6 +65,7 @@ function espeak(voice: string): ServerToOpen {
     scope: "group",
     folder: "none",
     sampling: false,
+    forms: "choices",
     tools: undefined,
     risk: undefined,
   } as const;

@@ -103,8 +103,13 @@ function readNumber({ kind, least = -Infinity, most = Infinity }: FormField, tex
   const number = text === "" ? Number.NaN : Number(text);
   if (!Number.isFinite(number)) return { fault: "is a number" };
   if (kind === "integer" && !Number.isInteger(number)) return { fault: "is a whole number" };
+  if (isBounded(least, most) && !/^[-+]?\d+(?:\.\d{1,2})?$/.test(text)) return { fault: "has at most two decimals" };
   if (number < least) return { fault: `is at least ${least}` };
   return number > most ? { fault: `is at most ${most}` } : { value: number };
+}
+
+function isBounded(least: number, most: number): boolean {
+  return Number.isFinite(least) && Number.isFinite(most);
 }
 
 /** By its value, by what people see of it, or by its number in the list. */
@@ -138,7 +143,9 @@ const formats: Readonly<
     is: "is a date such as 2026-01-31",
   },
   "date-time": {
-    fits: (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
+    fits: (text) =>
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?$/.test(text) &&
+      !Number.isNaN(Date.parse(text)),
     is: "is a time such as 2026-01-31T14:00:00Z",
   },
 };

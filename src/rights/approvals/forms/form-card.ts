@@ -18,7 +18,7 @@ export function formCard(approval: NewApproval, form: KeptForm, minutes: number)
     inBlock(form.message),
     "```",
     ...("fields" in form ? form.fields.map(describeField) : [`It wants you to open: ${form.url}`, "I do not open it."]),
-    "This is what the server says, not me, and it gets what you answer. Give it no passwords, keys or card numbers.",
+    `The server ${plainSentence(form.server)} asks this, not me, and it gets the answer: never a password or code.`,
     `${howToAnswer(code, form)} No answer within ${inMinutes(minutes)} counts as a no.`,
   ].join("\n");
 }

@@ -11,6 +11,7 @@ import { describeDecision, noticeIn, noticesIn } from "../words.ts";
 import { type FilledIn, fillIn } from "./fill-in.ts";
 import { formCard, type FormWanted, type KeptForm } from "./form-card.ts";
 import { readForm } from "./form-fields.ts";
+import { asksSecret } from "./secret-words.ts";
 
 const codeLength = 6;
 const messageChars = 1_000;
@@ -183,10 +184,12 @@ export const cancelWord = "cancel";
 
 const agreement = /^(?:yes|ok|okay|accept|done|)$/i;
 
-function readWanted({ message, wants }: FormRequest): FormWanted {
+function readWanted({ message, wants, mayAskText }: FormRequest): FormWanted {
   if (message.length > messageChars) throw new FormRefusal(`a question may have ${messageChars} characters`);
+  if ("url" in wants && asksSecret(message))
+    throw new FormRefusal("passwords, keys, cards and other secrets are never asked for here");
   if ("url" in wants) return { url: checkUrl(wants.url) };
-  const read = readForm(wants.schema, message);
+  const read = readForm(wants.schema, { message, mayAskText });
   if (typeof read === "string") throw new FormRefusal(read);
   return read;
 }

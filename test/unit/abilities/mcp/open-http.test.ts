@@ -13,7 +13,14 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 function settingsOf(server: RemoteMcpServer, more: Partial<RemoteServer> = {}): RemoteServer {
   const { url, place } = server;
-  const facts = { kind: "remote", name: "wiki", headers: {}, tools: undefined, risk: undefined } as const;
+  const facts = {
+    kind: "remote",
+    forms: "choices",
+    name: "wiki",
+    headers: {},
+    tools: undefined,
+    risk: undefined,
+  } as const;
   return { ...facts, url, allowPrivate: [place], ...more };
 }
 

@@ -34,6 +34,7 @@ function server(args: readonly string[], more: Partial<StdioServer> = {}): Stdio
     scope: "group",
     folder: "none",
     sampling: true,
+    forms: "choices",
     ...more,
   };
 }

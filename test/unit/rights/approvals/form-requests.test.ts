@@ -12,8 +12,18 @@ import { someGroup } from "../../../support/some-group.ts";
 
 const group = someGroup("family", { channel: "terminal", chat: "chat" });
 const by: Decider = { person: "terminal:ann", actor: "member:ann", name: "Ann", role: "admin" };
-const schema = { type: "object", properties: { size: { type: "integer", maximum: 9 } }, required: ["size"] };
-const request: FormRequest = { server: "shop", tool: "mcp__shop__order", message: "What size?", wants: { schema } };
+const schema = {
+  type: "object",
+  properties: { size: { type: "integer", minimum: 1, maximum: 9 } },
+  required: ["size"],
+};
+const request: FormRequest = {
+  server: "shop",
+  tool: "mcp__shop__order",
+  message: "What size?",
+  mayAskText: false,
+  wants: { schema },
+};
 
 /** Forms and the service that takes their answers, on a real store, and a clock that the test sets. */
 async function openRig() {
