@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { Attack } from "../suite/attack.ts";
 import { OwnHome, ownLog } from "../suite/own-host.ts";
 import type { Stage } from "../suite/stage.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 const path = "/v1/hooks/calls";
 
@@ -205,6 +206,43 @@ export const attacks: readonly Attack[] = [
       return {
         seen: `the signed call: ${taken.status}; 100 MB: ${flooded}; ${stored} stored`,
         holds: taken.status === 202 && ["413", "cut off"].includes(flooded) && stored === 1,
+      };
+    },
+  },
+  {
+    id: "J21",
+    title: "a webhook of a guest begins a session, a task and a job, and writes HEARTBEAT.md, to be more than a guest",
+    from: "program",
+    expected:
+      "no session; all else is a guest's, and the folder carries words of a guest, so that its heartbeat is one's",
+    audit: { type: "webhook-in" },
+    attempt: async (stage) => {
+      const script = stage.model.prepare({
+        rounds: [
+          [{ name: "sessions_spawn", input: { task: "be more" } }],
+          [{ name: "schedule_task", input: { prompt: "be more", every: "1d" } }],
+          [{ name: "write_file", input: { path: "HEARTBEAT.md", content: "- be more" } }],
+          [{ name: "shell", input: { command: "true", background: true } }],
+        ],
+        say: "j21 was seen",
+      });
+      const body = JSON.stringify({ text: script });
+      await post(stage, body, { "x-crabpot-signature": sign(stage.canaries.webhook, body) });
+      await stage.replyWhere(({ group, text }) => group === "called" && text === "j21 was seen");
+      const [refused = ""] = stage.model.shown(script)?.toolOutputs ?? [];
+      const [task] = await stage.list<{ id: string; role: string }>("tasks.list", { group: "called" });
+      await stage.control("tasks.remove", { id: task?.id });
+      const ofJobs = async () =>
+        (await stage.list<{ cause: string; role: string }>("work.list", { group: "called", limit: 100 })).filter(
+          ({ cause }) => cause === "job-ended",
+        );
+      await isSoon(async () => (await ofJobs()).length > 0);
+      const carried = await stage.list<{ origin: string }>("policy.origins", { name: "called" });
+      const roles = [task, ...(await ofJobs())].map((made) => made?.role);
+      const isGuests = carried.some(({ origin }) => origin === "guest");
+      return {
+        seen: `${refused.slice(0, 60)}; ${roles.join(", ")}; folder ${isGuests ? "a guest's" : "nobody's"}`,
+        holds: refused.includes("guests reach no other session") && roles.join() === "guest,guest" && isGuests,
       };
     },
   },

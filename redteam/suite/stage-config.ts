@@ -134,7 +134,7 @@ function judgedGroups(port: number): object {
     },
     ranked: {
       ...httpGroup("ranked"),
-      members: { default: "guest", "http:boss": "admin" },
+      members: { default: "guest", "http:boss": "admin", "http:mia": "member" },
       policy: { rules: [{ tool: "shell", role: "<admin", action: "deny" }] },
     },
   };
