@@ -71,7 +71,7 @@ function picturesIn(request: ModelServerRequest | undefined): Buffer[] {
 }
 
 async function originsOf({ name, host }: TestGroup): Promise<readonly string[]> {
-  return (await newestTurn(host, name)).origins ?? [];
+  return (await newestTurn(host, name)).origins;
 }
 
 test("a photograph of a telephone is shown small and without the place; the host itself has loaded no decoder", async () => {
