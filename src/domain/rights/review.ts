@@ -37,6 +37,7 @@ export interface ReviewedChange {
   readonly before?: string | undefined;
   /** Digest of what it becomes; undefined: nothing. */
   readonly after?: string | undefined;
+  readonly isFolder?: true | undefined;
   /** Bytes that it has afterwards. */
   readonly bytes: number;
   /** Remark for people, such as `a link to /etc` or `is executable`. */
@@ -62,7 +63,16 @@ export interface Review {
 
 /** The text whose digest tells whether changes are still those that were shown: where, and what becomes of what. */
 export function digestedChanges({ target, changes }: Review): string {
-  return JSON.stringify([target, ...changes.map(({ path, kind, before, after }) => [path, kind, before, after])]);
+  // A new folder comes with what is new in it: applied with a part of that, it changes nothing about the rest.
+  const parents = new Set(changes.flatMap(({ path }) => foldersOf(path)));
+  const told = changes.filter(({ path, kind, isFolder }) => !(isFolder && kind === "added" && parents.has(path)));
+  return JSON.stringify([target, ...told.map(({ path, kind, before, after }) => [path, kind, before, after])]);
+}
+
+/** `a` and `a/b` of `a/b/c`. */
+function foldersOf(path: string): string[] {
+  const names = path.split("/");
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join("/"));
 }
 
 /** Begins the `tool` of approvals about folders, before the folder's target. */

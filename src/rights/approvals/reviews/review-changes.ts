@@ -34,6 +34,7 @@ function reviewedChange(change: ReviewChange, planted: string | undefined): Revi
     kind,
     ...(before && { before: digestOf(before) }),
     ...(after && { after: digestOf(after) }),
+    ...(change.entry === "folder" && { isFolder: true }),
     bytes: after?.size ?? 0,
     ...(note !== "" && { note }),
     ...(planted !== undefined && { planted }),

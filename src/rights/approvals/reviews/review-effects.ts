@@ -141,11 +141,15 @@ export class ReviewEffects {
     const now = await layer.diff();
     const { wanted, gone, changed } = compare(changes, now.changes);
     // What an earlier life of the host began is through: the layer finishes it by itself.
-    const hasBegun = outcome === "writing";
-    const kept: KeptChange[] = changed.map(({ path }) => ({ path, reason: "has changed since it was shown" }));
-    if (!hasBegun) kept.push(...gone.map(({ path }) => ({ path, reason: "is no longer there" })));
+    const hasBegun = outcome === "writing" || state === "denied";
+    // A folder is there since a part of what is new in it was applied.
+    const missing = gone.filter(({ isFolder }) => !hasBegun && !isFolder);
+    const kept = [
+      ...changed.map(({ path }): KeptChange => ({ path, reason: "has changed since it was shown" })),
+      ...missing.map(({ path }): KeptChange => ({ path, reason: "has been undone by the agent" })),
+    ];
     const paths = pathsOf(wanted, now.changes);
-    const done = hasBegun ? [...gone] : [];
+    const done = gone.filter((one) => !missing.includes(one));
     if (paths.length > 0) {
       const record = (all: readonly ReviewChange[]) => this.#begin(approval, all);
       const decision = { paths, digest: now.digest, record };
