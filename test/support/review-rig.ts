@@ -11,6 +11,7 @@ import { ApprovalService } from "../../src/rights/approvals/approval-service.ts"
 import { ReviewService } from "../../src/rights/approvals/reviews/review-service.ts";
 import { ReviewEffects } from "../../src/rights/approvals/reviews/review-effects.ts";
 import { ReviewQuestions } from "../../src/rights/approvals/reviews/review-questions.ts";
+import type { PlantedKind } from "../../src/rights/approvals/reviews/review-changes.ts";
 import { executionPointKind } from "../../src/sandbox/mounts/execution-points.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { plainLayers, PlainReview } from "./plain-review.ts";
@@ -22,7 +23,7 @@ export function admin(name: string): Decider {
   return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
 }
 
-const plantedKind = ({ path }: { readonly path: string }) => executionPointKind({ path });
+const plantedKind: PlantedKind = ({ path }, repositories) => executionPointKind({ path }, repositories);
 
 /** Writes files, or removes those without a text. */
 async function write(side: string, files: Readonly<Record<string, string | undefined>>): Promise<void> {

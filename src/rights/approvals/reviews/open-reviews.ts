@@ -26,14 +26,12 @@ export interface ReviewsOptions
 }
 
 /** A script is known by its first line, which stands in the diff of a file that is new. */
-const plantedKind: PlantedKind = ({ path, entry, after, text }) =>
-  executionPointKind({
-    path,
-    isFolder: entry === "folder",
-    isExecutable: after?.entry === "file" && (after.mode & 0o111) !== 0,
-    linkTarget: after?.link,
-    ...(text !== undefined && /^\+#!/m.test(text) && { head: Buffer.from("#!") }),
-  });
+const plantedKind: PlantedKind = ({ path, entry, after, text }, repositories) => {
+  const isExecutable = after?.entry === "file" && (after.mode & 0o111) !== 0;
+  const head = text !== undefined && /^[+ ]#!/m.test(text) ? { head: Buffer.from("#!") } : {};
+  const facts = { path, isFolder: entry === "folder", isExecutable, linkTarget: after?.link, ...head };
+  return executionPointKind(facts, repositories);
+};
 
 /** Opens what asks people about changes in folders with review, and carries out what they decide. */
 export function openReviews(options: ReviewsOptions): Reviews {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { digestedChanges, type Review, type ReviewedChange } from "../../../domain/rights/review.ts";
+import { repositoriesIn } from "../../../sandbox/mounts/execution-points.ts";
 import type { ReviewChange, ReviewDiff, ReviewEntry } from "../../../sandbox/review/review-layer.ts";
 
 /** Characters of one diff that are kept with the question. A longer one is shown by `crabpot mounts diff`. */
@@ -12,13 +13,26 @@ const keptChars = 200_000;
 const mostAutomatic = 50;
 
 /** Says which kind of program runs a changed path by itself; undefined: none that is known. */
-export type PlantedKind = (change: ReviewChange) => string | undefined;
+export type PlantedKind = (change: ReviewChange, repositories: ReadonlySet<string>) => string | undefined;
+
+/** Names of files by which Git takes a folder for a repository, or knows what to run: never applied by themselves. */
+const gitNames = /(?:^|\/)(?:HEAD|attributes|commondir|config(?:\.worktree)?|gitdir|git-rebase-todo)$/i;
+
+/** Says of each of these changes which kind of program runs it by itself. */
+export function plantedAmong(
+  changes: readonly ReviewChange[],
+  plantedKind: PlantedKind,
+): (change: ReviewChange) => string | undefined {
+  const repositories = repositoriesIn(new Set(changes.flatMap(({ path, kind }) => (kind === "deleted" ? [] : [path]))));
+  return (change) => plantedKind(change, repositories);
+}
 
 /** Returns the changes as they are put to people, those first that programs run by themselves. */
 export function reviewedChanges(diff: Pick<ReviewDiff, "changes">, plantedKind: PlantedKind): ReviewedChange[] {
-  const all = diff.changes.map((change) => reviewedChange(change, plantedKind(change)));
+  const planted = plantedAmong(diff.changes, plantedKind);
+  const all = diff.changes.map((change) => reviewedChange(change, planted(change)));
   let left = keptChars;
-  return [...all.filter(({ planted }) => planted), ...all.filter(({ planted }) => !planted)].map((change) => {
+  return [...all.filter((one) => one.planted), ...all.filter((one) => !one.planted)].map((change) => {
     const { diff: text, ...rest } = change;
     if (text === undefined || text.length > Math.min(left, keptDiffChars)) return rest;
     left -= text.length;
@@ -83,7 +97,10 @@ export function isSameChange(shown: ReviewedChange, now: ReviewChange): boolean 
  * among them if all that is new in it is.
  */
 export function automaticChanges(changes: readonly ReviewChange[], plantedKind: PlantedKind): ReadonlySet<string> {
-  const files = changes.filter((change) => isPlainText(change) && plantedKind(change) === undefined);
+  const planted = plantedAmong(changes, plantedKind);
+  const files = changes.filter(
+    (change) => isPlainText(change) && !gitNames.test(change.path) && planted(change) === undefined,
+  );
   if (files.length === 0 || files.length > mostAutomatic) return new Set();
   const paths = new Set(files.map(({ path }) => path));
   const folders = changes.filter(

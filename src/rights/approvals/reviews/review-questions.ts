@@ -127,8 +127,11 @@ export class ReviewQuestions {
     layer: ReviewLayer,
     how: Asking & { readonly isAgain?: boolean },
   ): Promise<readonly StandingAsk[]> {
+    // Before and after the look: decisions are made and carried out meanwhile.
+    const before = await this.#decidedIn(group.name, layer.target);
     const diff = await layer.diff();
-    const changes = await this.#undecided(group.name, layer.target, diff);
+    const decided = [...before, ...(await this.#decidedIn(group.name, layer.target))];
+    const changes = this.#undecided(decided, diff);
     const open = await this.#openAbout(group.name, layer.target);
     if (changes.length === 0) {
       if (open) await this.#withdraw(open);
@@ -141,13 +144,16 @@ export class ReviewQuestions {
   }
 
   /** Changes without those that were decided and wait to be carried out. */
-  async #undecided(group: string, target: string, diff: ReviewDiff): Promise<readonly ReviewedChange[]> {
-    const undone = (await this.#options.store.undone()).filter(
-      (one) => one.group === group && one.tool === reviewToolOf(target),
-    );
-    const decided = undone.flatMap((approval) => reviewOf(approval).changes);
+  #undecided(decided: readonly ReviewedChange[], diff: ReviewDiff): readonly ReviewedChange[] {
     const left = diff.changes.filter((now) => !decided.some((one) => one.path === now.path && isSameChange(one, now)));
     return reviewedChanges({ changes: left }, this.#options.plantedKind);
+  }
+
+  /** Changes that were decided and are not carried out yet. */
+  async #decidedIn(group: string, target: string): Promise<readonly ReviewedChange[]> {
+    const undone = await this.#options.store.undone();
+    const here = undone.filter((one) => one.group === group && one.tool === reviewToolOf(target));
+    return here.flatMap((approval) => reviewOf(approval).changes);
   }
 
   /** A card about exactly this is over without an answer: people are not asked the same again by themselves. */

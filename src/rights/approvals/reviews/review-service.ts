@@ -6,7 +6,7 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 import { visible } from "../../../lib/text/visible.ts";
 import type { ReviewChange, ReviewDiff, ReviewLayer, ReviewLayers } from "../../../sandbox/review/review-layer.ts";
 import type { Store } from "../../../stores/contract/store.ts";
-import type { PlantedKind } from "./review-changes.ts";
+import { plantedAmong, type PlantedKind } from "./review-changes.ts";
 import type { ReviewQuestions } from "./review-questions.ts";
 
 export interface ReviewServiceOptions {
@@ -65,12 +65,13 @@ export class ReviewService {
     return Promise.all(
       folders.map(async (layer) => {
         const { changes, ...diff } = await layer.diff(signal);
+        const planted = plantedAmong(changes, plantedKind);
         return {
           target: layer.target,
           source: layer.source,
           code: open.find(({ tool }) => tool === reviewToolOf(layer.target))?.code,
           ...diff,
-          changes: changes.map((change) => ({ ...change, planted: plantedKind(change) })),
+          changes: changes.map((change) => ({ ...change, planted: planted(change) })),
         };
       }),
     );

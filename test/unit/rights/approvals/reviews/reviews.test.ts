@@ -243,6 +243,19 @@ test("by auto-text small changes of text need nobody; deletions, planted files a
   expect(said).toMatch(/^The setting review\.apply has applied 2 changes in site/);
 });
 
+test("by auto-text nobody gets a repository into the folder piece by piece", async () => {
+  await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
+  await rig.turn({ "x/objects/a": "a\n", "x/refs/a": "a\n", note: "n\n" });
+  await expect.poll(() => rig.real("note")).toBe("n\n");
+  await rig.turn({ "x/HEAD": "ref: refs/heads/main\n", "x/config": "[core]\n\tfsmonitor = evil\n" });
+  await rig.effects.carryOut();
+
+  expect([await rig.real("x/HEAD"), await rig.real("x/config")]).toEqual([undefined, undefined]);
+  const texts = await rig.texts();
+  expect(texts.findLast((text) => text.includes("Code "))).toContain("x/HEAD");
+  expect(texts.filter((text) => text.includes("undone"))).toEqual([]);
+});
+
 test("a card that nobody answers is over; what it asked about stays, and is asked again with something new", async () => {
   await using rig = await openReviewRig();
   await rig.turn({ a: "1" });
