@@ -30,7 +30,7 @@ export function jobWork(job: Job, end: JobEnd & { readonly output: string }, own
     dueAt: end.at,
     dedupe: id,
     replyTo: owner.replyTo,
-    origin: "agent",
+    origin: job.lineage.role,
     lineage: withOrigins(job.lineage, owner.origins),
     text: lines.join("\n"),
   };
