@@ -34,6 +34,8 @@ export interface PoolSettings {
   mountFault: (session: string) => string | undefined;
   /** Containers that an earlier host has left. */
   left: readonly FoundContainer[];
+  /** Called when a turn wants a container; one is looked for when this has resolved. */
+  beforeAsked: () => Promise<void>;
   /** Called when a container is asked for; it runs when this has resolved. */
   beforeRun: () => Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function openPoolRig(wanted: Partial<PoolSettings> = {}) {
     refuse: () => undefined,
     mountFault: () => undefined,
     left: [],
+    beforeAsked: async () => undefined,
     beforeRun: async () => undefined,
     ...wanted,
   };
@@ -118,7 +121,10 @@ export function leftContainer(
 
 function launcherOf(settings: PoolSettings, started: StartedContainer[]): Launcher {
   return {
-    fingerprint: async () => settings.fingerprint,
+    fingerprint: async () => {
+      await settings.beforeAsked();
+      return settings.fingerprint;
+    },
     plan: async (_group, session) => ({
       uid: 1,
       warnings: [],

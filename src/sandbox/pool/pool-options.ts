@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Group } from "../../domain/chats/group.ts";
 import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import type { Publish } from "../../domain/events/event.ts";
-import type { Mailbox, MailboxEvents } from "./hot-container.ts";
+import type { Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";
 
@@ -118,4 +118,10 @@ export interface StartingContainer {
   generation?: number;
   /** Settled when it runs, or has failed to. */
   readonly over: PromiseWithResolvers<void>;
+}
+
+/** A container that a turn has asked for. */
+export interface AskedContainer {
+  readonly listener: TurnListener;
+  readonly starting: StartingContainer;
 }

@@ -4,7 +4,7 @@ import type { Group } from "../../domain/chats/group.ts";
 import type { HotContainerView, Session } from "../../domain/turns/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer, type HotContainerOptions, type TurnListener } from "./hot-container.ts";
-import type { FindOwner, Owner, PoolOptions, StartingContainer, Workspaces } from "./pool-options.ts";
+import type { AskedContainer, FindOwner, Owner, PoolOptions, StartingContainer, Workspaces } from "./pool-options.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { adoptionFault, isOutdated } from "./adoption.ts";
 import { ContainerSignals, lifeOf, ownerOfContainer, tellLimit } from "./container-events.ts";
@@ -37,7 +37,7 @@ export class SessionPool implements AsyncDisposable {
   readonly #memoryTimer: NodeJS.Timeout;
   readonly #freezing: Freezing;
   readonly #pending: PendingWork;
-  /** Containers that are being started, by session. */
+  /** Containers that turns have asked for and not got yet, by session. */
   readonly #starting = new Map<string, StartingContainer>();
   readonly #leftovers: Leftovers;
   readonly #stop = new AbortController();
@@ -76,10 +76,7 @@ export class SessionPool implements AsyncDisposable {
       },
       now: options.now,
     });
-    this.#memoryTimer = setInterval(
-      () => this.#pending.add(this.#memory.relieve(this.#starting.size)),
-      memoryCheckMs,
-    ).unref();
+    this.#memoryTimer = setInterval(() => this.#pending.add(this.#relieve()), memoryCheckMs).unref();
   }
 
   list(): HotContainerView[] {
@@ -90,28 +87,14 @@ export class SessionPool implements AsyncDisposable {
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
     if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
-    const fingerprint = await this.#options.launcher.fingerprint(group, session);
-    const refusal = await this.#options.mounts.refusalOf(session.id);
-    const hot = this.#hot.get(session.id);
-    const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
-    if (hot?.state === "idle" && isCurrent) {
-      this.#idle.end(session.id);
-      hot.occupy(listener);
-      await this.#freezing.thaw(hot);
-      return hot;
-    }
-    if (hot) await hot.close(refusal ?? (hot.state === "idle" ? "its configuration changed" : "it was being closed"));
     const starting: StartingContainer = { over: Promise.withResolvers() };
     this.#starting.set(session.id, starting);
-    try {
-      await this.#makeRoom();
-      const start = this.#start(group, session, { fingerprint, listener, starting });
-      this.#pending.add(start.catch(() => undefined));
-      return await start;
-    } finally {
+    const acquired = this.#reuseOrStart(group, session, { listener, starting }).finally(() => {
       this.#starting.delete(session.id);
       starting.over.resolve();
-    }
+    });
+    this.#pending.add(acquired.catch(() => undefined));
+    return acquired;
   }
 
   /** The turn is over: the container stays hot until it has been idle for too long. */
@@ -204,10 +187,27 @@ export class SessionPool implements AsyncDisposable {
     await this.#leftovers[Symbol.asyncDispose]();
   }
 
+  async #reuseOrStart(group: Group, session: Session, asked: AskedContainer): Promise<HotContainer> {
+    const fingerprint = await this.#options.launcher.fingerprint(group, session);
+    const refusal = await this.#options.mounts.refusalOf(session.id);
+    const hot = this.#hot.get(session.id);
+    const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
+    if (hot?.state === "idle" && isCurrent) {
+      this.#idle.end(session.id);
+      hot.occupy(asked.listener);
+      await this.#freezing.thaw(hot);
+      return hot;
+    }
+    if (hot) await hot.close(refusal ?? (hot.state === "idle" ? "its configuration changed" : "it was being closed"));
+    await this.#endExcess();
+    await this.#relieve();
+    return this.#start(group, session, { ...asked, fingerprint });
+  }
+
   async #start(
     group: Group,
     session: Session,
-    { fingerprint, listener, starting }: { fingerprint: string; listener: TurnListener; starting: StartingContainer },
+    { fingerprint, listener, starting }: AskedContainer & { readonly fingerprint: string },
   ): Promise<HotContainer> {
     const { launcher, sessions, publish, limits } = this.#options;
     const begun = performance.now();
@@ -329,11 +329,6 @@ export class SessionPool implements AsyncDisposable {
     }
   }
 
-  async #makeRoom(): Promise<void> {
-    await this.#endExcess();
-    await this.#memory.relieve(this.#starting.size);
-  }
-
   /**
    * Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be
    * more.
@@ -359,6 +354,10 @@ export class SessionPool implements AsyncDisposable {
     // One that has got work in between was looked at for it.
     if (isCurrent || hot.state !== "idle") return;
     await hot.close(group ? "its configuration changed" : "its group was removed");
+  }
+
+  #relieve(): Promise<void> {
+    return this.#memory.relieve([...this.#starting.keys()].filter((session) => !this.#hot.has(session)).length);
   }
 
   #rest(session: string): void {

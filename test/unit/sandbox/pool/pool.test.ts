@@ -1,3 +1,5 @@
+import { setImmediate as nextRound } from "node:timers/promises";
+
 import { expect, test } from "vitest";
 
 import { AppError } from "../../../../src/lib/app-error.ts";
@@ -79,6 +81,42 @@ test("a container that is stopped while it starts is ended as soon as it runs", 
   expect(await stopped).toBe(true);
   expect(rig.started.map(({ state }) => state())).toEqual(["removed"]);
   expect(rig.hot()).toEqual([]);
+});
+
+test("a container that is stopped before it was even asked for is ended as soon as it runs", async () => {
+  const asked = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  const beforeAsked = (): Promise<void> => (asked.resolve(), mayGoOn.promise);
+  await using rig = await openPoolRig({ beforeAsked });
+  const { id } = await rig.openSession("family");
+
+  const beginning = rig.begin("family");
+  await asked.promise;
+  const stopped = rig.pool.stop(id, "its sub-agent has ended");
+  mayGoOn.resolve();
+  await beginning;
+
+  expect(await stopped).toBe(true);
+  expect(rig.started.map(({ state }) => state())).toEqual(["removed"]);
+});
+
+test("a host that stops before a container was even asked for waits until it is removed", async () => {
+  const asked = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  const beforeAsked = (): Promise<void> => (asked.resolve(), mayGoOn.promise);
+  await using rig = await openPoolRig({ beforeAsked });
+
+  const beginning = rig.begin("family");
+  await asked.promise;
+  const order: string[] = [];
+  const ended = rig.pool[Symbol.asyncDispose]().then(() => order.push("ended"));
+  await nextRound();
+  order.push("asked for");
+  mayGoOn.resolve();
+  await Promise.allSettled([beginning, ended]);
+
+  expect(order).toEqual(["asked for", "ended"]);
+  expect(rig.started.map(({ state }) => state())).not.toContain("running");
 });
 
 test("a container whose mounts are refused is not used again", async () => {
