@@ -18,6 +18,8 @@ interface Post {
 }
 
 const endOfLine = "\r\n";
+/** Bytes that a head, or the line before a chunk, may have; Node takes as many. */
+const longestHead = 16 * 1024;
 
 /**
  * Posts JSON over a Unix socket by HTTP/1.1. `node:http` would do the same, but loading it takes a third of what an
@@ -72,7 +74,9 @@ class ByteReader {
   /** Text before the mark, which is passed over. */
   async until(mark: string): Promise<string> {
     let at = this.#rest.indexOf(mark);
-    for (; at < 0; at = this.#rest.indexOf(mark)) await this.#more();
+    for (; at < 0 && this.#rest.length <= longestHead; at = this.#rest.indexOf(mark))
+      this.#rest = Buffer.concat([this.#rest, await this.#next()]);
+    if (at < 0 || at > longestHead) throw new Error(`the answer has a head of more than ${longestHead} bytes`);
     const text = this.#rest.toString("latin1", 0, at);
     this.#rest = this.#rest.subarray(at + mark.length);
     return text;
@@ -88,10 +92,6 @@ class ByteReader {
     const all = pieces.length === 1 ? this.#rest : Buffer.concat(pieces);
     this.#rest = all.subarray(count);
     return all.subarray(0, count);
-  }
-
-  async #more(): Promise<void> {
-    this.#rest = Buffer.concat([this.#rest, await this.#next()]);
   }
 
   async #next(): Promise<Buffer> {

@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { Operation, StreamOperation } from "../../operations/definition/define-operation.ts";
 import { askSocket, readText, refusalIn } from "../../lib/process/control-socket.ts";
+import { readLines } from "../../lib/text/read-lines.ts";
 import type { SocketAnswer } from "../../lib/process/socket-post.ts";
 
 /** Longest silence of the host before a command gives up, in milliseconds. */
@@ -64,13 +65,5 @@ export class HostClient {
 }
 
 async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    rest = Buffer.concat([rest, piece]);
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      yield rest.toString("utf8", 0, end);
-      rest = rest.subarray(end + 1);
-    }
-  }
-  if (rest.length > 0) yield rest.toString("utf8");
+  for await (const lines of readLines(pieces)) yield* lines;
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
+import { readLines } from "../../../lib/text/read-lines.ts";
 import { checkMemory } from "../file/check-memory.ts";
 import type { GroupMemory } from "../group-memory.ts";
-import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
-import { readLines } from "./read-lines.ts";
+import { longestLine, memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 const exported = z.strictObject({ ...memoryFields, supersededBy: z.string().min(1).max(256).optional() });
@@ -17,7 +17,7 @@ export async function importLines(memory: GroupMemory, input: AsyncIterable<Buff
   let number = 0;
   let imported = 0;
   const superseded: (readonly [string, string])[] = [];
-  for await (const lines of readLines(input)) {
+  for await (const lines of readLines(input, longestLine)) {
     const batch: Line[] = [];
     let fault: AppError | undefined;
     for (const line of lines) {

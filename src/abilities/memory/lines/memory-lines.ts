@@ -2,8 +2,10 @@ import * as z from "zod";
 
 import { origins } from "../../../domain/people/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import { longestLine } from "./read-lines.ts";
 import type { NewMemory } from "../../../processes/memory-schemas.ts";
+
+/** Characters of a memory of the largest size, with everything in it escaped. */
+export const longestLine = 8 * 1024 * 1024;
 
 /** Programs also put a blank before the time, and no colon into the offset. */
 const time = z.preprocess(

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
 import { toError } from "../../../lib/app-error.ts";
+import { readLines } from "../../../lib/text/read-lines.ts";
 import { checkMemory } from "../file/check-memory.ts";
 import type { GroupMemory } from "../group-memory.ts";
-import { memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
-import { readLines } from "./read-lines.ts";
+import { longestLine, memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";
 import type { NewMemory } from "../../../processes/memory-schemas.ts";
 
 const mostResults = 1000;
@@ -38,7 +38,7 @@ export async function runPipe(
   input: AsyncIterable<Buffer | string>,
   answer: (answer: object) => void,
 ): Promise<void> {
-  for await (const lines of readLines(input)) {
+  for await (const lines of readLines(input, longestLine)) {
     const due: Due[] = [];
     for (const line of lines) {
       if (line.trim() === "") continue;

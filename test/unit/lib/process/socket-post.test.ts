@@ -54,3 +54,10 @@ test("an answer that ends too early is none", async () => {
   for (const pieces of [[], ["HTTP/1.1 200"], ["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"], [chunked, "3\r\nab"]])
     await expect(ask(pieces)).rejects.toThrow("socket hang up");
 });
+
+test("an answer whose head does not end is none", async () => {
+  const pieces = Array.from({ length: 40 }, () => "x".repeat(1_000));
+
+  await expect(ask(["HTTP/1.1 200 OK\r\nname: ", ...pieces])).rejects.toThrow("a head of more than");
+  await expect(ask([chunked, "5;", ...pieces])).rejects.toThrow("a head of more than");
+});
