@@ -14,7 +14,7 @@ const workers = Math.min(availableParallelism() + 1, 6);
 
 /** What holds for all tests, whichever are run. */
 export const shared: TestUserConfig = {
-  globalSetup: ["test/support/build-first.ts", "test/support/require-engine.ts"],
+  globalSetup: ["test/support/temporary-in-memory.ts", "test/support/build-first.ts", "test/support/require-engine.ts"],
   setupFiles: ["test/support/no-leaks.ts"],
   // For hangs only: a busy machine is no fault of the product.
   testTimeout: 600_000,

@@ -14,7 +14,7 @@ const isNamed = process.argv.some((word) => word.startsWith("test/"));
 export default defineConfig({
   test: {
     ...shared,
-    globalSetup: ["test/support/build-first.ts"],
+    globalSetup: ["test/support/temporary-in-memory.ts", "test/support/build-first.ts"],
     include: ["test/architecture.test.ts", "test/unit/**/*.test.ts", "test/contracts/**/*.test.ts"],
     exclude: isNamed ? [] : slow,
   },

@@ -5,7 +5,7 @@ import { containerEngineContract } from "../contracts/container-engine.ts";
 import { askEngine } from "../support/engine-api.ts";
 import { engineWithAgentImage, testContainer } from "../support/engine.ts";
 import { interruptibleEngine } from "../support/interruptible-engine.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("the machine's engine", () => {
   containerEngineContract(engineWithAgentImage);
@@ -20,7 +20,7 @@ async function withInterruptions(folder: string): Promise<ReturnType<typeof inte
 }
 
 test("an engine that stops ends what is waited for, is told as unavailable, and is used again when it is back", async () => {
-  await using folder = await temporaryFolder();
+  await using folder = await temporaryFolder(onDisk);
   await using way = await withInterruptions(folder.path);
   await using engine = await openEngine({ env: { DOCKER_HOST: way.url }, homeFolder: folder.path });
   const { engine: direct, image } = await engineWithAgentImage();

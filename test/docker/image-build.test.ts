@@ -8,7 +8,7 @@ import { afterEach, expect, test } from "vitest";
 import { findAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { testContainer } from "../support/engine.ts";
 import { smallCheckout } from "../support/small-checkout.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 // Set-up is its own program, and leaves its service to the end of that.
 afterEach(() => stop());
@@ -95,7 +95,7 @@ test("a build that fails is an error with the engine's words, and the image befo
 test("without set-up, or when the image was removed since, the host is told to run set-up", async () => {
   await using checkout = await smallCheckout();
   const { engine } = checkout;
-  await using empty = await temporaryFolder();
+  await using empty = await temporaryFolder(onDisk);
   await checkout.build("here");
 
   const away = { image: async () => undefined };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { containerPaths } from "../../src/protocol/paths.ts";
 import { engineWithAgentImage, runInImage } from "../support/engine.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Options like those of sessions' containers: an unknown user, read-only. */
 const asAgent = {
@@ -45,7 +45,7 @@ test("all tools of the agent run for a user without a name on a read-only root",
 });
 
 test("git works in a folder that belongs to somebody else", async () => {
-  await using folder = await temporaryFolder();
+  await using folder = await temporaryFolder(onDisk);
   const repository = join(folder.path, "repository");
   await mkdir(repository);
   const Mounts = [{ Type: "bind", Source: repository, Target: containerPaths.group }];

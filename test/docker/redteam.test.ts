@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { crabpot, jsonLines, newHome, startCrabpot } from "../support/crabpot.ts";
 import type { CommandOptions } from "../support/crabpot.ts";
 import { engineWithAgentImage } from "../support/engine.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Summary {
   readonly kind: string;
@@ -72,7 +72,7 @@ async function begin(
 
 test("a suite that is interrupted ends what it had started and leaves nothing", { timeout: 600_000 }, async () => {
   await using home = await newHome();
-  await using folder = await temporaryFolder();
+  await using folder = await temporaryFolder(onDisk);
   const { run, hosts } = await begin({ ...home, variables: { TMPDIR: folder.path } }, folder.path);
 
   const ended = once(run, "exit");
@@ -86,7 +86,7 @@ test("a suite that is interrupted ends what it had started and leaves nothing", 
 
 test("what a suite that was killed has left is ended and removed by the next one", { timeout: 600_000 }, async () => {
   await using home = await newHome();
-  await using folder = await temporaryFolder();
+  await using folder = await temporaryFolder(onDisk);
   const place = { ...home, variables: { TMPDIR: folder.path } };
   const { run, hosts } = await begin(place, folder.path);
   const ended = once(run, "exit");

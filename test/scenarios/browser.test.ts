@@ -10,7 +10,7 @@ import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { engineWithAgentImage } from "../support/engine.ts";
 import { removeImagesWith } from "../support/package-mirror.ts";
 import { programPath } from "../support/programs.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
 
 const program = programPath("egress-host");
@@ -70,7 +70,7 @@ test(
   "an agent uses a page in a browser of its group's image, and a hostile page and its downloads reach nothing else",
   async () => {
     const authority = await testAuthority();
-    await using folder = await temporaryFolder();
+    await using folder = await temporaryFolder(onDisk);
     const ca = join(folder.path, "ca.pem");
     await writeFile(ca, authority.certificate);
     await using server = await tlsServer(authority, "shop.test", serve);

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 import { runsInOrder, startModelHost } from "../support/model-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 
@@ -45,7 +45,7 @@ async function giveAway(folder: string): Promise<void> {
 }
 
 test("a coding task works under the default profile: clone, mend, build and test with Node and Python, commit, push", async () => {
-  await using folder = await temporaryFolder();
+  await using folder = await temporaryFolder(onDisk);
   const bare = await makeRepository(folder.path);
   await giveAway(join(folder.path, "projects"));
   const commands = [

@@ -9,13 +9,13 @@ import { afterAll, expect, test } from "vitest";
 import { runsInOrder } from "../support/model-host.ts";
 import { programPath } from "../support/programs.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../support/tls-authority.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { staticFiles } from "../support/static-files.ts";
 
 const authority = await testAuthority();
-const files = await temporaryFolder();
+const files = await temporaryFolder(onDisk);
 const ca = join(files.path, "ca.pem");
 await writeFile(ca, authority.certificate);
 /** Tells the programs in the container to trust the test's servers, as a user would for a private registry. */

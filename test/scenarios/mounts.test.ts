@@ -9,7 +9,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import type { TestHost } from "../support/host.ts";
 import { newestTurn, recordsOf } from "../support/host-records.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
 import { stopSession } from "../../src/operations/sessions/operations.ts";
 import { editSettings } from "../../src/operations/settings/operations.ts";
@@ -20,7 +20,7 @@ const isRoot = process.geteuid?.() === 0;
 /** Somebody whom the folder belongs to. */
 const owner = isRoot ? 4321 : (process.geteuid?.() ?? 0);
 
-const projects = await temporaryFolder();
+const projects = await temporaryFolder(onDisk);
 afterAll(() => projects[Symbol.asyncDispose]());
 
 /** Groups that may write in a project with a repository, each in its own. */

@@ -5,12 +5,12 @@ import { afterAll, expect, test } from "vitest";
 
 import { modelKey, runsInOrder } from "../support/model-host.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Groups whose messages say what is run. */
 const scripted = { model: "scripted" };
 
-const folder = await temporaryFolder();
+const folder = await temporaryFolder(onDisk);
 afterAll(() => folder[Symbol.asyncDispose]());
 const root = join(folder.path, "projects");
 for (const name of ["site", "docs", "hidden/.ssh", "roots"]) await mkdir(join(root, name), { recursive: true });

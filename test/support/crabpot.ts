@@ -39,11 +39,15 @@ export interface CommandOptions {
   readonly program?: string | undefined;
 }
 
-/** A home that no host has seen yet, with files in it, below a folder that counts as the user's own home folder. */
+/**
+ * A home that no host has seen yet, with files in it, below a folder that counts as the user's own home folder. `parent`
+ * is `onDisk` where that has mounts.
+ */
 export async function newHome(
   files: Readonly<Record<string, string>> = {},
+  parent?: string,
 ): Promise<{ readonly home: string } & AsyncDisposable> {
-  const folder = await temporaryFolder();
+  const folder = await temporaryFolder(parent);
   const home = join(folder.path, "home");
   await mkdir(home, { mode: 0o700 });
   for (const [name, content] of Object.entries(files)) await writeFile(join(home, name), content, { mode: 0o600 });

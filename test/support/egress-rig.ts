@@ -12,7 +12,7 @@ import type { GroupNetwork } from "../../src/domain/sandbox/egress.ts";
 import { EgressProxies } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { EgressOverrides } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { EgressEvent } from "../../src/sandbox/egress/replies.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 /** The way out of one group, as its containers see it, with all names on the loopback, and what it puts on record. */
 export interface EgressRig extends AsyncDisposable {
@@ -38,7 +38,7 @@ export async function egressRig(
   extraAuthorities: readonly string[] = [],
 ): Promise<EgressRig> {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(await temporaryFolder());
+  const { path } = stack.use(await temporaryFolder(onDisk));
   const events: EgressEvent[] = [];
   // It stands still: limits of a minute and of a day do not begin anew in the middle of a test.
   const now = Date.now();

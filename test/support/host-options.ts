@@ -1,3 +1,5 @@
+import { onDisk } from "./temporary-folder.ts";
+
 /**
  * The environment variable that tells a `crashingHost` whose agents run in its own process: groups with commas between
  * them, or `*`.
@@ -31,4 +33,13 @@ export interface HostOptions {
   readonly shellHere?: boolean;
   /** Environment variables of the process, such as DOCKER_HOST. */
   readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** Returns where its folder has to be made; undefined: in memory. */
+export function placeOf({
+  parent,
+  mounts,
+  withoutContainers,
+}: Pick<HostOptions, "parent" | "mounts" | "withoutContainers">): string | undefined {
+  return parent ?? (withoutContainers === "all" && mounts === undefined ? undefined : onDisk);
 }

@@ -21,7 +21,7 @@ import type { CommandResult } from "./crabpot.ts";
 import { crashAtFile, crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
 import { HostInTestProcess, type HostInTestProcessOptions } from "./host-in-test-process.ts";
-import { agentsHereVariable, clockAheadVariable, type HostOptions } from "./host-options.ts";
+import { agentsHereVariable, clockAheadVariable, type HostOptions, placeOf } from "./host-options.ts";
 import { noteEngine } from "./made-by-tests.ts";
 import { programPath } from "./programs.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -64,7 +64,7 @@ export interface SayOptions {
 }
 
 /** The folder of a host, and its options. */
-interface Owned extends Pick<HostOptions, "program" | "process" | "withoutContainers" | "shellHere" | "variables"> {
+interface Owned extends Omit<HostOptions, "config" | "groups"> {
   readonly folder: AsyncDisposable;
 }
 
@@ -96,7 +96,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Everything but the process. */
   static async prepare(options: HostOptions = {}): Promise<TestHost> {
-    const folder = await temporaryFolder(options.parent);
+    const folder = await temporaryFolder(placeOf(options));
     const home = join(folder.path, "home");
     await mkdir(home, { mode: 0o700 });
     const groups = Object.entries(options.groups ?? { family: {} }).map(([name, group]) => [
@@ -119,7 +119,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Another one in a copy of this one's home as it lies there, as `cp -a` makes it. It is not started. */
   async copy(): Promise<TestHost> {
-    const folder = await temporaryFolder();
+    const folder = await temporaryFolder(placeOf(this.#owned));
     const home = join(folder.path, "home");
     await promisify(execFile)("cp", ["-a", this.home, home]);
     return new TestHost(home, { ...this.#owned, folder });

@@ -7,7 +7,7 @@ export function openFiles(): string[] {
   return readdirSync("/proc/self/fd").flatMap((descriptor) => {
     try {
       const target = readlinkSync(`/proc/self/fd/${descriptor}`);
-      return /^\/(?!dev\/|proc\/)/.test(target) ? [target] : [];
+      return /^\/(?!dev\/(?!shm\/)|proc\/)/.test(target) ? [target] : [];
     } catch {
       // The one that has just listed the others.
       return [];

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { askVersion } from "../../src/sandbox/engine/docker/ask-version.ts";
 import { openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
 const nobody = 65_534;
@@ -47,7 +47,7 @@ async function isInstalled(): Promise<boolean> {
 export async function startPodman(mode: "rootful" | "rootless"): Promise<Podman> {
   await requirePodman();
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await temporaryFolder());
+  const folder = stack.use(await temporaryFolder(onDisk));
   const isRoot = process.getuid?.() === 0;
   if (mode === "rootful" && !isRoot) throw new Error("A rootful Podman needs root.");
   const env = await prepareFolder(folder.path);

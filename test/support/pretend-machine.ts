@@ -3,7 +3,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { MountContext } from "../../src/sandbox/mounts/rules.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const folders = [
   "home/projects/app/src/deep",
@@ -41,7 +41,7 @@ const folders = [
 
 /** A folder that is laid out like a machine: a home with projects and documents, crabpot's home, a checkout. */
 export async function pretendMachine(): Promise<{ path: string; context: MountContext } & AsyncDisposable> {
-  const folder = await temporaryFolder();
+  const folder = await temporaryFolder(onDisk);
   const at = (path: string) => join(folder.path, path);
   for (const path of folders) await mkdir(at(path), { recursive: true });
   await mkdir(at("crabpot-settings"), { mode: 0o700 });

@@ -15,7 +15,7 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { askEngine, openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const startLimitMs = 60_000;
 
@@ -40,7 +40,7 @@ export class PrivateEngine implements AsyncDisposable {
   static async start(): Promise<PrivateEngine> {
     if (process.getuid?.() !== 0) throw new Error("A dockerd of one's own needs root: run these tests as root.");
     await using stack = new AsyncDisposableStack();
-    const { path } = stack.use(await temporaryFolder());
+    const { path } = stack.use(await temporaryFolder(onDisk));
     const engine = new PrivateEngine(path);
     stack.defer(() => engine.#clear());
     await engine.boot();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { ProtectedFiles } from "../../src/sandbox/workspace/protected-files.ts";
 import type { RefusedChange } from "../../src/sandbox/workspace/protected-files.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 export const isRoot = process.geteuid?.() === 0;
 export const agentUid = 300_001;
@@ -18,7 +18,7 @@ export interface RigOptions {
  * A group's folder and the host's copies of its protected files, with an agent of another user where tests run as root.
  */
 export async function openProtectedFiles({ wasInUse = () => true, now = Date.now }: RigOptions = {}) {
-  const home = await temporaryFolder();
+  const home = await temporaryFolder(onDisk);
   const folder = join(home.path, "groups/family");
   const copies = join(home.path, "instructions");
   await mkdir(folder, { recursive: true });

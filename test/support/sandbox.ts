@@ -18,7 +18,7 @@ import { containerSpec, type ContainerFolders, type ContainerWish } from "../../
 import { probeReport } from "../../src/protocol/messages.ts";
 import { containerPaths } from "../../src/protocol/paths.ts";
 import { noteContainer } from "./made-by-tests.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 /** A body changed as a test wants it. */
 export type Change = (body: CreateBody) => CreateBody;
@@ -59,7 +59,7 @@ export class Sandbox implements AsyncDisposable {
   static async open({ instructions }: { readonly instructions?: string } = {}): Promise<Sandbox> {
     await using stack = new AsyncDisposableStack();
     const engine = stack.use(await openEngine({ env: process.env, homeFolder: homedir() }));
-    const { path } = stack.use(await temporaryFolder());
+    const { path } = stack.use(await temporaryFolder(onDisk));
     const image = await engine.image((await findAgentImage(engine, checkout)).id);
     if (image === undefined) throw new Error("The agent image is gone.");
     const wish: ContainerWish = {

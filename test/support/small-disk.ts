@@ -3,7 +3,7 @@ import { rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { temporaryFolder } from "./temporary-folder.ts";
+import { onDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
 
@@ -21,7 +21,7 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   if (process.geteuid?.() !== 0) {
     throw new Error("This test mounts its own small disk, which only root may: run it as root.");
   }
-  const folder = await temporaryFolder();
+  const folder = await temporaryFolder(onDisk);
   await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=700`, "tmpfs", folder.path]);
   const ballast = join(folder.path, "ballast");
   return {

@@ -6,12 +6,12 @@ import { expect, test } from "vitest";
 
 import { allowlistSchema, readAllowlist } from "../../../../src/sandbox/mounts/allowlist.ts";
 import { judgeMounts, type MountContext } from "../../../../src/sandbox/mounts/rules.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const hostUid = process.getuid?.() ?? 0;
 
 async function place(): Promise<{ path: string; file: string; context: MountContext } & AsyncDisposable> {
-  const folder = await temporaryFolder();
+  const folder = await temporaryFolder(onDisk);
   const file = join(folder.path, "settings/mounts.json");
   await mkdir(join(folder.path, "settings"), { mode: 0o700 });
   await mkdir(join(folder.path, "home/projects/app"), { recursive: true });

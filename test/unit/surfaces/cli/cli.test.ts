@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { addFailedTurn, startControlledHost } from "../../../support/crabpot-control.ts";
 import { crabpot, jsonLines, newHome, withoutEngine } from "../../../support/crabpot.ts";
+import { onDisk } from "../../../support/temporary-folder.ts";
 import { readStatus } from "../../../../src/operations/host/operations.ts";
 
 const requestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 1_000 };
@@ -186,7 +187,7 @@ describe("mounts check", () => {
     "groups: { family: { channel: terminal, chat: f, mounts: [{ source: ~/docs, target: docs, access: rw }] } }";
 
   test("says what each mount would get and ends with 1 if one is denied", async () => {
-    await using place = await newHome({ "config.yaml": config });
+    await using place = await newHome({ "config.yaml": config }, onDisk);
     await mkdir(join(place.home, "..", "docs"));
 
     const denied = await crabpot(place, "mounts", "check", "family", "--json");
