@@ -2,7 +2,7 @@ import type * as z from "zod";
 
 import type { Operation, StreamOperation } from "../../operations/definition/define-operation.ts";
 import { askSocket, readText, refusalIn } from "../../lib/process/control-socket.ts";
-import { readLines } from "../../lib/text/read-lines.ts";
+import { readLines } from "../../lib/process/read-lines.ts";
 import type { SocketAnswer } from "../../lib/process/socket-post.ts";
 
 /** Longest silence of the host before a command gives up, in milliseconds. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { toError } from "../../../lib/app-error.ts";
-import { readLines } from "../../../lib/text/read-lines.ts";
+import { readLines } from "../../../lib/process/read-lines.ts";
 import { checkMemory } from "../file/check-memory.ts";
 import type { GroupMemory } from "../group-memory.ts";
 import { longestLine, memoryFields, parseMemoryLine, toNewMemory } from "./memory-lines.ts";

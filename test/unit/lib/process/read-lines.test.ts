@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, integer, string } from "fast-check";
 import { expect, test } from "vitest";
 
-import { readLines } from "../../../../src/lib/text/read-lines.ts";
+import { readLines } from "../../../../src/lib/process/read-lines.ts";
 
 /** The lines of bytes that come in pieces of this size. */
 async function linesOf(bytes: Buffer, size: number, longest?: number): Promise<string[]> {
