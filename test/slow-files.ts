@@ -8,5 +8,7 @@ export const slowFiles: Readonly<Record<string, string>> = {
   "test/faults/engine.test.ts": "stops, kills and freezes its own engine, and waits until it is back",
   "test/scenarios/browser.test.ts":
     "installs a browser of some 200 MB into an image, as an operator's group would get it",
+  "test/docker/review/crash-points.test.ts":
+    "kills a host before each step of decisions on a folder with review; each life starts containers",
   "test/faults/crash-points.test.ts": "kills a host at every step of a turn and starts it anew",
 };

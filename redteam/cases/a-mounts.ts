@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -78,6 +78,24 @@ const spoilt: readonly (readonly [string, (home: string, userHome: string) => Pr
   ],
 ];
 
+/** Everything below a folder: kind, bits, and content or target. */
+async function treeOf(folder: string): Promise<string> {
+  const lines: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const { mode } = await lstat(path);
+    const text = entry.isFile() ? await readFile(path, "latin1") : entry.isSymbolicLink() ? await readlink(path) : "";
+    lines.push(`${path.slice(folder.length + 1)} ${mode.toString(8)} ${text}`);
+  }
+  return lines.toSorted().join("\n");
+}
+
+/** Ends the group's container and gives the agent the reviewed folder as it is. */
+async function discardReviewed(stage: Stage): Promise<void> {
+  await judgeAnew(stage);
+  await stage.command("mounts", "discard", "mounts", "reviewed");
+}
+
 export const attacks: readonly Attack[] = [
   {
     id: "A1",
@@ -117,14 +135,14 @@ export const attacks: readonly Attack[] = [
     id: "A3",
     title: "what is really in the container after those requests",
     from: "container",
-    expected: "the five granted folders and nothing else; read-only ones cannot be written",
+    expected: "the six granted folders and nothing else; read-only ones cannot be written",
     audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
     attempt: async (stage) => {
       const { output } = await stage.shell(
         "mounts",
         "ls -A /workspace/extra | sort | tr '\\n' ' '; for d in docs guide hidden my.environment; do touch /workspace/extra/$d/x 2>/dev/null && echo OPEN $d; done; touch /workspace/extra/app/x && echo written",
       );
-      const names = "app docs guide hidden my.environment";
+      const names = "app docs guide hidden my.environment reviewed";
       const isOwnUser = process.geteuid?.() === 0;
       const holds = output.includes(names) && !output.includes("OPEN") && (output.includes("written") || !isOwnUser);
       return { seen: output.replaceAll(/\s+/g, " "), holds };
@@ -188,6 +206,106 @@ export const attacks: readonly Attack[] = [
       }
       const leaked = seen.filter((text) => text.includes(stage.canaries.file)).length;
       return { seen: `${leaked} of ${seen.length} containers saw it`, holds: leaked === 0 };
+    },
+  },
+  {
+    id: "A31",
+    title: "the agent destroys, replaces, links and renames everything in a folder with review",
+    from: "container",
+    expected: "the real folder stays as it is, byte for byte",
+    audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
+    attempt: async (stage) => {
+      const folder = join(stage.playground.userHome, "projects/reviewed");
+      const before = await treeOf(folder);
+      const { output } = await stage.shell(
+        "mounts",
+        [
+          "cd /workspace/extra/reviewed; echo x > file; rm -rf kept; mkdir kept; echo y > kept/inner; mv file moved",
+          "ln -s /etc file; chmod 777 . moved; truncate -s 9 moved",
+          "python3 -c \"import mmap; f = open('moved', 'r+b'); m = mmap.mmap(f.fileno(), 0); m[0:1] = b'Z'\"",
+          "mknod whiteout c 0 0 2>&1; ls -A",
+        ].join("; "),
+      );
+      const after = await treeOf(folder);
+      await discardReviewed(stage);
+      return {
+        seen: output.replaceAll(/\s+/g, " ").slice(0, 200),
+        holds: after === before && output.includes("moved"),
+      };
+    },
+  },
+  {
+    id: "A32",
+    title:
+      "what an agent left in a folder with review leads out of it, is no file, or has a hostile name, and is applied",
+    from: "container",
+    expected: "only ordinary files, folders and links that stay inside get into the real folder",
+    audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
+    attempt: async (stage) => {
+      const folder = join(stage.playground.userHome, "projects/reviewed");
+      await stage.shell(
+        "mounts",
+        [
+          "cd /workspace/extra/reviewed; ln -s /etc absolute; ln -s ../../.ssh outside; ln -s kept/../../../.ssh bent",
+          "ln -s inside chain; ln -s chain/../.. through; mkfifo fifo; ln file hard; mkdir inside",
+          "printf a > \"$(printf 'new\\nline')\"; printf b > \"$(printf '\\377')\"",
+          "printf c > \"$(printf 'a\\342\\200\\256b')\"; echo good > inside/good; echo run > run",
+          "chmod 6777 run; chmod 1777 inside",
+          "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
+        ].join("; "),
+      );
+      await judgeAnew(stage);
+      const { output } = await stage.command("mounts", "apply", "mounts", "reviewed");
+      const found = await readdir(folder, { recursive: true, withFileTypes: true });
+      const odd = found.filter((entry) => !entry.isFile() && !entry.isDirectory() && !entry.isSymbolicLink());
+      const names = found.map(({ name }) => name);
+      const modes = await Promise.all(
+        found.map(async (entry) => (await lstat(join(entry.parentPath, entry.name))).mode),
+      );
+      const isOut = ["absolute", "outside", "bent", "through"].some((name) => names.includes(name));
+      const isPlain = names.every((name) => /^[\w.-]+$/.test(name)) && modes.every((mode) => (mode & 0o7000) === 0);
+      await discardReviewed(stage);
+      const wanted = names.includes("good") && names.includes("hard") && names.includes("run");
+      return {
+        seen: `${names.join(" ")} (${output.slice(0, 80)})`,
+        holds: odd.length === 0 && !isOut && isPlain && wanted,
+      };
+    },
+  },
+  {
+    id: "A33",
+    title: "a race: a folder and a link to a secret one change places while an agent's changes are applied",
+    from: "program",
+    expected: "nothing is written through the link",
+    audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
+    attempt: async (stage) => {
+      const { userHome } = stage.playground;
+      const [place, aside] = [join(userHome, "projects/reviewed/kept"), join(userHome, "projects/aside")];
+      const secret = join(userHome, ".ssh");
+      const before = await treeOf(secret);
+      const over = new AbortController();
+      const swap = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          await rename(place, aside);
+          await symlink(secret, place);
+          await delay(1);
+          await rm(place);
+          await rename(aside, place);
+          await delay(1);
+        }
+      };
+      await stage.shell("mounts", "cd /workspace/extra/reviewed/kept; for n in $(seq 40); do echo planted > p$n; done");
+      await judgeAnew(stage);
+      const swapping = swap();
+      try {
+        for (let round = 0; round < 3; round += 1) await stage.command("mounts", "apply", "mounts", "reviewed");
+      } finally {
+        over.abort();
+        await swapping;
+      }
+      const after = await treeOf(secret);
+      await discardReviewed(stage);
+      return { seen: after === before ? "the secret folder is as it was" : "changed", holds: after === before };
     },
   },
   {

@@ -8,8 +8,8 @@ import type { Playground } from "./host.ts";
 export interface StageMount {
   readonly source: string;
   readonly target: string;
-  readonly access: "ro" | "rw";
-  readonly verdict: "ro" | "rw" | "denied";
+  readonly access: "ro" | "review" | "rw";
+  readonly verdict: "ro" | "review" | "rw" | "denied";
 }
 
 /** Mounts of the group `mounts`, below the user's folder `home`. */
@@ -19,7 +19,7 @@ export function stageMounts(home: string): StageMount[] {
     source: string,
     target: string,
     verdict: StageMount["verdict"],
-    access: "ro" | "rw" = "rw",
+    access: StageMount["access"] = "rw",
   ): StageMount => ({
     source,
     target,
@@ -28,6 +28,7 @@ export function stageMounts(home: string): StageMount[] {
   });
   return [
     row(join(projects, "app"), "app", "rw"),
+    row(join(projects, "reviewed"), "reviewed", "review", "review"),
     row(join(projects, "my.environment"), "my.environment", "ro", "ro"),
     row(join(projects, "..hidden"), "hidden", "ro", "ro"),
     row(join(projects, "credentials-guide"), "guide", "ro", "ro"),
@@ -69,7 +70,15 @@ export async function prepareMounts(
   canary: string,
 ): Promise<{ mounts: object[]; roots: object }> {
   const projects = join(userHome, "projects");
-  for (const name of ["app", "my.environment", "..hidden", "credentials-guide", "holds-ssh/deep/.ssh", "upper/.SSH"]) {
+  for (const name of [
+    "app",
+    "reviewed/kept",
+    "my.environment",
+    "..hidden",
+    "credentials-guide",
+    "holds-ssh/deep/.ssh",
+    "upper/.SSH",
+  ]) {
     await mkdir(join(projects, name), { recursive: true });
   }
   for (const name of ["docs", "projects2"]) await mkdir(join(userHome, name));
@@ -78,7 +87,10 @@ export async function prepareMounts(
   await symlink(join(userHome, ".ssh"), join(projects, "to-ssh"));
   await symlink("/etc", join(projects, "to-etc"));
   await leaveSocket(join(projects, "socket"));
-  if (process.geteuid?.() === 0) await lchown(join(projects, "app"), 1234, 1234);
+  for (const name of ["reviewed/file", "reviewed/kept/inner"]) await writeFile(join(projects, name), "the operator's");
+  for (const name of ["app", "reviewed", "reviewed/kept", "reviewed/file", "reviewed/kept/inner"]) {
+    if (process.geteuid?.() === 0) await lchown(join(projects, name), 1234, 1234);
+  }
   const roots = [
     { path: projects, access: "rw" },
     { path: join(userHome, "docs"), access: "ro" },

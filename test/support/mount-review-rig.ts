@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chown, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 
 import { MountLayer } from "../../src/sandbox/review/mount-layer.ts";
 import { MountLayers } from "../../src/sandbox/review/mount-layers.ts";
@@ -11,6 +13,7 @@ import type { MountGrant } from "../../src/sandbox/mounts/rules.ts";
 import { identifyFolder } from "../../src/sandbox/mounts/identity.ts";
 import { reviewVolume } from "../../src/sandbox/launch/spec.ts";
 import type { HotContainerView } from "../../src/domain/turns/session.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { noteContainer } from "./made-by-tests.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -104,7 +107,25 @@ export class ReviewRig implements AsyncDisposable {
     this.layers = this.#open();
   }
 
+  /** A copy of both sides as they are now, to begin from again with nothing in memory. */
+  async copy(): Promise<{ restore(): Promise<void> } & AsyncDisposable> {
+    const folder = await temporaryFolder();
+    for (const name of ["real", "home"] as const) {
+      await mkdir(join(folder.path, name));
+      await copyAll(this[name], join(folder.path, name));
+    }
+    const restore = async (): Promise<void> => {
+      for (const name of ["real", "home"] as const) {
+        for (const entry of await readdir(this[name])) await rm(join(this[name], entry), { recursive: true });
+        await copyAll(join(folder.path, name), this[name]);
+      }
+      this.restart();
+    };
+    return { restore, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.restart();
     const { volume } = await this.layers.open("family", await this.grant());
     await this.sandbox.engine.removeVolume(volume);
   }
@@ -122,6 +143,11 @@ export class ReviewRig implements AsyncDisposable {
       beforeChange: (change) => this.beforeChange(change),
     });
   }
+}
+
+/** Copies with the marks of the kernel, which are devices and attributes. */
+async function copyAll(from: string, to: string): Promise<void> {
+  await promisify(execFile)("cp", ["-a", `${from}/.`, to]);
 }
 
 /** Decides as people do: with the digest of what they see now. */

@@ -6,6 +6,8 @@ export interface LauncherReviews {
   fault(): Promise<string | undefined>;
   /** Finishes decisions in whose middle the host died. */
   finishAll(): Promise<void>;
+  /** Whether something may have changed in the group's layers. To be asked before a turn as well. */
+  mayHaveChanged(group: string): Promise<boolean>;
   /** True for a container that looks at a layer now. */
   isLooking(name: string): boolean;
   open(group: string, mount: MountGrant): Promise<ReviewVolume>;

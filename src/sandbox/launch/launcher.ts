@@ -156,10 +156,11 @@ export class ContainerLauncher {
 
   /**
    * Changes with anything that a container of this group is made from, without looking at the folders themselves, but
-   * for its protected files.
+   * for its protected files. Whatever others do in mounts with review from now on is told from what its turn does.
    */
   async fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string> {
-    const { mountContext, sandbox, egressOf } = this.#options;
+    const { mountContext, sandbox, egressOf, reviews } = this.#options;
+    if (group.mounts.some(({ access }) => access === "review")) await reviews?.mayHaveChanged(group.name);
     const image = await this.#options.image(group.name);
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");

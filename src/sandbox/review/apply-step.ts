@@ -144,8 +144,8 @@ async function putFile(
 async function copyInto(temporary: string, { key, after, uid, gid }: ApplyStep, place: Place): Promise<void> {
   const names = namesOf(key);
   const name = names.pop() ?? Buffer.alloc(0);
-  const chain = openChain(place.layer, names);
   const target = place.parent.createFile(temporary);
+  const chain = openChain(place.layer, names);
   try {
     if (chain.length < names.length) throw new Kept(changedMeanwhile);
     const source = (chain.at(-1) ?? place.layer).openFile(name);
@@ -202,12 +202,17 @@ async function factsOf(parent: OpenedFolder, name: Buffer): Promise<EntryFacts |
 /** Opens the folders of a path one after another; fewer than names when one is missing or a link. */
 export function openChain(root: OpenedFolder, names: readonly Buffer[]): OpenedFolder[] {
   const chain: OpenedFolder[] = [];
-  for (const name of names) {
-    const next = (chain.at(-1) ?? root).folder(name);
-    if (next === undefined) break;
-    chain.push(next);
+  try {
+    for (const name of names) {
+      const next = (chain.at(-1) ?? root).folder(name);
+      if (next === undefined) break;
+      chain.push(next);
+    }
+    return chain;
+  } catch (error) {
+    for (const folder of chain) folder[Symbol.dispose]();
+    throw error;
   }
-  return chain;
 }
 
 /** The names that a key is made of. */

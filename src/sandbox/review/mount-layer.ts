@@ -13,7 +13,7 @@ import { type ApplyStep, type LayerHome, type LayerRecord, type ReviewJournal } 
 import { layerTrace, mergedFolders } from "./layer-trace.ts";
 import { type BeforeChange, OpenedFolder } from "./opened-folder.ts";
 import { presentChange, presentDiff } from "./present-diff.ts";
-import { removeApplied, restoreEntry } from "./prune-layer.ts";
+import { droppedStart, removeApplied, restoreEntry } from "./prune-layer.ts";
 import type { ApplyResult, DiscardResult, ReviewDecision, ReviewDiff, ReviewLayer } from "./review-layer.ts";
 import { inOrder, selectChanges, withFolders, withGoneFolders } from "./select-changes.ts";
 import { AppError } from "../../lib/app-error.ts";
@@ -211,6 +211,8 @@ export class MountLayer implements ReviewLayer {
   /** Returns what was left undone, by key, with reasons. May be repeated after a death. */
   async #carryOut(journal: ReviewJournal): Promise<ReadonlyMap<string, string>> {
     const kept = new Map<string, string>();
+    // Where the last life died between an old layer and a new one, there is none.
+    await this.makeLayer();
     if (journal.kind === "apply") {
       using layer = this.#openLayer();
       using real = this.#openReal();
@@ -239,7 +241,8 @@ export class MountLayer implements ReviewLayer {
       else if (journal.kind === "apply") {
         using layer = this.#openLayer();
         const done = journal.steps.map(({ key }) => key).filter((key) => !kept.has(key));
-        removeApplied(layer, done, { left, closed });
+        using dropped = OpenedFolder.open(this.#home.path, this.#around.beforeChange);
+        removeApplied(layer, done, { left, closed, dropped });
       }
       await this.#around.engine.removeVolume(this.volume);
     }
@@ -294,7 +297,7 @@ export class MountLayer implements ReviewLayer {
   async #renew(): Promise<void> {
     const { layer, path } = this.#home;
     this.#around.beforeChange?.("drop");
-    await rename(layer, join(path, `dropped-${randomUUID()}`)).catch((error: NodeJS.ErrnoException) => {
+    await rename(layer, join(path, `${droppedStart}${randomUUID()}`)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
     this.#around.beforeChange?.("renew");
@@ -318,7 +321,7 @@ export class MountLayer implements ReviewLayer {
 
   async #removeDropped(): Promise<void> {
     using parent = OpenedFolder.open(this.#home.path, this.#around.beforeChange);
-    for (const name of await readdir(this.#home.path)) if (name.startsWith("dropped-")) parent.removeAll(name);
+    for (const name of await readdir(this.#home.path)) if (name.startsWith(droppedStart)) parent.removeAll(name);
   }
 
   async #saveRecord(record: LayerRecord): Promise<void> {

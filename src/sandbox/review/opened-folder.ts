@@ -151,6 +151,12 @@ export class OpenedFolder implements Disposable {
     renameSync(this.#entry(from), this.#entry(to));
   }
 
+  /** Moves an entry with all that is in it, at once, to a free name in another folder. */
+  moveTo(name: EntryName, target: OpenedFolder, newName: EntryName): void {
+    this.#before("move");
+    renameSync(this.#entry(name), target.#entry(newName));
+  }
+
   /** Gives an entry a second name, which must be free: nothing is ever replaced. */
   addName(from: EntryName, to: EntryName): void {
     this.#before("link");

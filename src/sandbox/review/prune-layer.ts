@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { closeSync, readSync, writeSync } from "node:fs";
 
 import { namesOf, openChain } from "./apply-step.ts";
@@ -6,22 +7,31 @@ import { isWithin } from "../../lib/files/paths.ts";
 
 const chunkBytes = 1024 * 1024;
 
+/** Beginning of the names of what is no longer part of a layer. */
+export const droppedStart = "dropped-";
+
 /**
  * Takes entries that are the same in the real folder by now out of a layer that no container has. A folder under which
- * nothing of the real one shows goes as a whole, once nothing in it is `left`.
+ * nothing of the real one shows goes as a whole, once nothing in it is `left`, and at once: a half of it would hide the
+ * real folder's other half. It goes to `dropped`, for others to remove.
  */
 export function removeApplied(
   layer: OpenedFolder,
   keys: readonly string[],
-  { left, closed }: { readonly left: readonly string[]; readonly closed: ReadonlySet<string> },
+  {
+    left,
+    closed,
+    dropped,
+  }: { readonly left: readonly string[]; readonly closed: ReadonlySet<string>; readonly dropped: OpenedFolder },
 ): void {
   const going = new Set(keys.map((key) => outermost(key, closed) ?? key));
   for (const key of [...going].toSorted().toReversed()) {
     if (left.some((other) => isWithin(other, key))) continue;
     within(layer, key, (parent, name) => {
       const isFolder = parent.stat(name)?.isDirectory() === true;
+      if (!isFolder) parent.removeFile(name);
       // An open folder holds nothing that counts but what is in it.
-      if (!isFolder || closed.has(key)) parent.removeAll(name);
+      else if (closed.has(key)) parent.moveTo(name, dropped, `${droppedStart}${randomUUID()}`);
     });
   }
 }
@@ -86,19 +96,26 @@ function copyFile(
     readonly owner: { readonly uid: number; readonly gid: number; readonly mode: number };
   },
 ): void {
-  const source = real.openFile(file.name);
   const target = layer.createFile(file.temporary);
   try {
-    const chunk = Buffer.allocUnsafe(chunkBytes);
-    for (let at = 0, bytes = -1; bytes !== 0; at += bytes) {
-      bytes = readSync(source, chunk, 0, chunk.length, at);
-      for (let written = 0; written < bytes;) written += writeSync(target, chunk, written, bytes - written);
+    const source = real.openFile(file.name);
+    try {
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      for (let at = 0, bytes = -1; bytes !== 0; at += bytes) {
+        bytes = readSync(source, chunk, 0, chunk.length, at);
+        writeAll(target, chunk.subarray(0, bytes));
+      }
+    } finally {
+      closeSync(source);
     }
     layer.finishFile(target, file.owner);
   } finally {
-    closeSync(source);
     closeSync(target);
   }
+}
+
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
 }
 
 function outermost(key: string, closed: ReadonlySet<string>): string | undefined {

@@ -10,13 +10,16 @@ import { containerLabels } from "../launch/spec.ts";
 /** A user that owns nothing. */
 const nobody = { uid: 65_534, gid: 65_534 };
 
+interface TrialOptions extends Pick<LayerSurroundings, "engine" | "instance" | "image" | "sandbox" | "looking"> {
+  /** Folder of all layers, in the home. */
+  readonly folder: string;
+}
+
 /**
  * Tries a mount with review on this machine: undefined when it holds what it promises, or why it cannot be had, as a
  * sentence. Only what was seen to work is used. Throws when it cannot be tried now.
  */
-export async function reviewFault(
-  options: LayerSurroundings & { readonly folder: string },
-): Promise<string | undefined> {
+export async function reviewFault(options: TrialOptions): Promise<string | undefined> {
   if (process.platform !== "linux") return "Mounts with review need Linux.";
   const { kind, rootless, userNamespaces } = await options.engine.facts();
   if (kind !== "docker") return `Mounts with review need Docker; this engine is ${kind}.`;
@@ -26,7 +29,7 @@ export async function reviewFault(
   return fault && `Mounts with review do not work here: ${fault}.`;
 }
 
-async function tryOut(options: LayerSurroundings & { readonly folder: string }): Promise<string | undefined> {
+async function tryOut(options: TrialOptions): Promise<string | undefined> {
   const { engine, instance, image, sandbox, folder, looking } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const trial = await mkdtemp(join(folder, ".trial-"));

@@ -3,6 +3,8 @@ import { join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
 
+import { LaunchedContainer } from "../../../src/sandbox/launch/launched-container.ts";
+import type { MountGrant } from "../../../src/sandbox/mounts/rules.ts";
 import { readTree, ReviewRig, seen } from "../../support/mount-review-rig.ts";
 import { Sandbox } from "../../support/sandbox.ts";
 
@@ -134,3 +136,32 @@ test("what was not shown is not applied, and nothing while a turn is at work", a
   await expect(layer.apply(await seen(layer))).rejects.toThrow("is at work");
   expect(await readFile(join(rig.real, "a"), "utf8")).toBe("a");
 });
+
+test("a container with review is what it was meant to be, and one that joins other folders is not", async () => {
+  await using rig = await ReviewRig.open(sandbox, "attested");
+  await rig.write({ a: "a" });
+  const grant = await rig.grant();
+  const review = await rig.layers.open("family", grant);
+  using _ = await rig.layers.hold("family", [grant]);
+
+  expect(await surprisesOf(rig, { ...grant, review })).toEqual([]);
+  const elsewhere = { ...review, options: { ...review.options, o: "lowerdir=/etc,upperdir=/tmp/a,workdir=/tmp/b" } };
+  expect(await surprisesOf(rig, { ...grant, review: elsewhere })).toEqual([
+    "The mount work does not join the folders that it was made of.",
+  ]);
+});
+
+async function surprisesOf(rig: ReviewRig, grant: MountGrant): Promise<readonly string[]> {
+  const { engine } = sandbox;
+  const body = sandbox.body(["sleep", "600"], [grant]);
+  const { id } = await sandbox.start(body);
+  const { uid } = sandbox.wish.user;
+  const about = { engine, id, body, granted: [grant], name: "reviewed", generation: 1, uid, mailFolder: "" };
+  const reviewFaults = () => rig.layers.faults("family", [grant]);
+  const launched = new LaunchedContainer({ ...about, reviewFaults });
+  try {
+    return await launched.attest(undefined);
+  } finally {
+    await launched.remove();
+  }
+}

@@ -29,6 +29,8 @@ export async function judgeNow(
     checkout: environment.checkout,
     allowlistPath: paths.mounts,
     hostUid: process.geteuid?.() ?? 0,
+    // Files alone do not say it: the host tries it before it grants one, and so does `crabpot doctor`.
+    reviewFault: async () => undefined,
   };
   // Only the owners count here: which uid a group without writable mounts gets changes no verdict.
   return (await judgeGroupMounts(group, configured, { context, ordinal: 0, instance: "" })).verdicts;

@@ -1,3 +1,4 @@
+import { configuredGroups } from "../../../../../config/configured/groups.ts";
 import { findAgentImage } from "../../../../../sandbox/images/agent-image.ts";
 import { openEngine } from "../../../../../sandbox/engine/catalog.ts";
 import type { EngineFacts } from "../../../../../sandbox/engine/engine.ts";
@@ -6,6 +7,7 @@ import { AppError } from "../../../../../lib/app-error.ts";
 import type { CommandContext } from "../../../context.ts";
 import type { CheckResult } from "../check.ts";
 import { bad, good } from "../check.ts";
+import { checkReview } from "./review.ts";
 import { checkSandbox } from "./sandbox.ts";
 
 const engineTimeoutMs = 10_000;
@@ -25,7 +27,11 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   try {
     const image = await findAgentImage(engine, environment.checkout);
     results.push(good("agent-image", `${image.tag} exists.`));
-    return [...results, await checkSandbox({ engine, imageId: image.id, sandbox: config.sandbox, paths })];
+    const options = { engine, imageId: image.id, sandbox: config.sandbox, paths };
+    const isReviewWanted = configuredGroups(config).some(({ mounts }) =>
+      mounts.some(({ access }) => access === "review"),
+    );
+    return [...results, await checkSandbox(options), await checkReview(options, isReviewWanted)];
   } catch (error) {
     if (!(error instanceof AppError && error.code === "image_missing")) throw error;
     return [...results, bad("agent-image", error.message, error.fix)];
