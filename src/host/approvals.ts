@@ -150,7 +150,7 @@ function createService(
       store,
       groups,
       registryOf: (group) => tools.registryOf(group),
-      policyOf: (group) => live.groupOf(group).policy,
+      settingsOf: (group) => live.groupOf(group),
       roleOf: roles.roleOf,
     }),
     deliver,

@@ -6,6 +6,7 @@ import type { ToolCall, ToolDefinition } from "../domain/turns/model.ts";
 import { type Exposure, type Origin, sortOrigins } from "../domain/people/origin.ts";
 import type { Provenance, Verdict } from "../domain/rights/policy.ts";
 import type { Sourced } from "../domain/rights/sourced.ts";
+import { stakesOf } from "../domain/rights/stakes.ts";
 import type { ResolvedGroup } from "../domain/settings/resolved-group.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
@@ -95,10 +96,10 @@ export class ConversationTools {
     const audience = this.#audienceOf(group, given);
     const offered = await this.#offered(turn, { registry, audience });
     const names = offered.map(({ name }) => name);
-    const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+    const stakes = stakesOf(group.mounts, settings.network);
     const known = memoize(provenance);
     const whyMissing = (name: string): string | undefined => this.#options.whyMissing?.(group, name);
-    const circumstances = { registry, audience, place, names, whyMissing };
+    const circumstances = { registry, audience, stakes, names, whyMissing };
     return {
       // A model that cannot call tools refuses a request with any, whatever the conversation has begun with.
       definitions: audience.modelCallsTools ? offered : [],

@@ -2,6 +2,7 @@ import type { ToolCall } from "../domain/turns/model.ts";
 import type { CalledCommand, Risk, Provenance, Verdict } from "../domain/rights/policy.ts";
 import { judgeCall } from "../rights/policy/judge.ts";
 import type { LookedAt } from "../rights/policy/judge.ts";
+import type { Stakes } from "../domain/rights/stakes.ts";
 import { roles } from "../domain/people/role.ts";
 import { toError } from "../lib/app-error.ts";
 import { parseToolInput } from "../protocol/tools.ts";
@@ -9,14 +10,14 @@ import { abilityOf, asksAlways, policyFor } from "./registry.ts";
 import type { Tool } from "./catalog.ts";
 import type { Audience, ToolRegistry, Withheld } from "./registry.ts";
 import { riskOf } from "./risk.ts";
+import type { JudgedRisk } from "./risk.ts";
 import { type CommandTool, isCommandTool, shellTool } from "./skills/command-tool.ts";
-import type { RiskContext } from "./risk.ts";
 
 /** Circumstances for judging a call. */
 export interface Circumstances {
   readonly registry: Pick<ToolRegistry, "get" | "tools" | "withheld">;
   readonly audience: Audience;
-  readonly place: RiskContext;
+  readonly stakes: Stakes;
   readonly provenance: Provenance;
 }
 
@@ -24,25 +25,28 @@ export interface Circumstances {
 export interface JudgedToolCall {
   readonly verdict: Verdict;
   readonly looked: readonly LookedAt[];
+  /** One line about the word or construct that a command has its risk from. */
+  readonly why?: string | undefined;
 }
 
 /** Judges one call: is the tool known, do channel and models support it, and what says the policy? */
 export async function judgeToolCall(
   { name, input }: Pick<ToolCall, "name" | "input">,
-  { registry, audience, place, provenance }: Circumstances,
+  { registry, audience, stakes, provenance }: Circumstances,
 ): Promise<JudgedToolCall> {
   const tool = registry.get(name);
   if (!tool) {
     const names = registry.tools.map((known) => known.name);
     return refuse("high", "unknown tool", describeUnknownTool(name, names));
   }
-  const risk = await riskOf(tool, input, place);
+  const judged = await riskOf(tool, input, stakes);
+  const { risk, why, line } = judged;
   const withheld = registry.withheld(tool, audience);
   if (withheld !== undefined && withheld !== "policy") return refuse(risk, ...refusalOf[withheld](tool));
-  if (isCommandTool(tool)) return judgeCommandCall({ tool, input, risk }, { registry, audience, place, provenance });
+  if (isCommandTool(tool)) return judgeCommandCall({ tool, input, judged }, { registry, audience, stakes, provenance });
   const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;
   if (fault !== undefined) return refuse(risk, "its input does not fit", fault);
-  return judgeCall({ ...provenance, tool: name, input, risk }, policyFor(tool, audience.policy));
+  return { ...judgeCall({ ...provenance, tool: name, input, risk, line }, policyFor(tool, audience.policy)), why };
 }
 
 /** Rule and reason for a withheld tool. A policy's denial names its own rule. */
@@ -68,10 +72,11 @@ const refusalOf: Readonly<Record<Exclude<Withheld, "policy">, (tool: Tool) => re
 
 /** By its own name, and as the command that it is: what is stricter counts. */
 async function judgeCommandCall(
-  { tool, input, risk }: { readonly tool: CommandTool; readonly input: unknown; readonly risk: Risk },
+  { tool, input, judged }: { readonly tool: CommandTool; readonly input: unknown; readonly judged: JudgedRisk },
   circumstances: Circumstances,
 ): Promise<JudgedToolCall> {
   const { audience, provenance } = circumstances;
+  const { risk, why } = judged;
   let command: CalledCommand;
   try {
     command = tool.commandOf(input);
@@ -82,9 +87,9 @@ async function judgeCommandCall(
   const asShell = await judgeToolCall({ name: shellTool, input: command }, circumstances);
   const looked = [...own.looked, ...asShell.looked];
   const stricter = strictness(asShell.verdict) > strictness(own.verdict) ? asShell.verdict : own.verdict;
-  if (stricter.action !== "deny") return { verdict: { ...stricter, risk, command }, looked };
+  if (stricter.action !== "deny") return { verdict: { ...stricter, risk, command }, looked, why };
   const reason = `"${tool.name}" runs a command, and may not run this one here. Do without it.`;
-  return { verdict: stricter === own.verdict ? stricter : { ...stricter, reason }, looked };
+  return { verdict: stricter === own.verdict ? stricter : { ...stricter, reason }, looked, why };
 }
 
 function strictness({ action, quorum = 1, approvers }: Verdict): number {

@@ -3,22 +3,27 @@ import { posix } from "node:path";
 import { isAtLeastRisk, risks } from "../domain/rights/policy.ts";
 import type { Risk } from "../domain/rights/policy.ts";
 import { isProtectedFileName } from "../domain/rights/protected-file.ts";
+import type { Stakes } from "../domain/rights/stakes.ts";
+import type { ParsedLine } from "../rights/policy/shell/findings.ts";
 import { judgeCommand } from "../rights/policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { isSecretPath } from "../protocol/secret-names.ts";
 import type { Tool } from "./catalog.ts";
 import { type CommandTool, isCommandTool } from "./skills/command-tool.ts";
 
-/** Context for the risk of a call. */
-export interface RiskContext {
-  /** The group has a folder of the machine that its agent may write to. */
-  readonly hasWritableMount: boolean;
+/** The risk of a call. */
+export interface JudgedRisk {
+  readonly risk: Risk;
+  /** One line about the word or construct that decided, of a command that is not low. */
+  readonly why?: string | undefined;
+  /** For patterns of rules, of a command. */
+  readonly line?: ParsedLine | undefined;
 }
 
 /** Tells the risk of a tool's calls more exactly than the tool itself does, from one field of its input. */
 interface Refinement {
   readonly field: string;
-  readonly risk: (value: string, place: RiskContext) => Risk | Promise<Risk>;
+  readonly risk: (value: string, stakes: Stakes) => Risk | Promise<JudgedRisk>;
 }
 
 const reading: Refinement = { field: "path", risk: riskOfReading };
@@ -30,29 +35,30 @@ const refinements: ReadonlyMap<string, Refinement> = new Map([
   ["search_files", reading],
   ["write_file", writing],
   ["edit_file", writing],
-  ["shell", { field: "command", risk: async (command) => (await judgeCommand(command)).risk }],
+  ["shell", { field: "command", risk: judgeCommand }],
 ]);
 
 /** The risk of this call. Input that the tool does not understand is the worst that it could be. */
-export async function riskOf(tool: Tool, input: unknown, place: RiskContext): Promise<Risk> {
+export async function riskOf(tool: Tool, input: unknown, stakes: Stakes): Promise<JudgedRisk> {
   const parsed = tool.input.safeParse(input);
-  if (!parsed.success) return "high";
-  if (isCommandTool(tool)) return riskOfCommand(tool, parsed.data);
+  if (!parsed.success) return { risk: "high" };
+  if (isCommandTool(tool)) return riskOfCommand(tool, parsed.data, stakes);
   const refinement = refinements.get(tool.name);
   if (refinement) {
     const value: unknown = (parsed.data as Readonly<Record<string, unknown>>)[refinement.field];
-    return refinement.risk(typeof value === "string" ? value : "", place);
+    const found = await refinement.risk(typeof value === "string" ? value : "", stakes);
+    return typeof found === "string" ? { risk: found } : found;
   }
-  return typeof tool.risk === "string" ? tool.risk : judgedByTool(tool.risk, parsed.data);
+  return { risk: typeof tool.risk === "string" ? tool.risk : judgedByTool(tool.risk, parsed.data) };
 }
 
 /** No less than what its author says, and no less than what its command does. */
-async function riskOfCommand(tool: CommandTool, input: unknown): Promise<Risk> {
+async function riskOfCommand(tool: CommandTool, input: unknown, stakes: Stakes): Promise<JudgedRisk> {
   try {
-    const { risk } = await judgeCommand(tool.commandOf(input).command);
-    return isAtLeastRisk(risk, tool.leastRisk) ? risk : tool.leastRisk;
+    const { risk, why } = await judgeCommand(tool.commandOf(input).command, stakes);
+    return isAtLeastRisk(risk, tool.leastRisk) ? { risk, why } : { risk: tool.leastRisk };
   } catch {
-    return "high";
+    return { risk: "high" };
   }
 }
 
@@ -85,9 +91,9 @@ function riskOfReading(path: string): Risk {
  * Instructions and folders of the machine are worth a question, all else is the group's own. A relative path begins
  * where the shell is, which the host does not know: it counts as one of the machine's where there is any.
  */
-function riskOfWriting(path: string, { hasWritableMount }: RiskContext): Risk {
+function riskOfWriting(path: string, { writableMount }: Stakes): Risk {
   const isInHome = path === "~" || path.startsWith("~/");
-  if (!path.startsWith("/") && !isInHome && hasWritableMount) return "high";
+  if (!path.startsWith("/") && !isInHome && writableMount) return "high";
   const full = isInHome ? posix.join(containerPaths.home, path.slice(1)) : posix.resolve(containerPaths.group, path);
   if (isProtectedFileName(posix.basename(full))) return "high";
   return ownFolders.some((folder) => full.startsWith(`${folder}/`)) ? "medium" : "high";

@@ -2,12 +2,17 @@ import { serverToolSeparator } from "../../domain/sandbox/mcp-server.ts";
 import { isAtLeastRisk, isInRange } from "../../domain/rights/policy.ts";
 import type { Risk, Rule, Provenance, ToolPolicy, Verdict } from "../../domain/rights/policy.ts";
 import { fitsPattern } from "./pattern.ts";
+import type { ParsedLine } from "./shell/findings.ts";
+
+const shell = "shell";
 
 /** A tool call, as far as rules look at it. That there is such a tool is for others to see to. */
 export interface JudgedCall extends Provenance {
   readonly tool: string;
   readonly input: unknown;
   readonly risk: Risk;
+  /** A command that was parsed. */
+  readonly line?: ParsedLine | undefined;
 }
 
 /** A rule that was looked at; `misfit` says why it does not fit, and is undefined for the one that decided. */
@@ -79,13 +84,25 @@ function misfitOf(rule: Rule, call: JudgedCall): string | undefined {
   if (role !== undefined && !isInRange(call.role, role)) return `is for role ${role}, this is asked by ${call.role}`;
   if (origins !== undefined && !origins.some((origin) => call.origins.includes(origin)))
     return `is for turns that have read ${origins.join(" or ")}, this one has read ${call.origins.join(", ") || "nothing"}`;
-  if (match !== undefined && !fitsPattern(textOf(call), match)) return `is for input like ${JSON.stringify(match)}`;
-  return undefined;
+  return match === undefined ? undefined : misfitOfMatch(match, rule, call);
+}
+
+/**
+ * Matches a pattern. Rules that allow fit one simple command, so that nothing beside it is allowed along; others fit
+ * wherever it stands in the line.
+ */
+function misfitOfMatch(match: string, { action }: Rule, call: JudgedCall): string | undefined {
+  const { tool, line } = call;
+  const pattern = JSON.stringify(match);
+  if (action === "allow" && tool === shell && line?.isOneCommand !== true)
+    return `allows one simple command like ${pattern}, without expansions and files that are redirected`;
+  const texts = [textOf(call), ...(action === "allow" ? [] : (line?.commands ?? []))];
+  return texts.some((text) => fitsPattern(text, match)) ? undefined : `is for input like ${pattern}`;
 }
 
 /** Text that patterns are matched with. */
 function textOf({ tool, input }: JudgedCall): string {
-  if (tool === "shell" && typeof input === "object" && input !== null && "command" in input) {
+  if (tool === shell && typeof input === "object" && input !== null && "command" in input) {
     if (typeof input.command === "string") return input.command;
   }
   return JSON.stringify(input ?? null);

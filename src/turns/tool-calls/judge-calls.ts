@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
@@ -54,7 +56,9 @@ export async function judgeCalls(
   const allowed: JudgedCall[] = [];
   const asked: JudgedCall[] = [];
   const denied: DeniedCall[] = [];
-  for (const call of calls) {
+  for (const [index, call] of calls.entries()) {
+    // Others go on between calls that take long to judge.
+    if (index > 0) await setImmediate();
     const verdict = await tools.judge(call);
     const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
     const allowedNow = reason === undefined ? await allowedCall({ call, verdict }, granted) : undefined;

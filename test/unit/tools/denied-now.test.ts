@@ -34,7 +34,7 @@ async function deniedBy(
     store,
     groups: { byName: (name) => (name === "family" ? group : undefined) },
     registryOf: async () => new ToolRegistry(builtInAdapters.tools),
-    policyOf: (of) => live.groupOf(of).policy,
+    settingsOf: (of) => live.groupOf(of),
     roleOf: roles.roleOf,
   });
   const kept = await store.approvals.get("AAAAAA");

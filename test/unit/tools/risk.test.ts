@@ -6,7 +6,12 @@ import { riskOf } from "../../../src/tools/risk.ts";
 async function judge(name: string, input: unknown, hasWritableMount = false): Promise<string> {
   const tool = builtInAdapters.tools.find((known) => known.name === name);
   if (!tool) throw new Error(`There is no tool ${name}.`);
-  return riskOf(tool, input, { hasWritableMount });
+  const { risk } = await riskOf(tool, input, {
+    writableMount: hasWritableMount,
+    egress: false,
+    injectedSecrets: false,
+  });
+  return risk;
 }
 
 test.for([

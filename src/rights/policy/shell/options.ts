@@ -1,87 +1,73 @@
-import type { Argument } from "./arguments.ts";
-import type { CommandFacts, Raise } from "./known-commands.ts";
-import { literalArgument } from "./arguments.ts";
+import type { ListedOption } from "./known-commands.ts";
+import { isLiteral } from "./words.ts";
+import type { ReadWord } from "./words.ts";
 
-export interface GivenOption {
-  /** `-o` or `--output`; several letters behind one dash are given one by one, and as a whole before them. */
-  readonly name: string;
-  readonly value: Argument | undefined;
+type Listed = ReadonlyMap<string, ListedOption>;
+
+/** The arguments of a command by its list of options. */
+export interface CallArguments {
+  readonly operands: readonly ReadWord[];
+  /** Listed options, by their names. */
+  readonly given: ReadonlySet<string>;
+  /** The first word that may be an option and is not listed; words behind it are not read. */
+  readonly unlisted?: ReadWord | undefined;
+  /** An option that makes the call medium. */
+  readonly medium?: ReadWord | undefined;
 }
 
-/** The arguments of a command, as far as it is known what they are. */
-export interface Options {
-  readonly given: readonly GivenOption[];
-  readonly operands: readonly Argument[];
-  /** Options may come out of them that cannot be seen now. */
-  readonly isUnsure: boolean;
-}
-
-/**
- * `values`: options whose value is the next word. `untilOperand`: after the first operand, everything is an operand.
- */
-export function readOptions(
-  args: readonly Argument[],
-  { values = [] }: Pick<CommandFacts, "values">,
-  untilOperand = false,
-): Options {
-  const given: GivenOption[] = [];
-  const operands: Argument[] = [];
-  let isUnsure = false;
-  for (let index = 0; index < args.length; index += 1) {
-    const argument = args[index];
-    if (argument === undefined) break;
-    const { value, beginning } = argument;
-    if (value === "--") return { given, operands: [...operands, ...args.slice(index + 1)], isUnsure };
-    if (argument.mayBeOption) isUnsure = true;
-    if (/^-./.test(beginning)) {
-      if (readOption(argument, values, given, args[index + 1])) index += 1;
-    } else if (untilOperand) {
-      return { given, operands: args.slice(index), isUnsure };
-    } else operands.push(argument);
-  }
-  return { given, operands, isUnsure };
-}
-
-/** True when the next word was taken as its value. */
-function readOption(
-  { beginning, value }: Argument,
-  values: readonly string[],
-  given: GivenOption[],
-  next: Argument | undefined,
-): boolean {
-  const text = value ?? beginning;
-  const [name = "", ...rest] = text.split("=");
-  const known = rest.length > 0 && value !== undefined ? literalArgument(rest.join("=")) : undefined;
-  if (name.startsWith("--")) {
-    const takesNext = rest.length === 0 && values.includes(name);
-    given.push({ name, value: takesNext ? next : known });
-    return takesNext;
-  }
-  if (text.length > 2) given.push({ name, value: known });
-  for (let at = 1; at < text.length; at += 1) {
-    const letter = `-${text[at]}`;
-    if (!values.includes(letter)) given.push({ name: letter, value: undefined });
+/** Names are compared as wholes: one that is abbreviated or unknown is not listed. */
+export function readCallOptions(args: readonly ReadWord[], listed: Listed): CallArguments {
+  const operands: ReadWord[] = [];
+  const given = new Set<string>();
+  let medium: ReadWord | undefined;
+  const rest = [...args];
+  for (let word = rest.shift(); word; word = rest.shift()) {
+    if (word.value === "--" && listed.has("--")) return { operands: [...operands, ...rest], given, medium };
+    if (word.value === undefined || !/^-./s.test(word.value)) operands.push(word);
     else {
-      const attached = text.slice(at + 1);
-      given.push({ name: letter, value: attached === "" ? next : literalArgument(attached) });
-      return attached === "";
+      const names = isLiteral(word) ? readOption(word.value, rest, listed) : [];
+      if (names.length === 0) return { operands, given, unlisted: word, medium };
+      for (const name of names) given.add(name);
+      if (names.some((name) => listed.get(name)?.isMedium)) medium = word;
     }
   }
-  return false;
+  return { operands, given, medium };
 }
 
-export function has({ given }: Pick<Options, "given">, names: readonly string[]): boolean {
-  return given.some(({ name }) => names.includes(name));
+/** The options in a word; takes the value of the last from `rest` if it is there. Nothing if it is not as listed. */
+function readOption(word: string, rest: ReadWord[], listed: Listed): readonly string[] {
+  const names = namesIn(word, listed);
+  const option = listed.get(names.at(-1) ?? "");
+  if (option?.takes !== "value" || isAttached(word, names)) return names;
+  return isValue(rest.shift(), option) ? names : [];
 }
 
-/** The values that were given to any of these options. */
-export function valuesOf({ given }: Pick<Options, "given">, names: readonly string[]): readonly Argument[] {
-  return given.flatMap(({ name, value }) => (value !== undefined && names.includes(name) ? [value] : []));
+/** `--name` → itself, `--name=x` → `--name`, `-la` → `-l`, `-a`. Nothing when any of them is not listed. */
+function namesIn(word: string, listed: Listed): readonly string[] {
+  if (listed.has(word)) return [word];
+  if (/^-\d+$/.test(word) && listed.has("-#")) return ["-#"];
+  if (!word.startsWith("--")) return lettersIn(word, listed);
+  const [name = ""] = word.split("=", 1);
+  return name !== word && (listed.get(name)?.takes ?? "nothing") !== "nothing" ? [name] : [];
 }
 
-/** True when one of its options is given. Long ones may be abbreviated, as most programs allow. */
-export function isRaised({ given }: Pick<Options, "given">, { options }: Raise): boolean {
-  return given.some(({ name }) =>
-    options.some((option) => option === name || (/^--./.test(name) && option.startsWith(name))),
-  );
+function lettersIn(word: string, listed: Listed): readonly string[] {
+  const names: string[] = [];
+  for (const letter of word.slice(1).split("")) {
+    const option = listed.get(`-${letter}`);
+    if (!option) return [];
+    names.push(`-${letter}`);
+    // All that is behind it is its value.
+    if (option.takes !== "nothing") break;
+  }
+  return names;
+}
+
+/** Is the value of the last option of this word in the word itself? */
+function isAttached(word: string, [first, ...more]: readonly string[]): boolean {
+  return word !== first && (word.startsWith("--") || word.length > more.length + 2);
+}
+
+function isValue(word: ReadWord | undefined, { exactly }: ListedOption): boolean {
+  return word !== undefined && isLiteral(word) && (exactly === undefined || word.value === exactly);
 }

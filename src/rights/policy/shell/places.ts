@@ -1,116 +1,99 @@
 import { posix } from "node:path";
 
+import { isProtectedFileName } from "../../../domain/rights/protected-file.ts";
+import { isWithin } from "../../../lib/files/paths.ts";
 import { containerPaths } from "../../../protocol/paths.ts";
-import type { ToolRisk } from "../../../protocol/tools.ts";
-import type { Argument } from "./arguments.ts";
+import { isSecretPath, secretNames } from "../../../protocol/secret-names.ts";
 
-/** Risk of touching a path, attributed to its piece. */
-export interface PathRisk {
-  readonly risk: ToolRisk;
-  readonly does: string;
-}
+const { group, extra, scratch, home, temporary } = containerPaths;
 
-const { group, extra, temporary } = containerPaths;
-
-const instructionFiles = ["AGENTS.md", "SOUL.md", "USER.md", "IDENTITY.md"];
+/** Files of the kernel and the system with what nobody should be shown. */
+const innards = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)|^\/proc\/k|^\/etc\/g?shadow|^\/dev\/k?mem$/;
+const network = /\/dev\/(?:tcp|udp)\//;
+/** Reading and writing them changes nothing. */
+export const isHarmlessDevice = (path: string): boolean => /^\/dev\/(?:null|zero|stdin|stdout|stderr|tty)$/.test(path);
 
 /** Files that programs run or are steered by when they start. */
-const steersPrograms =
-  /(?:^|\/)(?:\.git\/(?:hooks(?:\/|$)|config$)|\.gitconfig$|\.config\/git\/|\.bash(?:rc|_profile|_login|_logout|_aliases)$|\.profile$|\.zshrc$|\.inputrc$|\.npmrc$|\.ssh(?:\/|$)|\.env(?:rc)?$)/;
+const steersPrograms = new RegExp(
+  String.raw`(?:^|/)(?:\.git(?:$|/(?:hooks|config|info|modules)(?:/|$))|\.gitconfig$|\.config/git/|\.ssh(?:/|$)` +
+    String.raw`|\.(?:bash\w*|profile|zsh\w*|inputrc|npmrc|envrc?)$)`,
+);
 
-/** Also as git names a file of a commit: `HEAD:.env`. */
-const secretFiles =
-  /(?:^|[/:])(?:\.ssh(?:\/|$)|\.gnupg(?:\/|$)|\.env(?:\.(?!example$|sample$|template$|dist$)[^/]*)?$|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.netrc$|\.pgpass$|\.git-credentials$|\.aws(?:\/|$)|\.kube(?:\/|$)|\.docker\/config\.json$|\.npmrc$|\.pypirc$)|^\/etc\/g?shadow|^\/proc\/(?:self\/|thread-self\/|[^/]*\/|)(?:task\/[^/]*\/)?(?:environ|mem|maps|kcore)$|^\/dev\/k?mem$/;
-/** Sample names that a pattern is tried on. */
-const secretNames = [".env", ".ssh", "id_rsa", "id_ed25519", ".netrc", ".git-credentials", ".gnupg", ".aws", "environ"];
+/** A pattern for hidden files. */
+const hiddenPattern = /(?:^|\/)\.[^/.]*[*?[]/;
 
-const network = /^\/dev\/(?:tcp|udp)\//;
-const harmlessDevice = /^(?:\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)|-)$/;
+/** Second names of secrets that are known by two names in a row, such as `config.json` of `.docker/config.json`. */
+const secondNames = secretNames.flatMap((name) => name.split("/").slice(1)).filter((name) => !isSecretPath(name));
 
-/** The folders in which a relative path may lie: that of the group, and where the line goes with `cd`. */
-export type Folders = ReadonlySet<string>;
+/** The folders in which a relative path may lie: where the line begins, and where it goes with `cd`. */
+export class Folders {
+  readonly #folders = [group as string];
 
-export const startFolder: string = group;
+  get all(): readonly string[] {
+    return this.#folders;
+  }
 
-/** Undefined for what needs no word. */
-export function judgeReading(argument: Argument): PathRisk | undefined {
-  // An option may have the path behind its `=`, as `dd if=…` has.
-  const path = (argument.value ?? argument.pattern ?? withoutQuotes(argument)).replace(/^-{0,2}[\w-]+=/, "");
-  if (network.test(path)) return { risk: "high", does: "opens a connection to the network" };
-  const isSecret = argument.pattern === undefined ? secretFiles.test(posix.normalize(path)) : mayMatchSecret(path);
-  return isSecret ? { risk: "high", does: "reads what may hold secrets" } : undefined;
+  enter(folder: string): void {
+    this.#folders.push(...this.#folders.map((before) => posix.resolve(before, folder)));
+  }
+
+  /** Enough `cd` to make looking at all combinations slow. */
+  get isFull(): boolean {
+    return this.#folders.length >= 16;
+  }
 }
 
-/** Visible part of an unknown word: `$X/.ssh/id_rsa`. */
-function withoutQuotes({ source }: Argument): string {
-  return source.replaceAll(/["'\\]/g, "");
+/**
+ * Returns an effect of reading this that is worth a question; undefined for none. `text`: a path, or a word with one,
+ * such as `HEAD:.env`, `--file=.env`, `@.env`, `-f.env`. `work` is told how many names are compared.
+ */
+export function faultOfReading(text: string, { all }: Folders, work: (names: number) => void): string | undefined {
+  if (network.test(text)) return "opens a connection to the network";
+  const attached = /^-\w./.test(text) ? [text.slice(2)] : [];
+  for (const path of new Set([text, ...attached, ...text.split(/[=:@,]/)])) {
+    if (path === "") continue;
+    work(all.length * path.split("/").length);
+    if (hiddenPattern.test(path) || all.some((folder) => isSecret(posix.resolve(folder, path))))
+      return "reads what may hold secrets";
+  }
+  return undefined;
 }
 
-/** Risk of writing to, changing or removing this path, in the worst of the folders. */
-export function judgeWriting(argument: Argument, folders: Folders): PathRisk {
-  const path = argument.value ?? argument.pattern;
-  if (path === undefined && steersPrograms.test(withoutQuotes(argument)))
-    return { risk: "high", does: "changes what other programs run or are told" };
-  if (path === undefined && argument.beginning === "")
-    return { risk: "medium", does: "writes to a place that is known only when it runs" };
-  const known = path ?? `${argument.beginning}x`;
-  return worst([...folders].map((folder) => judgeWritingIn(posix.resolve(folder, known), known)));
+/** Does a shell that stands there read secrets by names which do not look like any? */
+export function isDelicateFolder(folder: string): boolean {
+  const isFull = isSecret(folder) || secondNames.some((name) => isSecretPath(`${folder}/${name}`));
+  return isFull || /^\/(?:proc|sys)(?:\/|$)/.test(folder);
 }
 
-/** True for the group's whole folder, or `*` in it. */
-export function isWholeGroup(argument: Argument, folders: Folders): boolean {
-  const path = argument.value ?? argument.pattern;
-  if (path === undefined) return false;
+function isSecret(path: string): boolean {
+  return innards.test(path) || isSecretPath(path);
+}
+
+/** Judges writing to, changing or removing a literal path. Undefined for harmless devices. */
+export function judgeWriting(
+  path: string,
+  hasWritableMount: boolean,
+): { readonly level: "medium" | "high"; readonly does: string } | undefined {
+  const full = posix.resolve(group, path);
+  if (network.test(full)) return { level: "high", does: "opens a connection to the network" };
+  if (isHarmlessDevice(full)) return undefined;
+  if (isProtectedFileName(posix.basename(full))) return { level: "high", does: "changes the agent's instructions" };
+  if (steersPrograms.test(full)) return { level: "high", does: "changes what other programs run or are told" };
+  if (isWithin(full, extra)) return { level: hasWritableMount ? "high" : "medium", does: "changes a mounted folder" };
+  if (![group, scratch, home, temporary, "/var/tmp"].some((folder) => isWithin(full, folder)))
+    return { level: "high", does: "changes something outside the group's folder" };
+  if (hasWritableMount && !path.startsWith("/"))
+    return { level: "high", does: "may change a mounted folder, which the shell may be in" };
+  return { level: "medium", does: "changes files of the group" };
+}
+
+/** Is it all of the group's folder, of a mount, of the home or of the machine, or everything in one of them? */
+export function isWhole(path: string, { all }: Folders): boolean {
   const name = posix.basename(path);
-  const meant = /^[.*?![\]]*\*$/.test(name) ? posix.dirname(path) : path;
-  return [...folders].some((folder) => posix.resolve(folder, meant) === group);
-}
-
-function judgeWritingIn(path: string, written: string): PathRisk {
-  if (network.test(path)) return { risk: "high", does: "opens a connection to the network" };
-  if (harmlessDevice.test(written) || harmlessDevice.test(path)) return { risk: "low", does: "" };
-  if (isInstruction(path)) return { risk: "high", does: "changes the agent's instructions" };
-  if (steersPrograms.test(path)) return { risk: "high", does: "changes what other programs run or are told" };
-  if (isBelow(path, extra)) return { risk: "high", does: "changes a mounted folder" };
-  if (isBelow(path, group) || isBelow(path, temporary) || isBelow(path, "/var/tmp"))
-    return { risk: "medium", does: "changes files of the group" };
-  return { risk: "high", does: "changes something outside the group's folder" };
-}
-
-function isInstruction(path: string): boolean {
-  if (!isBelow(path, group)) return false;
-  const name = posix.basename(path);
-  if (instructionFiles.includes(name)) return true;
-  return /[*?[]/.test(name) && posix.dirname(path) === group && instructionFiles.some((file) => matches(name, file));
-}
-
-function mayMatchSecret(pattern: string): boolean {
-  return pattern.split("/").some((name) => {
-    if (!/[*?[]/.test(name)) return secretFiles.test(name);
-    const literal = name.replaceAll(/[*?]|\[[^\]]*\]/g, "");
-    return (literal.startsWith(".") || literal.length > 1) && secretNames.some((secret) => matches(name, secret));
+  const meant = name.includes("*") && /^[.*?[\]]*$/.test(name) ? posix.dirname(path) : path;
+  return all.some((folder) => {
+    const full = posix.resolve(folder, meant);
+    const isMount = isWithin(full, extra) && full.split("/").length <= 4;
+    return isMount || posix.basename(full) === ".git" || [group, home, scratch].some((whole) => isWithin(whole, full));
   });
-}
-
-/** Matches only `*`, `?` and `[…]`, which stands for any character here. */
-function matches(pattern: string, name: string): boolean {
-  const simple = pattern.replaceAll(/\[[^\]]*\]/g, "?").replaceAll(/\*+/g, "*");
-  // Also keeps the expression short, which hostile text would have make slow.
-  if (simple.replaceAll("*", "").length > name.length) return false;
-  const expression = simple
-    .replaceAll(/[^\w*?]/g, String.raw`\$&`)
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${expression}$`, "s").test(name);
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
-}
-
-function worst(found: readonly PathRisk[]): PathRisk {
-  return (
-    found.find(({ risk }) => risk === "high") ??
-    found.find(({ risk }) => risk === "medium") ?? { risk: "low", does: "" }
-  );
 }

@@ -25,8 +25,8 @@ async function proposing(
   };
   const provenance = { role, origins: [] };
   const call = { name: "propose_instructions", input };
-  const place = { hasWritableMount: false };
-  const { verdict } = await judgeToolCall(call, { registry, audience, place, provenance });
+  const stakes = { writableMount: false, egress: false, injectedSecrets: false };
+  const { verdict } = await judgeToolCall(call, { registry, audience, stakes, provenance });
   const isOffered = registry.offer(audience).some(({ name }) => name === call.name);
   return { ...verdict, isOffered };
 }

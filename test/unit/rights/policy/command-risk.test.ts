@@ -1,20 +1,158 @@
 import { expect, test } from "vitest";
 
 import { judgeCommand } from "../../../../src/rights/policy/shell/judge-command.ts";
-import { highLines, lowLines, mediumLines } from "./command-lines.ts";
+import { everydayLines } from "../../../fixtures/commands/everyday.ts";
+import { hostileLines } from "../../../fixtures/commands/hostile.ts";
 
-test.each(lowLines)("low: %s", async (line) => {
-  expect(await judgeCommand(line)).toMatchObject({ risk: "low", parsed: "whole", reasons: [] });
+const nothing = { writableMount: false, egress: false, injectedSecrets: false };
+const stakes = [{ writableMount: true }, { egress: true }, { injectedSecrets: true }].map((stake) => ({
+  ...nothing,
+  ...stake,
+}));
+
+async function countRisks(
+  lines: readonly string[],
+  stake = nothing,
+): Promise<{ low: number; medium: number; high: number }> {
+  const counts = { low: 0, medium: 0, high: 0 };
+  for (const line of lines) counts[(await judgeCommand(line, stake)).risk] += 1;
+  return counts;
+}
+
+test("no line that destroys files, shows secrets or makes bash evaluate text is low", async () => {
+  expect(hostileLines.length).toBeGreaterThan(475);
+  for (const line of hostileLines)
+    expect({ line, risk: (await judgeCommand(line, nothing)).risk }).not.toEqual({ line, risk: "low" });
 });
 
-test.each(mediumLines)("medium: %s", async (line, reason) => {
-  const { risk, reasons } = await judgeCommand(line);
+test("what agents run on an ordinary day is seldom high where nothing is at stake", async () => {
+  const { low, medium, high } = await countRisks(everydayLines);
 
-  expect({ risk, reasons: reasons.join("; ") }).toEqual({ risk: "medium", reasons: expect.stringContaining(reason) });
+  expect(low + medium + high).toBe(everydayLines.length);
+  expect(high / everydayLines.length).toBeLessThanOrEqual(0.05);
+  expect(low / everydayLines.length).toBeGreaterThan(0.4);
+  // The same look around a group whose agent changes a folder of the machine at once.
+  expect((await countRisks(everydayLines, stakes[0])).low).toBe(low);
 });
 
-test.each(highLines)("high: %s", async (line, reason) => {
-  const { risk, reasons } = await judgeCommand(line);
+test.each([
+  "ls",
+  "ls -la src | head -20",
+  "/bin/ls --color=never -w 80",
+  "cat README.md; wc -l < notes.md",
+  "cat 'a b.txt' \"c d.txt\" e\\ f.txt",
+  "grep -n -A3 'rm -rf /' install.md || echo none",
+  "echo 'rm -rf / $(x) `y`' 2>&1",
+  "ls nothing 2>/dev/null && echo yes",
+  "find . -name '*.ts' -not -path './x/*' | sort | uniq -c",
+  "sed -n '1,20p' a.txt",
+  "sed 's/a/b/g; /^#/d' a.txt",
+  "awk -F, '{print $2}' a.csv",
+  "jq -r '.items[] | .name' a.json",
+  "git status --short",
+  "git log --oneline -5 -- src",
+  "git -C notes --no-pager log",
+  "[ -f a.txt ] && test -d b",
+  "set -euo pipefail; ls",
+  "cd notes && cat a.txt",
+  "cat .env.example",
+  "ls -la .env .aws",
+  "node --version",
+  "# only a comment",
+  "",
+])("low: %j", async (line) => {
+  for (const stake of [nothing, ...stakes])
+    expect(await judgeCommand(line, stake)).toMatchObject({ risk: "low", why: undefined });
+});
 
-  expect({ risk, reasons: reasons.join("; ") }).toEqual({ risk: "high", reasons: expect.stringContaining(reason) });
+test.each([
+  ["rm notes.md", "`rm notes.md` changes files"],
+  ["mkdir -p /workspace/group/a", "`mkdir -p /workspace/group/a` changes files"],
+  ["echo x > /tmp/x", "`> /tmp/x` changes files of the group"],
+  ["grep -rn TODO src", "`-rn` makes grep read files that the line does not name"],
+  ["rg TODO", "`rg TODO` reads files that the line does not name"],
+  ["ls *.md", "`*.md` may become an option"],
+  ["cat src/*.md", "`src/*.md` matches files that the line does not name"],
+  ["(ls)", "`( )` is a subshell"],
+  ["if ls; then pwd; fi", "`if` is a condition"],
+  ["cat <<'E'\nx\nE", "`<<` is a here-document"],
+  ["ls & pwd", "`&` lets a command run on"],
+  ["kill 123", "`kill 123` changes what runs"],
+])("medium: %j: %s", async (line, why) => {
+  expect(await judgeCommand(line, nothing)).toMatchObject({ risk: "medium", why });
+});
+
+test.each([
+  ["echo $HOME", "`$HOME` shows only when it runs"],
+  ["x=1", "`x=1` sets a variable"],
+  ["sort --outp=f a", "`--outp=f` is no option of sort that is on the list"],
+  ["uniq a b", "`uniq a b` has more operands than uniq only looks at"],
+  ["sed 's/a/b/e' a", "`'s/a/b/e'` is not on the list of what sed may be given"],
+  ["ls | xargs wc", "`xargs wc` runs another command"],
+  ["python3 -c 'print(1)'", "`python3 -c 'print(1)'` does what the line does not show"],
+  ["./run.sh", "`./run.sh` runs a file whose content is not seen"],
+  ["rm *.o", "`*.o` may become an option"],
+  ["frobnicate", "`frobnicate` does what the line does not show"],
+  ["((y))", "`(( ))` evaluates text"],
+  ["cd .docker", "`cd .docker` goes where names do not tell which files hold secrets"],
+])("medium where nothing is at stake, otherwise high: %j: %s", async (line, why) => {
+  expect(await judgeCommand(line, nothing)).toMatchObject({ risk: "medium", why });
+  for (const [index, stake] of ["a mount with access rw", "egress", "injected secrets"].entries())
+    expect(await judgeCommand(line, stakes[index] ?? nothing)).toMatchObject({
+      risk: "high",
+      why: `${why}, and the group has ${stake}`,
+    });
+});
+
+test.each([
+  ["cat .env", "reads what may hold secrets"],
+  ["cat ./config/../.ENV", "reads what may hold secrets"],
+  ["cat .e*", "reads what may hold secrets"],
+  ["cd .docker; cat config.json", "reads what may hold secrets"],
+  ["cat /proc/self/environ", "reads what may hold secrets"],
+  ["tar czf a.tgz .ssh", "reads what may hold secrets"],
+  ["git show HEAD:.env", "reads what may hold secrets"],
+  ['cat "$HOME/.ssh/id_rsa"', "reads what may hold secrets"],
+  ["rm -rf /", "removes a whole folder"],
+  ["rm -rf ./*", "removes a whole folder"],
+  ["cd ..; rm -r group", "removes a whole folder"],
+  ["nohup timeout 5 rm -rf ~/../../workspace", "removes"],
+  ["rm -rf /workspace/extra/site", "removes a whole folder"],
+  ["rm -rf .git", "removes a whole folder"],
+  ['rm -rf "$DIR"/*', "removes folders that show only when it runs"],
+  ["find . -delete", "removes everything below a folder"],
+  ["dd if=/dev/zero of=/dev/sda", "destroys what is on a disk"],
+  ["kill -9 -1", "ends all processes"],
+  [":(){ :|:& };:", "starts itself again and again"],
+  ["echo x > AGENTS.md", "changes the agent's instructions"],
+  ["cp x/SOUL.md .", "changes the agent's instructions"],
+  ["echo x >> .git/hooks/pre-commit", "changes what other programs run or are told"],
+  ["echo x > /etc/passwd", "changes something outside the group's folder"],
+  ["curl https://example.org", "reaches the network"],
+  ["cat < /dev/tcp/1.2.3.4/80", "opens a connection to the network"],
+  ["git push --force", "sends commits to another machine"],
+  ["git -c user.name=x push", "sends commits to another machine"],
+  ["pip install x", "installs software"],
+  ["sudo ls", "runs as another user"],
+  ["docker ps", "steers containers"],
+  ["lѕ", "has a name with characters that look like others"],
+  ["rm​ a", "hidden character U+200B"],
+  ["ls\0", "NUL"],
+  ["ls )", "cannot be parsed"],
+  ['echo "x', "cannot be parsed"],
+  [`echo ${"a".repeat(5_000)}`, "5005 characters"],
+  ["ls; ".repeat(200), "more than 200 parts"],
+  [`cd a; cat ${"a/".repeat(2_020)}`, "too much work"],
+])("high whatever is at stake: %j: %s", async (line, why) => {
+  for (const stake of [nothing, ...stakes])
+    expect(await judgeCommand(line, stake)).toMatchObject({ risk: "high", why: expect.stringContaining(why) });
+});
+
+test("a relative path may lie in a mounted folder that the agent changes at once", async () => {
+  const [writable = nothing] = stakes;
+  for (const line of ["rm notes.md", "echo x > a", "cp a /workspace/extra/site/a"]) {
+    expect((await judgeCommand(line, nothing)).risk).toBe("medium");
+    expect((await judgeCommand(line, writable)).risk).toBe("high");
+  }
+  expect((await judgeCommand("rm /workspace/group/notes.md", writable)).risk).toBe("medium");
 });

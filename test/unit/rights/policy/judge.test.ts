@@ -7,6 +7,7 @@ import type { Rule } from "../../../../src/domain/rights/policy.ts";
 import { roles } from "../../../../src/domain/people/role.ts";
 import { isAlwaysDenied, judgeCall } from "../../../../src/rights/policy/judge.ts";
 import type { JudgedCall } from "../../../../src/rights/policy/judge.ts";
+import { judgeCommand } from "../../../../src/rights/policy/shell/judge-command.ts";
 
 const push: JudgedCall = {
   tool: "shell",
@@ -140,4 +141,56 @@ test("a pattern fits exactly the texts that it can be filled in to, in time that
   );
   expect(isDenied({ match: "*a".repeat(5_000) }, { input: { command: "a".repeat(20_000) } })).toBe(true);
   expect(isDenied({ match: `${"*a".repeat(5_000)}b` }, { input: { command: "a".repeat(20_000) } })).toBe(false);
+});
+
+test.each([
+  ["git status", true],
+  ["git status --short 2>/dev/null", true],
+  ["git status 'a b' 2>&1", true],
+  ["git status >/dev/null; echo PWN > p.txt", false],
+  ["git status > p.txt", false],
+  ["git status < .env", false],
+  ["git status && ls", false],
+  ["git status | sh", false],
+  ["git status &", false],
+  ["git status\nrm f", false],
+  ["git status $(rm f)", false],
+  ["git status `rm f`", false],
+  ["git status $x", false],
+  ["git status *", false],
+  ["git status <(rm f)", false],
+  ["git status {a,b}", false],
+  ["git status <<E\n$(rm f)\nE", false],
+  ["PAGER=x git status", false],
+  ["(git status)", false],
+  ["! git status", false],
+  ["git status )", false],
+])("a rule that allows `git status *` fits one simple command only: %j: %s", async (command, isAllowed) => {
+  const { line, risk } = await judgeCommand(command, { writableMount: false, egress: false, injectedSecrets: false });
+  const rules = [{ name: "first", match: "git status *", action: "allow" } as const];
+  const { verdict } = judgeCall({ ...push, input: { command }, risk, line }, { rules });
+
+  expect(verdict.action).toBe(isAllowed ? "allow" : "deny");
+});
+
+test.each([
+  "git push",
+  "git  push 2>&1",
+  "ls; git push origin main",
+  "ls && (cd x; git push)",
+  "echo $(git push)",
+  "if ls; then 'git' \"push\" -f; fi",
+  "timeout 5 nohup /usr/bin/git push",
+  "git push > log &",
+  "f() { git push; }",
+])("a rule that denies `git push *` fits wherever it stands: %j", async (command) => {
+  const { line, risk } = await judgeCommand(command, { writableMount: false, egress: false, injectedSecrets: false });
+
+  expect(isDenied({ match: "git push *" }, { input: { command }, risk, line })).toBe(true);
+});
+
+test("an allowing pattern never fits a command that nobody has parsed", () => {
+  const rules = [{ name: "first", match: "*", action: "allow" } as const];
+
+  expect(judgeCall(push, { rules }).verdict.action).toBe("deny");
 });

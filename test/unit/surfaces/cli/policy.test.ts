@@ -57,6 +57,21 @@ test("policy explain answers with action, risk and rule, and tells which rules d
   expect(told.stdout).toContain("ask (a person), risk high, by preset standard: high");
 });
 
+test("policy explain says which word or construct a command has its risk from", async () => {
+  await using place = await newHome({ "config.yaml": config });
+  const command = JSON.stringify({ command: 'ls; rm "$f"' });
+
+  const atStake = await crabpot(place, "policy", "explain", "family", "shell", command);
+  const plain = await crabpot(place, "policy", "explain", "plain", "shell", command, "--json");
+  const low = await crabpot(place, "policy", "explain", "plain", "shell", '{"command":"ls"}', "--json");
+
+  expect(atStake.stdout).toContain(
+    'risk high: `"$f"` shows only when it runs, and the group has a mount with access rw\n',
+  );
+  expect(jsonLines(plain.stdout)[0]).toMatchObject({ risk: "medium", why: '`"$f"` shows only when it runs' });
+  expect(jsonLines(low.stdout)[0]).not.toHaveProperty("why");
+});
+
 test("what policy explain cannot answer it says: an unknown group, input that is no JSON, an origin that there is not", async () => {
   await using place = await newHome({ "config.yaml": config });
 
@@ -151,7 +166,7 @@ test("explain says what the host does, whatever the policy, the call and the tur
         const tools = await host.of(group, { session, conversation: 1 }, { can, settings, provenance });
 
         const told = await explainCall(
-          { group, audience, registry },
+          { group, audience, registry, network: settings.network },
           { tool, input: text },
           { role: turn.role, origin: turn.read },
         );

@@ -1,6 +1,7 @@
 import type { Origin } from "../../../../domain/people/origin.ts";
 import { sortOrigins } from "../../../../domain/people/origin.ts";
 import type { Verdict } from "../../../../domain/rights/policy.ts";
+import { stakesOf } from "../../../../domain/rights/stakes.ts";
 import type { Role } from "../../../../domain/people/role.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { judgeToolCall } from "../../../../tools/judge-tool-call.ts";
@@ -19,13 +20,13 @@ export interface ExplainOptions {
  * Judges a call as the host would, in a turn by this role with these origins. `brought`: tools of the group's skills.
  */
 export async function explainCall(
-  { group, audience, registry }: GroupAudience & { readonly registry: ToolRegistry },
+  { group, audience, network, registry }: GroupAudience & { readonly registry: ToolRegistry },
   { tool, input }: { readonly tool: string; readonly input: string | undefined },
   { role, origin }: ExplainOptions,
 ): Promise<JudgedToolCall> {
-  const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+  const stakes = stakesOf(group.mounts, network);
   const provenance = { role, origins: sortOrigins([role, ...origin]) };
-  return judgeToolCall({ name: tool, input: parseInput(input) }, { registry, audience, place, provenance });
+  return judgeToolCall({ name: tool, input: parseInput(input) }, { registry, audience, stakes, provenance });
 }
 
 /** Throws `bad_input` for what is no JSON object. */
@@ -42,10 +43,11 @@ function parseInput(text: string | undefined): unknown {
   });
 }
 
-export function tellExplanation(output: Output, { verdict, looked }: JudgedToolCall): void {
+export function tellExplanation(output: Output, { verdict, looked, why }: JudgedToolCall): void {
   const { action, risk, rule } = verdict;
-  if (output.json) output.object({ action, risk, rule });
+  if (output.json) output.object({ action, risk, rule, ...(why !== undefined && { why }) });
   for (const { rule: seen, misfit } of looked) output.line(`  ${seen.name}: ${misfit ?? `matches: ${seen.action}`}`);
+  if (why !== undefined) output.line(`  risk ${risk}: ${why}`);
   output.line(`${describe(verdict)}, risk ${risk}, by ${rule}`, action === "allow" ? "good" : "bad");
 }
 

@@ -4,6 +4,7 @@ import { configuredGroups } from "../../../../config/configured/groups.ts";
 import { resolveGroup } from "../../../../config/resolve-group.ts";
 import type { Config } from "../../../../config/schema/config.ts";
 import { abilitiesOf } from "../../../../domain/settings/group-ability.ts";
+import type { GroupNetwork } from "../../../../domain/sandbox/egress.ts";
 import { unknownGroup } from "../../../../domain/chats/group.ts";
 import type { Group } from "../../../../domain/chats/group.ts";
 import { callsTools, seesImages } from "../../../../models/knowledge/capabilities.ts";
@@ -16,6 +17,8 @@ import { listGroups } from "../../../../operations/groups/operations.ts";
 export interface GroupAudience {
   readonly group: Pick<Group, "name" | "mounts">;
   readonly audience: Audience;
+  /** Destinations that the group's containers can reach. */
+  readonly network: GroupNetwork;
 }
 
 /** Audience of a configured or added group. Throws `not_found` for any other. */
@@ -34,7 +37,7 @@ export async function findAudience(
     modelSees: seesImages(config.models, group.model),
     has: abilitiesOf(settings),
   };
-  return { group, audience };
+  return { group, audience, network: settings.network };
 }
 
 async function findStored(context: CommandContext, configured: readonly Group[], name: string): Promise<Group> {
