@@ -116,6 +116,19 @@ function judgedGroups(port: number): object {
       members: { default: "member", "http:boss": "admin" },
       policy: { tools: { shell: "ask" } },
     },
+    // What is harmless by itself runs unasked; the rest is asked, of more people for those with fewer rights.
+    shown: {
+      ...httpGroup("shown"),
+      members: { default: "guest", "http:boss": "admin" },
+      policy: {
+        rules: [
+          { tool: "shell", match: "cd *", action: "allow" },
+          { tool: "shell", match: "export *", action: "allow" },
+          { tool: "shell", role: ">=admin", action: "ask" },
+          { tool: "shell", role: "<admin", action: "ask", quorum: 2, approvers: "owner" },
+        ],
+      },
+    },
     // Words of others than admins take a tool away.
     washed: {
       ...httpGroup("washed"),

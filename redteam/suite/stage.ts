@@ -66,6 +66,7 @@ export type StageGroup =
   | "washed"
   | "offered"
   | "asking"
+  | "shown"
   | "called"
   | "served"
   | "surfing"

@@ -36,7 +36,7 @@ export function ask(code: string, more: Partial<NewApproval> = {}): NewApproval 
   };
 }
 
-export function answer(code: string, more: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
+export function approvalAnswer(code: string, more: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
   const bob = { person: "terminal:bob", actor: "member:bob", name: "Bob", role: "admin" } as const;
   return { code, allow: true, scope: "once", by: bob, at: 200, ...more };
 }
@@ -67,7 +67,7 @@ function answering(text: string, allow: boolean): Parameters<Store["commands"]["
   return {
     at: 200,
     stops: false,
-    answers: answer("AAA", { allow }),
+    answers: approvalAnswer("AAA", { allow }),
     tell: ({ answered }) => ({
       reason: "",
       lastStep: step(""),
@@ -125,7 +125,7 @@ export function testApprovals(open: OpenStore): void {
     expect(await store.approvals.get("CCC")).toBeUndefined();
     const seqs = cards.map(({ seq }) => seq).toReversed();
     expect(await store.approvals.openCards("terminal", 9)).toEqual(seqs);
-    await store.approvals.decide(answer("AAA", { allow: false }), silent);
+    await store.approvals.decide(approvalAnswer("AAA", { allow: false }), silent);
     const newest = await store.approvals.openCards("terminal", 1);
     expect([newest, await store.approvals.openCards("http", 9)]).toEqual([seqs.slice(0, 1), []]);
   });
@@ -134,7 +134,7 @@ export function testApprovals(open: OpenStore): void {
     const change = { diff: "+Be kind.", base: "abc" };
     await using home = await openAsking(open, ask("AAA", { change }));
 
-    const allowed = await home.store.approvals.decide(answer("AAA", { scope: "always" }), silent);
+    const allowed = await home.store.approvals.decide(approvalAnswer("AAA", { scope: "always" }), silent);
     await home.store.approvals.noteOutcome("AAA", "writing", [], 300);
     await home.store.approvals.noteOutcome("AAA", "changed", [draft("It has changed.")], 300);
 
@@ -148,9 +148,9 @@ export function testApprovals(open: OpenStore): void {
   test("what was decided long ago goes with retention, unless its turn still runs; what is allowed for good stays", async () => {
     await using home = await openAsking(open, ask("AAA"), ask("BBB"), ask("CCC"), ask("DDD"));
     const { approvals, retention, turns } = home.store;
-    await approvals.decide(answer("AAA", { scope: "always" }), silent);
-    await approvals.decide(answer("BBB", { scope: "day" }), silent);
-    await approvals.decide(answer("CCC", { scope: "session" }), silent);
+    await approvals.decide(approvalAnswer("AAA", { scope: "always" }), silent);
+    await approvals.decide(approvalAnswer("BBB", { scope: "day" }), silent);
+    await approvals.decide(approvalAnswer("CCC", { scope: "session" }), silent);
     const long = 100 + 1_000 * hourMs;
     for (const code of ["AAA", "BBB", "CCC"]) await approvals.recorded(code);
 
@@ -185,27 +185,29 @@ export function testApprovals(open: OpenStore): void {
     const { approvals } = home.store;
 
     const answered = await Promise.all([
-      approvals.decide(answer("AAA", { allow: false, reason: "no" }), () => [draft("denied")]),
-      approvals.decide(answer("AAA", { by: by("cy") }), ({ outcome }) => (outcome === "settled" ? [] : [draft("yes")])),
+      approvals.decide(approvalAnswer("AAA", { allow: false, reason: "no" }), () => [draft("denied")]),
+      approvals.decide(approvalAnswer("AAA", { by: by("cy") }), ({ outcome }) =>
+        outcome === "settled" ? [] : [draft("yes")],
+      ),
     ]);
 
     expect(answered.map(({ outcome }) => outcome)).toEqual(["denied", "settled"]);
     expect(answered[1].approval).toMatchObject({ state: "denied", reason: "no", decider: { name: "Bob" } });
     expect((await home.store.outbox.unsent(10)).map(({ text }) => text)).toEqual(["May I? AAA", "denied"]);
-    await expect(approvals.decide(answer("ZZZ"), silent)).rejects.toMatchObject({ code: "not_found" });
+    await expect(approvals.decide(approvalAnswer("ZZZ"), silent)).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("as many different people as the rule says have to allow it; one of them denies it; the narrowest scope counts", async () => {
     await using home = await openAsking(open, ask("AAA", { quorum: 2 }), ask("BBB", { quorum: 2 }));
     const { approvals } = home.store;
 
-    const first = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
-    const again = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const first = await approvals.decide(approvalAnswer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const again = await approvals.decide(approvalAnswer("AAA", { by: by("ann"), scope: "always" }), silent);
     const byOtherId = { ...by("ann-2"), alsoAs: ["x", by("ann").person] };
-    const asOther = await approvals.decide(answer("AAA", { by: byOtherId }), silent);
-    const second = await approvals.decide(answer("AAA", { by: by("bob"), scope: "session" }), silent);
-    await approvals.decide(answer("BBB", { by: by("ann") }), silent);
-    const denied = await approvals.decide(answer("BBB", { by: by("bob"), allow: false }), silent);
+    const asOther = await approvals.decide(approvalAnswer("AAA", { by: byOtherId }), silent);
+    const second = await approvals.decide(approvalAnswer("AAA", { by: by("bob"), scope: "session" }), silent);
+    await approvals.decide(approvalAnswer("BBB", { by: by("ann") }), silent);
+    const denied = await approvals.decide(approvalAnswer("BBB", { by: by("bob"), allow: false }), silent);
 
     expect(
       [first, again, asOther, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`),
@@ -219,8 +221,8 @@ export function testApprovals(open: OpenStore): void {
     const refused = { code: "AAA", person: "terminal:bob", id: "r1" };
 
     await approvals.refuseReaction(refused, { at: 150, most: 9, outgoing: [] });
-    const first = await approvals.decide(answer("AAA", { reaction: "r2" }), silent);
-    const again = await approvals.decide(answer("AAA", { reaction: "r3" }), silent);
+    const first = await approvals.decide(approvalAnswer("AAA", { reaction: "r2" }), silent);
+    const again = await approvals.decide(approvalAnswer("AAA", { reaction: "r3" }), silent);
     const store = await home.restart();
 
     expect([first.again, again.again]).toEqual([false, true]);
@@ -256,13 +258,13 @@ export function testApprovals(open: OpenStore): void {
     await using home = await openAsking(open, ask("AAA"), ask("BBB"));
     const { approvals } = home.store;
 
-    const late = await approvals.decide(answer("AAA", { at: 100 + hourMs }), silent);
+    const late = await approvals.decide(approvalAnswer("AAA", { at: 100 + hourMs }), silent);
     const expired = await approvals.expire("BBB", 100 + hourMs, [draft("nobody answered")]);
 
     expect(late).toMatchObject({ outcome: "settled", approval: { state: "expired", scope: undefined } });
     expect(expired).toBe(true);
     expect(await approvals.expire("AAA", 100 + hourMs, [draft("not said")])).toBe(false);
-    expect((await approvals.decide(answer("BBB"), silent)).outcome).toBe("settled");
+    expect((await approvals.decide(approvalAnswer("BBB"), silent)).outcome).toBe("settled");
     expect((await home.store.outbox.unsent(10)).map(({ text }) => text)).not.toContain("not said");
   });
 
@@ -274,9 +276,9 @@ export function testApprovals(open: OpenStore): void {
     const lease = await leases.claim(session, { owner: "two", now: 100, ttlMs: 1_000 });
     await turns.addAttempt("t");
 
-    await approvals.decide(answer("AAA"), silent);
+    await approvals.decide(approvalAnswer("AAA"), silent);
     const early = await approvals.release(home.step, 300, lease);
-    await approvals.decide(answer("BBB", { allow: false, reason: "not now" }), silent);
+    await approvals.decide(approvalAnswer("BBB", { allow: false, reason: "not now" }), silent);
 
     expect(early).toBeUndefined();
     await expect(approvals.release(home.step, 300, old)).rejects.toMatchObject({ code: "fenced" });
@@ -297,7 +299,7 @@ export function testApprovals(open: OpenStore): void {
     await commands.carryOut(stop, stopping);
 
     expect(await approvals.get("AAA")).toMatchObject({ state: "cancelled", decidedAt: 95 });
-    expect((await approvals.decide(answer("AAA"), silent)).outcome).toBe("settled");
+    expect((await approvals.decide(approvalAnswer("AAA"), silent)).outcome).toBe("settled");
     await expect(approvals.release(home.step, 300)).rejects.toMatchObject({ code: "conflict" });
     await runningTurn(home.store, "u");
     await turns.addStep("u", asking(ask("UUU")));
@@ -336,7 +338,7 @@ export function testApprovals(open: OpenStore): void {
     const told = [await approvals.tellWaiting("t", [draft("waits")], 110)];
     told.push(await approvals.tellWaiting("t", [draft("waits again")], 120));
     const before = await approvals.unrecorded();
-    await approvals.decide(answer("AAA"), silent);
+    await approvals.decide(approvalAnswer("AAA"), silent);
     const store = await home.restart();
     const after = await store.approvals.unrecorded();
     await store.approvals.recorded("AAA");

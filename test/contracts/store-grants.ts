@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { GrantedCall } from "../../src/stores/contract/approval-store.ts";
-import { answer, ask, asking, by, hourMs, openAsking, silent } from "./store-approvals.ts";
+import { approvalAnswer, ask, asking, by, hourMs, openAsking, silent } from "./store-approvals.ts";
 import type { OpenStore } from "./store-setup.ts";
 
 /** Conditions of `ask`. */
@@ -28,7 +28,7 @@ export function testGrants(open: OpenStore): void {
     const { store } = home;
     for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
       await store.approvals.decide(
-        answer(asks[index]?.code ?? "", { scope, at: 10 * hourMs - 200, by: by("ann") }),
+        approvalAnswer(asks[index]?.code ?? "", { scope, at: 10 * hourMs - 200, by: by("ann") }),
         () => [],
       );
     }
@@ -44,7 +44,7 @@ export function testGrants(open: OpenStore): void {
     expect(await covered({})).toEqual([undefined, undefined, undefined, undefined]);
     await store.turns.addStep("t", asking(...asks.map((one) => ({ ...one, code: `${one.code}2` }))));
     for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
-      await store.approvals.decide(answer(`${asks[index]?.code}2`, { scope }), silent);
+      await store.approvals.decide(approvalAnswer(`${asks[index]?.code}2`, { scope }), silent);
     }
 
     expect(await covered({})).toEqual(["session", "day", "always", undefined]);
@@ -82,7 +82,7 @@ export function testGrants(open: OpenStore): void {
     await using home = await openAsking(open, ask("AAA", asked));
     const { store } = home;
     for (const name of ["ann", "bob"])
-      await store.approvals.decide(answer("AAA", { scope: "always", by: by(name) }), silent);
+      await store.approvals.decide(approvalAnswer("AAA", { scope: "always", by: by(name) }), silent);
     const { session = "" } = (await store.turns.get("t")) ?? {};
     const { approvers, quorum, rule, origins, directory, scripts } = asked;
     const binding = { role: "member", approvers, quorum, rule, origins, directory, scripts } as const;
@@ -126,7 +126,7 @@ export function testGrants(open: OpenStore): void {
   test("nobody gives more than the widest scope of a call", async () => {
     await using home = await openAsking(open, ask("AAA", { widest: "day" }));
 
-    const { approval } = await home.store.approvals.decide(answer("AAA", { scope: "always" }), silent);
+    const { approval } = await home.store.approvals.decide(approvalAnswer("AAA", { scope: "always" }), silent);
 
     expect(approval).toMatchObject({ scope: "day", widest: "day" });
     expect(await home.store.approvals.grants({ now: 200 })).toMatchObject([{ scope: "day" }]);
