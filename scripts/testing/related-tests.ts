@@ -4,7 +4,12 @@ import { dirname, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 /** Set-up of test runs, which concerns all tests. */
-const ofAllTests = ["vitest.config.ts", "test/support/build-first.ts", "test/support/no-leaks.ts"];
+const ofAllTests = [
+  "vitest.config.ts",
+  "test/support/temporary-in-memory.ts",
+  "test/support/build-first.ts",
+  "test/support/no-leaks.ts",
+];
 /** Starting points of agents use an image made from the whole folder. */
 const madeFrom: Readonly<Record<string, string>> = { "src/sandbox/images/agent-image.ts": "container" };
 const isModule = /\.[cm]?[jt]s$/;
