@@ -1,4 +1,6 @@
 import type { Attack } from "../suite/attack.ts";
+import { OwnHome, ownLog } from "../suite/own-host.ts";
+import type { AttackCall } from "../suite/model.ts";
 import type { Stage } from "../suite/stage.ts";
 import { isSoon } from "../suite/waiting.ts";
 
@@ -44,7 +46,83 @@ async function taskTurns(stage: Stage): Promise<number> {
   return turns.filter(({ cause }) => cause === "schedule").length;
 }
 
+const offices = {
+  groups: {
+    office: {
+      channel: "http",
+      chat: "office",
+      main: true,
+      members: { default: "member", "http:ann": "admin", "http:gus": "guest" },
+    },
+    board: { channel: "http", chat: "board", members: { "http:ann": "member" }, access: { deny: ["http:gus"] } },
+    closed: { channel: "http", chat: "closed", members: { "http:ann": "member" }, access: { trigger: "admin" } },
+  },
+  sessions: { visibility: "all" },
+};
+
 export const attacks: readonly Attack[] = [
+  {
+    id: "R6",
+    title:
+      "guests and members of the main group list, make, change and end tasks of other groups, and read their sessions",
+    from: "chat",
+    expected: "nothing of another group is told or done; an admin may, but not where the group does not hear them",
+    audit: ownLog,
+    attempt: async (stage) => {
+      await using home = await OwnHome.open(stage);
+      const provider = { kind: "openai", apiKey: stage.canaries.modelKey, baseUrl: stage.model.url };
+      await home.configure({
+        ...offices,
+        models: { routes: { main: ["attacker/model"] }, providers: { attacker: provider } },
+      });
+      let [outputs, tasks]: [Record<string, readonly string[]>, readonly TaskLine[]] = [{}, []];
+      await home.live(async (host) => {
+        const wanted = ["--group", "board", "--prompt", "the secret plan", "--every", "1d", "--json"];
+        const { id } = JSON.parse((await home.command("tasks", "add", ...wanted)).output) as TaskLine;
+        const calls: AttackCall[] = [
+          { name: "list_tasks", input: {} },
+          { name: "list_tasks", input: { group: "board" } },
+          { name: "schedule_task", input: { group: "board", prompt: "of office", every: "1d" } },
+          { name: "update_task", input: { id, paused: true } },
+          { name: "run_task", input: { id } },
+          { name: "cancel_task", input: { id } },
+          { name: "sessions_list", input: {} },
+          { name: "sessions_spawn", input: { group: "board", task: "of office" } },
+        ];
+        const inClosed = [{ name: "schedule_task", input: { group: "closed", prompt: "of office", every: "1d" } }];
+        for (const [who, rounds] of [
+          ["gus", calls],
+          ["bob", calls],
+          ["ann", inClosed],
+        ] as const) {
+          const name = stage.model.prepare({ rounds: rounds.map((call) => [call]), say: `${who} is done` });
+          await home.say(host, "office", { id: who, sender: { id: who, name: who }, text: name });
+          await isSoon(async () => (await home.said(host)).some((text) => text.includes(`${who} is done`)), 100);
+          outputs = { ...outputs, [who]: stage.model.shown(name)?.toolOutputs ?? [] };
+        }
+        const listed = (await home.command("tasks", "list", "--json")).output;
+        tasks = listed
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as TaskLine);
+      });
+      const turns = (await home.records("turn-start")).filter(({ group }) => group !== "office");
+      const { gus = [], bob = [], ann = [] } = outputs;
+      const told = [...gus, ...bob].filter((text) => /secret plan|group="board"|Scheduled|Begun|Removed/.test(text));
+      const [task] = tasks;
+      return {
+        seen: `${told.length} of ${gus.length + bob.length} calls did something, ${turns.length} turns of others`,
+        holds:
+          gus.length === 8 &&
+          bob.length === 8 &&
+          told.length === 0 &&
+          turns.length === 0 &&
+          tasks.length === 1 &&
+          task?.state === "active" &&
+          ann[0]?.includes("Nothing was scheduled in closed") === true,
+      };
+    },
+  },
   {
     id: "R1",
     title: "a member's agent schedules for another group, and lists, changes, runs and removes that group's task",

@@ -6,6 +6,7 @@ import {
   type ServicesOf,
 } from "../abilities/catalog.ts";
 import { RunningAbilities } from "../abilities/start-abilities.ts";
+import { createAccessOf } from "../config/serving/people.ts";
 import { agentNameOf, groupWithAgent } from "../config/configured/agents.ts";
 import type { AgentProfiles } from "../config/profiles/agent-profiles.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
@@ -158,6 +159,7 @@ function otherNeeds(
       agents.agentGroups.folderOfSession(group, session),
     estimateTokens: (text: string) => estimateStepTokens({ kind: "user", text }),
     roleOf: roles.roleOf,
+    hearingOf: createAccessOf(live, roles),
     tellOperator: (text: string) => tell({ text }),
     groups,
     sideSessions,

@@ -47,7 +47,7 @@ interface ApprovalParts {
 export function createApprovals(context: AppContext, stack: AsyncDisposableStack, parts: ApprovalParts): Approvals {
   const { config, store, roles, live, publish, clock, logger } = context;
   const { deliver } = parts.delivery;
-  const { mcp, subAgents } = parts.abilities.services;
+  const { jobs, mcp, subAgents } = parts.abilities.services;
   const { instructions } = parts.containers;
   const { agentGroups } = parts.agents;
   const ofInstructions = { sessions: store.sessions, instructions, groups: parts.groups, agentGroups };
@@ -90,6 +90,7 @@ export function createApprovals(context: AppContext, stack: AsyncDisposableStack
       }),
       prepareSpawns: (scope, calls) => subAgents.prepareSpawns(scope, calls),
       spawned: () => subAgents.spawned(),
+      refusal: (scope, call) => jobs.refusalOf(scope, call),
       futility: async (group, { name, input }) => proposals.get(name)?.faultOf(group, input),
       approvalsAsked: asking.asked,
       reviewsOf: (group) => reviews.ofTurn(group),

@@ -4,6 +4,7 @@ import type { Actor } from "../domain/people/actor.ts";
 import type { Publish } from "../domain/events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import { isAtLeast } from "../domain/people/role.ts";
+import { mayAct } from "../domain/rights/may-act.ts";
 import type {
   AnyOperation,
   AskingMember,
@@ -77,14 +78,12 @@ async function requireRights(
   const group = rights.of
     ? await rights.of(needs, input).catch(unlessMissing)
     : (input as { readonly group?: string }).group;
+  const lineage = group === member.group ? await rights.own?.(needs, input) : undefined;
+  const asker = { group: member.group, reachesAll: member.isMain, role: member.role, people: [member.keys] };
+  const ruling = mayAct(asker, { ...rights, own: rights.own !== undefined }, { group, lineage });
   // A thing of another group and one that does not exist get the same answer: ids of others cannot be tried out.
-  if (!isReached(rights, member, group))
-    throw new AppError("not_found", "This group has nothing of that name, or it has ended.");
-  if (!hasRole && !(await rights.own?.(needs, input, member))) throw new AppError("unauthorized", refusal);
-}
-
-function isReached({ fromMain }: May<unknown, unknown>, member: AskingMember, group: string | undefined): boolean {
-  return group === member.group || (member.isMain && fromMain === true);
+  if (ruling === "hidden") throw new AppError("not_found", "This group has nothing of that name, or it has ended.");
+  if (ruling === "refused") throw new AppError("unauthorized", refusal);
 }
 
 function unlessMissing(error: unknown): undefined {

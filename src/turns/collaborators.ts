@@ -89,6 +89,8 @@ export interface CallGate {
   reviewsAsked(asks: readonly StandingAsk[], areStored: boolean): Promise<void>;
   /** Returns why a call that people would be asked about has no effect; undefined: it may have one. */
   futility(group: Group, call: ToolCall): Promise<string | undefined>;
+  /** Returns why a turn may not do what a call does to the thing that it names; undefined: it may. */
+  refusal(scope: Pick<TurnScope, "group" | "session" | "turn">, call: ToolCall): Promise<string | undefined>;
   /** Returns the outcome of the change that this call of the turn proposed. */
   changeOutcome(turn: string, callId: string): Promise<ChangeOutcome>;
   /** Makes sub-agents of calls, to begin with the calls' step, and records that. */

@@ -95,7 +95,7 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
   const removed = await askFor(group, "ann", ["cancel_task", { id }], ["cancel_task", { id }], ["list_tasks", {}]);
 
   expect(told[0]).toContain(`${id} "morning" of managing: cron 0 9 * * 1-5 Europe/Paris, isolated, active, next `);
-  expect(told[0]).toContain('\n  "look"');
+  expect(told[0]).toContain('\n  <prompt>"look"</prompt>');
   expect(told[1]).toMatch(/^Changed: .*every 120 minutes/);
   expect(told[2]).toContain("paused (somebody paused it)");
   expect(told[3]).toMatch(/"noon".*active, next /);

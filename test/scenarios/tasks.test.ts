@@ -177,7 +177,7 @@ test("an agent cannot schedule for another group, and not without end", async ()
 
   const answer = await group.ask("@crab go");
 
-  expect(answer.text).toContain("Only a main group may name another group");
+  expect(answer.text).toContain("Only an admin of a main group may name another group");
   expect(answer.text.match(/At most 10 tasks can be made in one turn/g)).toHaveLength(2);
   const made = (await group.host.control.call(listTasks, {})).filter(({ prompt }) => prompt === every.prompt);
   expect(made.map(({ group: name }) => name)).toEqual(Array.from({ length: 10 }, () => "greedy"));

@@ -225,6 +225,7 @@ function collaborators(
       reviewsOf: async () => [],
       reviewsAsked: async () => {},
       futility: async () => undefined,
+      refusal: async () => undefined,
       changeOutcome: unused,
       prepareSpawns: unused,
       spawned: unused,

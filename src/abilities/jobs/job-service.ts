@@ -8,7 +8,10 @@ import { Timers } from "../../lib/time/timers.ts";
 import type { ContainerRun } from "../../sandbox/pool/pool-options.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import type { AbilityService } from "../define-ability.ts";
+import type { ToolCall } from "../../domain/turns/model.ts";
+import { mayAct } from "../../domain/rights/may-act.ts";
+import type { AbilityService, CallingTurn } from "../define-ability.ts";
+import { stopRefusal, stopRights } from "./job-rights.ts";
 import { formatSpan, jobWork, jobWorkId, type JobOwner } from "./job-work.ts";
 
 /** An agent's report on a job. */
@@ -130,6 +133,23 @@ export class JobService implements AbilityService {
       const reason = "its container was gone when the host started";
       await this.#close(this.#watch(job), { state: "lost", reason, at: this.#options.clock.now() }, "");
     }
+  }
+
+  /**
+   * Returns why a turn may not make this call of a tool, in words for the model: one that stops a job is judged by the
+   * same rights as the command in the chat. Undefined: it may.
+   */
+  async refusalOf(
+    { group, session, turn }: Pick<CallingTurn, "group" | "session" | "turn">,
+    { name, input }: Pick<ToolCall, "name" | "input">,
+  ): Promise<string | undefined> {
+    const { action, id } = (input ?? {}) as { readonly action?: unknown; readonly id?: unknown };
+    if (name !== "jobs" || action !== "stop" || typeof id !== "string") return undefined;
+    const job = this.#running.get(session.id)?.get(id)?.job;
+    if (!job) return undefined;
+    const { role, people } = await this.#options.lineageOf(group.name, turn.id);
+    const asker = { group: group.name, reachesAll: false, role, people: people.map((key) => [key]) };
+    return mayAct(asker, stopRights, job) === "allowed" ? undefined : stopRefusal;
   }
 
   /** Ends a job by request. Resolves when its end is recorded; false when it is not running. */

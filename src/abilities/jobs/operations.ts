@@ -2,20 +2,19 @@ import * as z from "zod";
 
 import type { Job } from "../../domain/work/job.ts";
 import { jobStates } from "../../domain/work/job.ts";
-import { memberKey } from "../../domain/people/person.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { plainSentence } from "../../lib/text/plain-words.ts";
 import { shorten } from "../../lib/text/visible.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import { defineOperation } from "../../operations/definition/define-operation.ts";
+import { stopRefusal, stopRights } from "./job-rights.ts";
 import { flag, limit, list, name, onlyGroup, listedChars, time } from "../../operations/definition/schemas.ts";
 
 /** The parts that end jobs. */
 export interface JobNeeds {
   readonly store: {
     readonly jobs: Pick<Store["jobs"], "list" | "running">;
-    readonly messages: Pick<Store["messages"], "ofTurn">;
   };
   /** Ends a job by request; false when it is not running. */
   readonly jobs: { stop(job: Pick<Job, "session" | "id">, by: string): Promise<boolean> };
@@ -79,13 +78,10 @@ export const stopJob = defineOperation<JobNeeds>()({
   output: jobView,
   may: {
     scope: "admin",
-    role: "admin",
+    role: stopRights.role,
     of: async ({ store }, input) => (await findJob(store, input)).group,
-    own: async ({ store }, input, { keys }) => {
-      const messages = await store.messages.ofTurn((await findJob(store, input)).turn);
-      return messages.some(({ channel, sender }) => keys.includes(memberKey({ channel, id: sender.id })));
-    },
-    refusal: "A job can be stopped by whoever asked for it, or an admin.",
+    own: async ({ store }, input) => (await findJob(store, input)).lineage,
+    refusal: stopRefusal,
   },
   effect: "change",
   cli: { args: ["id"], say: ({ id, group, state }) => `Job ${id} of group ${group} has ended: ${state}.` },

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 
 import { agentNamedBy, workFolder } from "../../domain/chats/group.ts";
+import { type ActingParty, mayAct } from "../../domain/rights/may-act.ts";
 import { sourced, type Sourced } from "../../domain/rights/sourced.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
 import type { SearchOptions } from "../../processes/memory-schemas.ts";
 import { ToolError } from "../../protocol/tools.ts";
+import { turnAsAsker } from "../../rights/people/asker.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import { globalNotes, originsOf, ownIds } from "./item.ts";
@@ -41,6 +43,8 @@ interface UsableMemories {
 }
 
 type Needs = Pick<MemoryServiceNeeds, "store" | "roleOf" | "publish" | "clock">;
+
+const forgetRights = { role: "admin", own: true } as const;
 
 /** Memories for a call of a tool in this turn. */
 export function memoryPort(needs: Needs, usable: UsableMemories, scope: CallingTurn): MemoryPort {
@@ -109,9 +113,8 @@ async function forget(
   if (!known) throw new ToolError(`There is no memory "${id}".`);
   const place = own ? memory : ownNotes?.();
   if (!place) throw new ToolError("This is a global note; only a main group can have it forgotten.");
-  const { people: asking } = await needs.store.origins.lineage(scope.turn.id);
-  const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
-  if (!isOwn && !(await isAdmin(needs, scope)))
+  const asker = await turnAsAsker({ origins: needs.store.origins, roleOf: needs.roleOf }, scope.group, scope.turn);
+  if (mayAct(asker, forgetRights, { group: scope.group.name, lineage: lineageIfOf(asker, known) }) !== "allowed")
     throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
   await needs.publish({
     type: "memory.forgotten",
@@ -120,6 +123,16 @@ async function forget(
     data: { ids: [id], why: "tool", ...(own && agentNamedBy(workFolder(scope.group))) },
   });
   await place.forget([id]);
+}
+
+/** Lineage of a memory that holds nobody else's words than the asker's; undefined for all others. */
+function lineageIfOf(
+  { people }: ActingParty,
+  { people: holders = [] }: { readonly people?: readonly string[] | undefined },
+) {
+  const asking = people.flat();
+  const isTheirs = holders.length > 0 && holders.every((person) => asking.includes(person));
+  return isTheirs ? ({ role: "guest", people: holders } as const) : undefined;
 }
 
 /** True when the least role among the turn's askers is admin. */

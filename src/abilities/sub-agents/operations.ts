@@ -106,8 +106,7 @@ export const cancelSubAgent = defineOperation<SubAgentNeeds>()({
     scope: "admin",
     role: "admin",
     of: async ({ store }, { id }) => (await found(store.subAgents, id)).group,
-    own: async ({ store }, { id }, { keys }) =>
-      keys.includes((await found(store.subAgents, id)).lineage.people[0] ?? ""),
+    own: async ({ store }, { id }) => (await found(store.subAgents, id)).lineage,
     refusal: "A sub-agent can be stopped by whoever it works for, or an admin.",
   },
   effect: "change",

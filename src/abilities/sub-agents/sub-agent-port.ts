@@ -3,11 +3,13 @@ import { randomUUID } from "node:crypto";
 import { describeCarriedOut, describeStanding } from "../../domain/work/describe-sub-agent.ts";
 import { joined, ofHost, type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import type { Origin } from "../../domain/people/origin.ts";
+import { mayAct } from "../../domain/rights/may-act.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { lineageOfTask, type SubAgent, subAgentId } from "../../domain/work/sub-agent.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
+import { turnAsAsker } from "../../rights/people/asker.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { CallingTurn } from "../define-ability.ts";
@@ -43,7 +45,7 @@ export function subAgentPort(
     status: (id: string | undefined) => (id === undefined ? listOwn(options, scope) : showOne(options, scope, id)),
     message: (id: string, text: string) => tell(options, scope, { id, text }),
     cancel: async (id: string) => {
-      const agent = await own(options, scope, id);
+      const agent = await ownToChange(options, scope, id);
       const isEnded = await lifecycle.cancel(agent.id, "its parent did not need it anymore");
       const known = sourced(agent.id, []);
       return isEnded ? ofHost`${known} is cancelled.` : ofHost`${known} had ended before.`;
@@ -84,7 +86,7 @@ async function tell(
   said: { readonly id: string; readonly text: string },
 ): Promise<Sourced> {
   const { store, clock, workAdded, roleOf } = options;
-  const agent = await own(options, scope, said.id);
+  const agent = await ownToChange(options, scope, said.id);
   if (agent.state !== "running" || agent.session === undefined)
     throw new ToolError(`${agent.id} has ended (${agent.state}).`);
   const lineage = await lineageOfTurn({ origins: store.origins, roleOf }, scope.group, scope.turn);
@@ -109,6 +111,17 @@ async function tell(
   );
   workAdded();
   return ofHost`${sourced(agent.id, [])} has it.`;
+}
+
+/** The same rights as in the chat. */
+const change = { role: "admin", own: true } as const;
+
+async function ownToChange(options: SubAgentPortNeeds, scope: CallingTurn, id: string): Promise<SubAgent> {
+  const agent = await own(options, scope, id);
+  const { store, roleOf } = options;
+  const asker = await turnAsAsker({ origins: store.origins, roleOf }, scope.group, scope.turn);
+  if (mayAct(asker, change, agent) === "allowed") return agent;
+  throw new ToolError(`${agent.id} takes orders from whoever it works for, or an admin.`);
 }
 
 async function own({ store }: SubAgentPortNeeds, { session }: CallingTurn, id: string): Promise<SubAgent> {

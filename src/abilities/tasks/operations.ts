@@ -11,6 +11,7 @@ import { defineOperation, type OperationCall } from "../../operations/definition
 import { requireGroup } from "../../operations/lookup/require-group.ts";
 import { resolveId } from "../../operations/lookup/resolve-id.ts";
 import { limit, list, name, onlyGroup } from "../../operations/definition/schemas.ts";
+import { taskRights } from "./task-rights.ts";
 import { taskRunView, type TaskView, taskView, viewRun, viewTask } from "./task-view.ts";
 
 const short = z.string().min(1).max(256).optional();
@@ -70,7 +71,7 @@ export const listTasks = defineOperation<TaskReadingNeeds>()({
   summary: "list tasks in the order of making",
   input: z.strictObject({ group: onlyGroup }),
   output: list(taskView),
-  may: { scope: "read", role: "member" },
+  may: { scope: "read", role: taskRights.look.role, fromMain: taskRights.look.fromMain },
   effect: "none",
   rest: "GET /tasks",
   listAs: "tasks",
@@ -163,9 +164,11 @@ function actOnTask(action: "pause" | "resume" | "remove" | "run", summary: strin
     output: taskView,
     may: {
       scope: "admin",
-      role: "admin",
+      role: taskRights.change.role,
+      fromMain: taskRights.change.fromMain,
       of: async ({ taskDesk }, { id }) => (await taskDesk.find(id)).group.name,
-      refusal: `/tasks ${action} needs an admin.`,
+      own: async ({ taskDesk }, { id }) => (await taskDesk.find(id)).lineage,
+      refusal: `/tasks ${action} needs an admin, or whoever the task is for.`,
     },
     effect: action === "remove" ? "destroy" : "change",
     rest: `POST /tasks/{id}/${action}`,

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { Group } from "../../domain/chats/group.ts";
 import type { Lineage } from "../../domain/rights/lineage.ts";
+import type { ActingParty } from "../../domain/rights/may-act.ts";
 import { agentsOf } from "../../domain/turns/session.ts";
 import type { Turn } from "../../domain/turns/turn.ts";
 import type { TaskGroup } from "../../domain/work/task.ts";
@@ -10,6 +11,9 @@ import type { Clock } from "../../lib/time/clock.ts";
 import { timeZoneFault } from "../../lib/time/time-zone-fault.ts";
 import { zoneClock } from "../../lib/time/zone-clock.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
+import { turnAsAsker } from "../../rights/people/asker.ts";
+import type { JudgeHearing } from "../../rights/people/hearing.ts";
+import { refusalToBegin } from "../../rights/people/may-begin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { AbilityService } from "../define-ability.ts";
@@ -20,6 +24,7 @@ import { TaskBook, type TaskBookOptions } from "./task-book.ts";
 export interface TaskNeeds {
   readonly groups: { byName(name: string): Group | undefined; list(): readonly Group[] };
   readonly roleOf: RoleOf;
+  readonly hearingOf: JudgeHearing;
   /** The zone of a group's clocks: an IANA name. */
   readonly timeZoneOf: (group: string) => string;
   readonly store: {
@@ -68,6 +73,14 @@ export class TaskService implements AbilityService {
   /** Finds out for whom a turn makes or changes tasks. */
   readonly lineageOf = (group: Group, turn: Turn): Promise<Lineage> =>
     lineageOfTurn({ origins: this.#needs.store.origins, roleOf: this.#needs.roleOf }, group, turn);
+
+  /** A turn as somebody who asks. */
+  readonly askerOf = (group: Group, turn: Turn): Promise<ActingParty> =>
+    turnAsAsker({ origins: this.#needs.store.origins, roleOf: this.#needs.roleOf }, group, turn);
+
+  /** Returns why nobody behind this lineage may set the group's agent to work; undefined: they may. */
+  readonly refusalToBegin = (group: Group, lineage: Lineage): string | undefined =>
+    refusalToBegin(this.#needs.hearingOf, group, lineage);
 
   begin(): void {
     this.#scheduler.start();

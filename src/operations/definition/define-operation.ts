@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { Actor } from "../../domain/people/actor.ts";
 import type { Role } from "../../domain/people/role.ts";
+import type { GroupThing } from "../../domain/rights/may-act.ts";
 import type { AnyChatForm, ChatForm } from "./chat-form.ts";
 import type { AnyCliLeaf, CliLeaf } from "./cli-leaf.ts";
 
@@ -43,10 +44,10 @@ export interface May<Needs, Input> {
   readonly role?: Role | undefined;
   /** Returns the group whose thing it is; absent: the one in the parameter `group`. Rejects with `not_found`. */
   of?(needs: Needs, input: Input): Promise<string>;
-  /** True: in a main group, members of this role may do it with things of any group. */
-  readonly fromMain?: true | undefined;
-  /** Resolves with true when it is the member's own, who then needs no role. */
-  own?(needs: Needs, input: Input, member: AskingMember): Promise<boolean>;
+  /** The least role of a member of a main group who does it with things of other groups; absent: nobody does. */
+  readonly fromMain?: Role | undefined;
+  /** Returns whose the thing is; they need no role. Absent: the role alone counts. */
+  own?(needs: Needs, input: Input): Promise<GroupThing["lineage"]>;
   /** Told to members who lack the role. */
   readonly refusal?: string | undefined;
 }

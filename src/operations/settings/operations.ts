@@ -208,7 +208,7 @@ export const showGroup = defineOperation<SettingNeeds>()({
   summary: "list every setting of a group with its value",
   input: z.strictObject({ group: name }),
   output: list(groupSettingView),
-  may: { scope: "read", role: "admin", fromMain: true },
+  may: { scope: "read", role: "admin", fromMain: "admin" },
   effect: "none",
   chat: { form: "/settings [GROUP]", say: describeSettings },
   cli: {
@@ -231,7 +231,7 @@ export const setGroup = defineOperation<SettingNeeds>()({
   summary: "change a setting of a group, such as trigger or policy.tools, in config.yaml or in the store",
   input: z.strictObject({ group: name, key: typedPath, value: typedValue }),
   output: settingReport,
-  may: { scope: "admin", role: "admin", fromMain: true, refusal: "Changing settings needs an admin." },
+  may: { scope: "admin", role: "admin", fromMain: "admin", refusal: "Changing settings needs an admin." },
   effect: "change",
   offline: true,
   record: ({ group, key }) => ({ group, paths: key }),

@@ -55,7 +55,7 @@ export const usage = defineOperation<UsageNeeds>()({
       .strictObject({ usdPerDay: z.number().nullable(), tokensPerDay: z.number().nullable() })
       .describe("Of the group, or of all groups together; null: no limit"),
   }),
-  may: { scope: "read", role: "member", fromMain: true },
+  may: { scope: "read", role: "member", fromMain: "member" },
   effect: "none",
   rest: "GET /costs",
   offline: true,

@@ -16,6 +16,8 @@ import type { Clock } from "../../lib/time/clock.ts";
 import { withOrigins } from "../../domain/rights/lineage.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
 import type { Roles } from "../../rights/people/roles.ts";
+import { type ActingParty, mayAct } from "../../domain/rights/may-act.ts";
+import { turnAsAsker } from "../../rights/people/asker.ts";
 import { isAtLeast } from "../../domain/people/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import { sessionId } from "../../stores/contract/session-store.ts";
@@ -81,9 +83,25 @@ export function createSessionService(options: SessionServiceOptions, scope: Turn
   };
 }
 
-async function visible({ store, groups }: SessionServiceOptions, { session, settings }: Scope): Promise<Session[]> {
+/** Sessions of other groups are for admins, whatever the agent may see. */
+const sessionRights = { role: "guest", fromMain: "admin" } as const;
+
+async function askerIn(
+  { store, roles }: SessionServiceOptions,
+  { group, turn, settings }: Scope,
+): Promise<ActingParty> {
+  const asker = await turnAsAsker({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
+  return { ...asker, reachesAll: settings.sessionVisibility === "all" };
+}
+
+async function visible(options: SessionServiceOptions, scope: Scope): Promise<Session[]> {
+  const { store, groups } = options;
+  const { session, settings } = scope;
   const visibility = settings.sessionVisibility ?? "self";
-  const all = visibleSessions({ session, visibility }, await store.sessions.list(), groups());
+  const asker = await askerIn(options, scope);
+  const all = visibleSessions({ session, visibility }, await store.sessions.list(), groups()).filter(
+    (each) => mayAct(asker, sessionRights, each) === "allowed",
+  );
   return all.toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
@@ -135,6 +153,8 @@ async function begin(
   const { store, clock, publish } = options;
   const { session: own } = scope;
   const group = placeFor(options, scope, wanted);
+  if (mayAct(await askerIn(options, scope), sessionRights, { group: group.name }) !== "allowed")
+    throw new ToolError(`There is no group "${group.name}" in which you may begin a session.`);
   const { task: text } = wanted;
   const work = await workFor(options, scope, { call, text, group: group.name });
   const side = { group, kind: "task", id: `${begunBy}${digestOf(`${scope.turn.id} ${call}`)}` } as const;

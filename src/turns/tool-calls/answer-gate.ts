@@ -76,6 +76,7 @@ export class AnswerGate {
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, {
       granted: async (one) => this.#granted(one, await tools.provenance()),
+      refusal: (call) => this.#parts.calls.refusal(this.#scope, call),
       futility: (call) => this.#parts.calls.futility(this.#scope.group, call),
     });
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);

@@ -39,16 +39,17 @@ export interface PreparedSpawns {
 
 /**
  * Judges an answer's calls in order: which run, and which do not. `granted`: the call as a grant
- * covers it. `futility`: why
- * people need not be asked.
+ * covers it. `refusal`: why the turn may not do that to this thing. `futility`: why people need not be asked.
  */
 export async function judgeCalls(
   calls: readonly ToolCall[],
   tools: Pick<TurnTools, "judge" | "provenance">,
   {
     granted,
+    refusal,
     futility,
   }: {
+    readonly refusal: (call: ToolCall) => Promise<string | undefined>;
     readonly granted: (judged: JudgedCall) => Promise<JudgedCall | undefined>;
     readonly futility: (call: ToolCall) => Promise<string | undefined>;
   },
@@ -60,7 +61,7 @@ export async function judgeCalls(
     // Others go on between calls that take long to judge.
     if (index > 0) await setImmediate();
     const verdict = await tools.judge(call);
-    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
+    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length) ?? (await refusal(call));
     const allowedNow = reason === undefined ? await allowedCall({ call, verdict }, granted) : undefined;
     if (reason !== undefined) denied.push({ call, verdict, reason });
     else if (allowedNow) allowed.push(allowedNow);

@@ -28,6 +28,6 @@ export const listTasks = defineAbilityTool<TaskPort>()({
 function showTask(task: Task): Sourced {
   const { lastRun, prompt, origin, lineage } = task;
   const ran = lastRun ? sourced(`, last run ${lastRun.state}`, []) : ofHost``;
-  const words = sourced(escapeText(JSON.stringify(prompt)), [origin, ...lineage.origins]);
+  const words = sourced(JSON.stringify(escapeText(prompt)), [origin, ...lineage.origins]);
   return ofHost`${describeTask(task)}${ran}\n  <prompt>${words}</prompt>`;
 }

@@ -53,7 +53,7 @@ export function describeTask({
   const why = reason === undefined ? "" : ` (${reason})`;
   const failed = failures > 0 ? `, failed ${failures} times in a row` : "";
   return sourced(
-    `${id} ${escapeText(JSON.stringify(called))} of ${group.name}: ${describeTiming(timing)} ${timezone}, ${how}, ${state}${why}${due}${failed}`,
+    `${id} ${JSON.stringify(escapeText(called))} of ${group.name}: ${describeTiming(timing)} ${timezone}, ${how}, ${state}${why}${due}${failed}`,
     [origin, ...lineage.origins],
   );
 }
