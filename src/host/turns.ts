@@ -196,7 +196,7 @@ function createWatchers(
 async function createHostTools(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { abilities: { running, services }, approvals, delivery: { patient }, groups, signals }: TurnParts,
+  { abilities: { running, services }, approvals, containers, delivery: { patient }, groups, signals }: TurnParts,
 ): Promise<HostTools> {
   const files = stack.use(await openOutgoingFiles(context));
   const { store, publish, clock, live, roles } = patient;
@@ -206,14 +206,13 @@ async function createHostTools(
   return {
     portsOf: (scope, signal) => ({
       results: earlierResults(store.turns, scope),
-      askForm: (form, until) => {
-        const { group, session, turn } = scope;
-        return approvals.forms.ask({ group, session: session.id, turn: turn.id }, form, until);
-      },
+      askForm: (form, until) =>
+        approvals.forms.ask({ group: scope.group, session: scope.session.id, turn: scope.turn.id }, form, until),
       ability: (name) => running.portOf(name, scope, signal),
     }),
     sessionsFor: (scope, call) => createSessionService(others, scope, call),
     keepFile: (folder, path) => files.keep(folder, path),
+    readCovered: (group, path) => containers.launcher.readCovered(group, path),
     keepVoice: (group, said) => files.keepVoice(group, said),
     keepImage: (image) => services.media.pictures.keepImage(image),
   };

@@ -110,6 +110,11 @@ export interface HostTools extends Pick<TurnPictures, "keepImage"> {
   sessionsFor(scope: TurnScope, call: string): SessionService;
   /** Copies a file of the group, given by its path in the container, for sending. Throws words for the model. */
   keepFile(folder: string, path: string): Promise<OutgoingFile>;
+  /**
+   * Reads a file that looks like a secret and is covered in the group's containers, given by its path there. Throws
+   * words for the model.
+   */
+  readCovered(group: string, path: string): Promise<string>;
   /** Keeps what was said aloud, for sending. Throws words for the model. */
   keepVoice(group: string, said: VoiceMessage): Promise<OutgoingFile>;
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -24,7 +24,17 @@ const projects = await temporaryFolder(onDisk);
 afterAll(() => projects[Symbol.asyncDispose]());
 
 /** Groups that may write in a project with a repository, each in its own. */
-const names = ["usual", "unprotected", "prompt", "moved", "configured", "leaky", "secretive", "setuid"] as const;
+const names = [
+  "usual",
+  "unprotected",
+  "prompt",
+  "moved",
+  "configured",
+  "leaky",
+  "secretive",
+  "shown",
+  "setuid",
+] as const;
 for (const name of names) {
   const project = join(projects.path, name);
   await run("git", ["init", "-q", "-b", "main", project]);
@@ -41,6 +51,7 @@ const hosts = shareModelHost({
   groups: {
     ...(Object.fromEntries(names.map((name) => [name, withProject(name)])) as Record<(typeof names)[number], object>),
     unprotected: withProject("unprotected", { protect: [] }),
+    shown: withProject("shown", { secrets: "show" }),
     plain: {},
     refused: { model: "asked", mounts: [{ source: "/srv/nowhere", target: "site" }] },
   },
@@ -92,11 +103,11 @@ test("without protection an agent may write there, and the operator is told abou
     "unprotected",
     `@crab run cd /workspace/extra/site && echo 'echo evil' > .git/hooks/pre-commit && echo x > .git/hooks/post-merge
 chmod +x .git/hooks/post-merge && git config core.pager evil && mkdir -p .husky .vscode sub/.idea node_modules/x/.vscode
-touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile node_modules/x/.vscode/tasks.json`,
+touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .exrc Makefile node_modules/x/.vscode/tasks.json`,
   );
   const expected = [
     "added build Makefile",
-    "added direnv .envrc",
+    "added editor .exrc",
     "added editor .vscode",
     "added editor .vscode/tasks.json",
     "added editor sub/.idea",
@@ -112,9 +123,9 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile
   const report = await host.cli("turns", "show", id);
   await host.ask(
     "unprotected",
-    "@crab run rm /workspace/extra/site/.envrc; touch /workspace/extra/site/.git/hooks/post-merge",
+    "@crab run rm /workspace/extra/site/.exrc; touch /workspace/extra/site/.git/hooks/post-merge",
   );
-  await expect.poll(() => pointsOfLastTurn(host, "unprotected")).toEqual(["removed direnv .envrc"]);
+  await expect.poll(() => pointsOfLastTurn(host, "unprotected")).toEqual(["removed editor .exrc"]);
 
   expect(report.stdout).toContain("changed  git-hook  site/.git/hooks/pre-commit");
   expect(await recordsOf(host, "execution-point", "unprotected")).toHaveLength(expected.length + 1);
@@ -146,6 +157,8 @@ test("a repository that is moved out of the way of its protection shows, and the
   await expect
     .poll(() => pointsOfLastTurn(host, "moved"))
     .toEqual([
+      "added git-config old/config",
+      "added git-hook old/hooks/pre-commit",
       "changed git-folder .git",
       "changed git-hook .git/hooks",
       "changed git-hook .git/hooks/pre-commit",
@@ -195,21 +208,49 @@ test("credentials that appear in a mount while its container is hot cost the gro
   expect(again.text).toContain("site");
 });
 
-test("files that look like secrets are granted and told about, when a container starts and when they appear later", async () => {
+test("what looks like a secret is covered in a mounted folder, new ones from the next turn on", async () => {
   const { host, project } = projectOf("secretive");
-  await writeFile(join(project, ".env"), "KEY=1");
+  await mkdir(join(project, "deep/Prod"), { recursive: true });
+  await mkdir(join(project, "real"));
+  for (const name of [".env", "deep/Prod/My KEY's.PEM", "real/values", "server.key"])
+    await writeFile(join(project, name), "the-secret");
+  await link(join(project, "server.key"), join(project, "other-name.txt"));
+  await symlink("real/values", join(project, ".env.local"));
+  await writeFile(join(project, ".env.example"), "a sample");
+  await give(project);
   const checked = jsonLines((await host.cli("mounts", "check", "secretive", "--json")).stdout);
-  await host.ask("secretive", "@crab run true");
-
-  await writeFile(join(project, "server.pem"), "x");
-  await host.ask("secretive", "@crab run true");
-
-  expect(checked[0]).toMatchObject({ verdict: "rw", secrets: [".env"] });
-  const verdicts = await recordsOf(host, "mount-verdict", "secretive");
-  expect(verdicts.map(({ data }) => data["secrets"] ?? (data["mounts"] as { secrets: unknown }[])[0]?.secrets)).toEqual(
-    [[".env"], [{ target: "site", path: "server.pem" }]],
+  const read = await host.ask(
+    "secretive",
+    `@crab run cd /workspace/extra/site; grep -rs . . .env.local --exclude-dir=.git; cat other-name.txt
+(echo x > .env); mv .env y; ln .env z; cat y z; chmod 777 .env`,
   );
-  expect((await host.cli("logs", "--group", "secretive")).stdout).toMatch(/\.env[\s\S]*server\.pem/);
+  const asked = await host.ask("secretive", "@crab read /workspace/extra/site/.env");
+  const written = await host.ask("secretive", "@crab write /workspace/extra/site/.env mine");
+  await writeFile(join(project, "later.pem"), "the-secret");
+  await rename(join(project, "server.key"), join(project, "renamed.key"));
+  const later = await host.ask(
+    "secretive",
+    "@crab run cd /workspace/extra/site; cat later.pem renamed.key other-name.txt",
+  );
+
+  expect(checked[0]).toMatchObject({ verdict: "rw" });
+  expect(String(checked[0]?.["reason"])).toContain("Covered in it, because it looks like secrets: .env");
+  expect(read.text).toContain("a sample");
+  expect(asked.text).toContain("the-secret");
+  expect(written.text).toContain("looks like a secret, so it is covered");
+  expect(read.text + later.text).not.toContain("the-secret");
+  expect(await readFile(join(project, ".env"), "utf8")).toBe("the-secret");
+  expect(JSON.stringify(await recordsOf(host, "mount-verdict", "secretive"))).toContain("later.pem");
+});
+
+test("the operator can show what looks like secrets", async () => {
+  const { host, project } = projectOf("shown");
+  await writeFile(join(project, ".env"), "the-secret");
+  await give(project);
+
+  const { text } = await host.ask("shown", "@crab run cat /workspace/extra/site/.env");
+
+  expect(text).toContain("the-secret");
 });
 
 test.runIf(isRoot)(

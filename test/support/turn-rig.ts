@@ -234,6 +234,7 @@ function collaborators(
       portsOf: () => ({}) as never,
       sessionsFor: () => ({}) as never,
       keepFile: unused,
+      readCovered: unused,
       keepVoice: unused,
       keepImage: unused,
     },

@@ -2,6 +2,8 @@ import { realpath } from "node:fs/promises";
 
 import { limits } from "../../../src/protocol/limits.ts";
 import type { AllowedRun } from "../../../src/protocol/messages.ts";
+import { containerPaths } from "../../../src/protocol/paths.ts";
+import { isSecretPath } from "../../../src/protocol/secret-names.ts";
 import { timedOut, ToolError, toToolOutput } from "../../../src/protocol/tools.ts";
 import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
 import type { ReadPage } from "../page-reading.ts";
@@ -43,6 +45,16 @@ interface ToolboxOptions {
   readonly log: (text: string) => void;
 }
 
+const howToShow =
+  "read_file with its full path asks people for it; the operator can uncover all of the mount with secrets: show.";
+
+/** Returns the path of a failure at a file that looks like a secret and cannot be touched. */
+function coveredPath(error: unknown): string | undefined {
+  const { code = "", path = "", dest = "" } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  if (!["EACCES", "EROFS", "EBUSY", "EPERM", "EXDEV"].includes(code)) return undefined;
+  return [path, dest].find((one) => one.startsWith(`${containerPaths.extra}/`) && isSecretPath(one));
+}
+
 /** Makes what the host announces runnable: tools of the container are here, all others are the host's. */
 export class Toolbox {
   readonly #tools: ReadonlyMap<string, ContainerTool>;
@@ -56,7 +68,7 @@ export class Toolbox {
   toolFor(announced: AnnouncedTool): RunnableTool {
     if (announced.runs === "host") return this.#safely(announced.name, false, this.#forwarded(announced));
     const tool = this.#tools.get(announced.name);
-    if (tool) return this.#safely(tool.name, tool.readsOnly, this.#limited(tool, announced.timeoutSeconds));
+    if (tool) return this.#safely(tool.name, tool.readsOnly, this.#withCovered(tool, announced.timeoutSeconds));
     const missing = `This container has no tool ${announced.name}.`;
     return { readsOnly: true, run: () => Promise.resolve({ output: missing, isError: true }) };
   }
@@ -81,6 +93,23 @@ export class Toolbox {
     if (isForModel(error)) return `${name} failed: ${error.message}`;
     if (!signal.aborted) this.#options.log(`the tool ${name} failed: ${error.stack ?? error.message}`);
     return signal.aborted ? `${name} was cancelled.` : `${name} failed.`;
+  }
+
+  /** Asks the host for a file that is covered here, when it is read; says of others that they are. */
+  #withCovered(tool: ContainerTool, timeoutSeconds: number): RunnableTool["run"] {
+    const run = this.#limited(tool, timeoutSeconds);
+    return async (input, context) => {
+      try {
+        return await run(input, context);
+      } catch (error) {
+        const path = coveredPath(error);
+        if (path === undefined) throw error;
+        if (tool.name === "read_file") return this.#shown(await context.askHost(tool.name, { path }), context.signal);
+        throw new ToolError(
+          `${path} looks like a secret, so it is covered: it can be neither seen nor changed here. ${howToShow}`,
+        );
+      }
+    };
   }
 
   #limited(tool: ContainerTool, timeoutSeconds: number): RunnableTool["run"] {

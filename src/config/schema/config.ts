@@ -91,6 +91,10 @@ const mount = z.strictObject({
     .max(32)
     .default([...protectedByDefault])
     .describe("Paths in it that stay read-only although the mount is writable."),
+  secrets: z
+    .enum(["cover", "show"])
+    .default("cover")
+    .describe("cover: what looks like secrets is empty and unreadable for the agent. show: the agent can read it."),
   review,
 });
 

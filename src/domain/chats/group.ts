@@ -22,6 +22,8 @@ export interface MountRequest {
   readonly shared: boolean;
   /** Paths in it that stay read-only although it is writable. */
   readonly protect: readonly string[];
+  /** Whether its agent sees what looks like secrets in it; `cover` when absent. */
+  readonly secrets?: "cover" | "show";
   /** Settings for decisions about changes in it, where they differ from those of its group. */
   readonly review?: OwnReviewSettings | undefined;
 }

@@ -1,3 +1,5 @@
+import type { Access } from "../chats/group.ts";
+
 /**
  * A file in a writable mount that programs of the host's user run by themselves or in passing, or that says what they
  * run.
@@ -17,6 +19,14 @@ export interface SeenExecutionPoint extends ExecutionPoint {
   readonly state: string;
   /** Contents of a short text; undefined for anything else, and for what may hold secrets. */
   readonly text?: string | undefined;
+}
+
+/** A folder as it appears in a container. */
+export interface MountedFolder {
+  readonly path: string;
+  readonly access: Access;
+  /** Paths in it that look like secrets, and are covered; hostile. Left out: none. */
+  readonly covered?: readonly string[] | undefined;
 }
 
 /** A mount that a group asks for and does not get. `reason` is a whole sentence. */
@@ -46,6 +56,8 @@ export interface SetIdFile {
 export interface MountSighting {
   /** Reason why the container is unusable now, as a sentence; undefined while usable. */
   readonly refused: string | undefined;
+  /** Reason to make a new container for the next turn, as a sentence: a secret in it is not covered. */
+  readonly outdated?: string | undefined;
   /** Those whose bits were taken away. */
   readonly setIdFiles: readonly SetIdFile[];
   /** By target and path. */

@@ -1,4 +1,4 @@
-import type { Access } from "../chats/group.ts";
+import type { MountedFolder } from "../sandbox/mount.ts";
 import type { SkillSummary } from "../sandbox/skill.ts";
 
 /** Facts about itself and its group that an agent was told in this conversation. */
@@ -11,7 +11,7 @@ export interface ToldFacts {
   /** Names of the chat's members. */
   readonly members: readonly string[];
   /** Folders as they appear in the container. */
-  readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  readonly folders: readonly MountedFolder[];
   /** WorkSlots that can be reached, as `host:port`. */
   readonly network: readonly string[];
   /** Left out: none. */

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Access, type Group, workFolder } from "../../domain/chats/group.ts";
-import type { RefusedMount } from "../../domain/sandbox/mount.ts";
+import { type Group, workFolder } from "../../domain/chats/group.ts";
+import type { MountedFolder, RefusedMount } from "../../domain/sandbox/mount.ts";
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 import type { Skill } from "../../domain/sandbox/skill.ts";
@@ -13,6 +13,8 @@ import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";
 import { judgeGroupMounts, type GroupMounts } from "../mounts/group-mounts.ts";
 import { LaunchedContainer } from "./launched-container.ts";
+import { coversIn, ensureCovers } from "../mounts/covers.ts";
+import { readCovered } from "../mounts/read-covered.ts";
 import { MountInspector } from "../mounts/inspector.ts";
 import { readRefusals, type MountContext, type MountGrant, type MountVerdict } from "../mounts/rules.ts";
 import { describeVerdict, refuseChangedMounts, refuseMissingMount, warningsOf } from "./mount-outcomes.ts";
@@ -94,10 +96,10 @@ export class ContainerLauncher {
   }
 
   /** Folders as the group's agent sees them, or a sub-agent, as far as they have been judged. */
-  foldersOf(group: string, kind: SessionKind = "main"): readonly { readonly path: string; readonly access: Access }[] {
+  foldersOf(group: string, kind: SessionKind = "main"): readonly MountedFolder[] {
     const folders = this.#foldersOfGroup(group);
     if (kind !== "agent") return folders;
-    const others = folders.map(({ path }) => ({ path, access: "ro" as const }));
+    const others = folders.map((folder) => ({ ...folder, access: "ro" as const }));
     return [{ path: containerPaths.scratch, access: "rw" }, ...others];
   }
 
@@ -106,12 +108,21 @@ export class ContainerLauncher {
     return this.#packages.get(session);
   }
 
-  #foldersOfGroup(group: string): readonly { readonly path: string; readonly access: Access }[] {
-    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({
+  #foldersOfGroup(group: string): readonly MountedFolder[] {
+    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict, covered = [] }) => ({
       path: `${containerPaths.extra}/${target}`,
       access: verdict,
+      ...(covered.length > 0 && { covered: covered.map(({ path }) => path) }),
     }));
     return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
+  }
+
+  /**
+   * Reads a file that is covered in a container of the group, given by its path there. Throws `bad_input` with words
+   * for the model.
+   */
+  async readCovered(group: string, path: string): Promise<string> {
+    return readCovered(this.#granted.get(group) ?? [], path);
   }
 
   /** Mounts that groups of the configuration ask for and did not get when they were last judged. */
@@ -332,6 +343,7 @@ export class ContainerLauncher {
     const { engine, publish } = this.#options;
     const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
     const about = { group: life.group.name, session: life.session.id, actor: "host" } as const;
+    await ensureCovers(coversIn(this.#options.mountContext.crabpotHome));
     await refuseChangedMounts(prepared.granted);
     const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");

@@ -218,6 +218,7 @@ function binds({ folders, protectedFiles, granted, egress, skills = [] }: Contai
         ? reviewVolume(volumeOf(mount), placeOf(mount), readsOnly)
         : bind(mount.realPath, placeOf(mount), readsOnly || mount.verdict !== "rw"),
       ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),
+      ...(mount.covered ?? []).map(({ path, cover }) => bind(cover, `${placeOf(mount)}/${path}`, true)),
     ]),
   ];
 }

@@ -91,8 +91,8 @@ function dotKind(names: readonly string[]): string | undefined {
   return names.some((name) => name.startsWith(".")) ? "dot-file" : undefined;
 }
 
-function fileKind({ isFolder, isExecutable, head }: MountedEntry): string | undefined {
-  if (isFolder === true) return undefined;
+function fileKind({ path, isFolder, isExecutable, head }: MountedEntry): string | undefined {
+  if (isFolder === true || /(?:^|\/)hooks\/[^/]+\.sample$/.test(path)) return undefined;
   if (isExecutable === true) return "executable";
   return head?.[0] === 0x23 && head[1] === 0x21 ? "script" : undefined;
 }

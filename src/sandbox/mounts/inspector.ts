@@ -7,9 +7,10 @@ import type { Access } from "../../domain/chats/group.ts";
 import type { MountSighting, SeenExecutionPoint, SetIdFile } from "../../domain/sandbox/mount.ts";
 import { toError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
-import { isSecretPath, secretPathExpression } from "../../protocol/secret-names.ts";
+import { isSecretPath } from "../../protocol/secret-names.ts";
 import { executionPointKind, executionPointTests, repositoriesIn } from "./execution-points.ts";
 import { findEntries, type FoundEntry } from "./find-entries.ts";
+import { type CoveredPath, secretsAmong, secretTests } from "./covers.ts";
 import { recheckMount } from "./identity.ts";
 import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
@@ -31,6 +32,7 @@ interface Found {
   readonly setIdFiles: SetIdFile[];
   readonly executionPoints: Map<string, SeenExecutionPoint>;
   readonly secrets: { readonly target: string; readonly path: string }[];
+  readonly uncovered: string[];
 }
 
 /** One folder that is looked through. */
@@ -75,12 +77,12 @@ export class MountInspector {
 
   constructor(options: MountInspectorOptions) {
     this.#options = options;
-    this.#tests = [...refusalTests(options.refusedNames), ["-iregex", secretPathExpression]];
+    this.#tests = [...refusalTests(options.refusedNames), ...secretTests];
   }
 
   /** `since`: seconds since 1970; setuid files that were not touched from then on are left to their owner. */
   async look(since: number, signal: AbortSignal): Promise<MountSighting> {
-    const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [] };
+    const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [], uncovered: [] };
     const { granted, groupFolder } = this.#options;
     const refusals: string[] = [];
     for (const mount of granted) {
@@ -94,7 +96,12 @@ export class MountInspector {
       const place = { folder, path: containerPaths.group, target: "", found, since };
       for (const entry of await findEntries(folder, [setIdTest], signal)) await this.#takeBits(place, entry);
     }
-    return { refused: refusals.length === 0 ? undefined : refusals.join(" "), ...found };
+    const { uncovered, ...seen } = found;
+    return {
+      refused: refusals.length === 0 ? undefined : refusals.join(" "),
+      outdated: uncovered.length === 0 ? undefined : uncovered.join(" "),
+      ...seen,
+    };
   }
 
   /** Returns why it may no longer be mounted, as a sentence. */
@@ -110,7 +117,12 @@ export class MountInspector {
       if (!(await isSame(folder, mount))) throw new Error(`${realPath} is another folder by now.`);
       const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
       const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests(work.since)] : this.#tests;
-      const refusal = await this.#judgeEntries(place, verdict, await findEntries(folder, tests, signal));
+      const entries = await findEntries(folder, tests, signal);
+      const refusal = await this.#judgeEntries(place, verdict, entries);
+      if (mount.covered !== undefined) {
+        const uncovered = uncoveredOf(mount.covered, await secretsAmong(folder, entries, signal));
+        if (uncovered !== undefined) work.found.uncovered.push(`The mount ${target} is made anew: ${uncovered}.`);
+      }
       return change ?? (refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`);
     } catch (error) {
       signal.throwIfAborted();
@@ -199,6 +211,13 @@ export class MountInspector {
     this.#contents.set(key, contents);
     return { state: `f ${mode & 0o111} ${contents.hash}`, text: contents.text };
   }
+}
+
+/** Returns which secret has no cover, or no longer the one that it got, as the end of a sentence. */
+function uncoveredOf(covered: readonly CoveredPath[], found: readonly CoveredPath[]): string | undefined {
+  const known = new Map(covered.map(({ path, inode }) => [path, inode]));
+  const fresh = found.find(({ path, inode }) => known.get(path) !== inode);
+  return fresh && `${visiblePath(Buffer.from(fresh.path))} looks like a secret and is not covered`;
 }
 
 /**

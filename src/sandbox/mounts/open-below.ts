@@ -24,12 +24,15 @@ export async function openEntry(folder: FileHandle, name: string | Buffer): Prom
 }
 
 /**
- * An entry anywhere below a folder, each name relative to the folder above it; undefined when there is none or a link
- * leads to it.
+ * An entry anywhere below a folder, each name relative to the folder above it; undefined when there is none, a link
+ * leads to it, or the path has a part `.` or `..`.
  */
 export async function openBelow(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
   let above: FileHandle | undefined;
-  for (const name of path.toString("latin1").split("/")) {
+  const names = path.toString("latin1").split("/");
+  // No name of an entry: `..` would leave the folder.
+  if (names.some((name) => ["", ".", ".."].includes(name))) return undefined;
+  for (const name of names) {
     const entry = await openEntry(above ?? folder, Buffer.from(name, "latin1"));
     await above?.close();
     if (entry === undefined) return undefined;

@@ -9,8 +9,10 @@ import { expandHome, hasHiddenCharacters, isWithin } from "../../lib/files/paths
 import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "../../lib/files/mount-points.ts";
 import { Refusals, type OwnFolders } from "./refusals.ts";
 import { targetFault } from "./target.ts";
-import { lookThrough, type Contents, type WalkLimits } from "./walk.ts";
+import { lookThrough, mostSecrets, visiblePath, type Contents, type WalkLimits } from "./walk.ts";
 import { findProtected, type ProtectedPath } from "./protected-paths.ts";
+import { type CoveredSecret, coversIn, findSecrets } from "./covers.ts";
+import { openFolder } from "./open-below.ts";
 import { secretsRemark } from "./secrets-remark.ts";
 
 /** A group may ask for this many folders; more are denied. */
@@ -39,6 +41,7 @@ const mountRequest = z.strictObject({
     .array(protectedPath)
     .max(32)
     .default([...protectedByDefault]),
+  secrets: z.enum(["cover", "show"]).default("cover"),
   // Decides nothing here.
   review: z.unknown().optional(),
 });
@@ -75,6 +78,8 @@ export interface MountGrant extends FolderIdentity {
   readonly shared?: boolean;
   /** Paths in it that stay read-only. */
   readonly protect?: readonly ProtectedPath[];
+  /** Covered in containers, because they look like secrets; undefined: the agent sees them. */
+  readonly covered?: readonly CoveredSecret[] | undefined;
   /** The first files in it that look like secrets. */
   readonly secrets?: readonly string[];
   /** The engine's volume, of a mount with review; known when a container is made. */
@@ -192,7 +197,7 @@ function deny(request: unknown, rule: MountRule, why: string): MountDenial {
   return { source, target, verdict: "denied", rule, reason: `Denied: ${why}.` };
 }
 
-async function judgeSource({ source, access, shared, protect }: Wish, rules: Rules): Promise<Judgement> {
+async function judgeSource({ source, access, shared, protect, secrets }: Wish, rules: Rules): Promise<Judgement> {
   if (hasHiddenCharacters(source)) return { rule: "request", denied: "the source has control or invisible characters" };
   const path = expandHome(source, rules.context.homeFolder);
   if (path === undefined)
@@ -213,10 +218,45 @@ async function judgeSource({ source, access, shared, protect }: Wish, rules: Rul
   const grant = grantedAccess(access, root, rules.allowlist.roots, realPath);
   const fault = grant.verdict === "review" ? await reviewRefusal(folder, rules.context) : undefined;
   if (fault !== undefined) return fault;
-  const kept = grant.verdict === "rw" ? await findProtected(realPath, protect) : { paths: [], remark: "" };
-  const reason = grant.reason + kept.remark + secretsRemark(inside.secrets);
-  const { paths } = inside.secrets;
-  return { granted: { ...folder, root: root.path, ...grant, reason, shared, protect: kept.paths, secrets: paths } };
+  return describeGrant({ granted: { ...folder, root: root.path, ...grant, shared }, protect, secrets, inside }, rules);
+}
+
+/** The grant with all that is covered and protected in it, and what its reason says about that. */
+async function describeGrant(
+  {
+    granted,
+    protect,
+    secrets,
+    inside,
+  }: Pick<Wish, "protect" | "secrets"> & {
+    readonly granted: Omit<MountGrant, "source" | "target">;
+    readonly inside: Contents;
+  },
+  rules: Rules,
+): Promise<Judgement> {
+  const covered = secrets === "show" ? undefined : await coveredIn(granted.realPath, rules);
+  if (typeof covered === "string") return { rule: "contents", denied: covered };
+  const wanted = protect.filter((path) => covered?.every((cover) => !isWithin(path, cover.path)) ?? true);
+  const kept = granted.verdict === "rw" ? await findProtected(granted.realPath, wanted) : { paths: [], remark: "" };
+  const found = covered
+    ? { paths: covered.map((cover) => visiblePath(Buffer.from(cover.path))), count: covered.length }
+    : inside.secrets;
+  const reason = granted.reason + kept.remark + secretsRemark({ ...found, isCovered: covered !== undefined });
+  const shown = found.paths.slice(0, mostSecrets);
+  return { granted: { ...granted, reason, protect: kept.paths, covered, secrets: shown } };
+}
+
+/** Returns what has to be covered in a container, or why not all of it can be, as the end of a sentence. */
+async function coveredIn(path: string, { context }: Rules): Promise<readonly CoveredSecret[] | string> {
+  if (context.withoutContents === true) return [];
+  await using folder = await openFolder(path);
+  try {
+    const covers = coversIn(context.crabpotHome);
+    const found = await findSecrets(folder, new AbortController().signal);
+    return found.map((secret) => ({ ...secret, cover: secret.isFolder ? covers.folder : covers.file }));
+  } catch (error) {
+    return toError(error).message.replace(/\.$/, "");
+  }
 }
 
 async function lookInside(folder: string, { refusals, context }: Rules): Promise<Contents> {

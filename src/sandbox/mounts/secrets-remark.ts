@@ -5,9 +5,19 @@ const mostNamed = 5;
  * A sentence about such files in a mount; empty when there are none. `count`: all that were found, of which `paths` are
  * the first.
  */
-export function secretsRemark({ paths, count }: { readonly paths: readonly string[]; readonly count: number }): string {
+export function secretsRemark({
+  paths,
+  count,
+  isCovered,
+}: {
+  readonly paths: readonly string[];
+  readonly count: number;
+  readonly isCovered: boolean;
+}): string {
   if (count === 0) return "";
   const named = paths.slice(0, mostNamed).join(", ");
   const more = count > mostNamed ? ` and ${count - mostNamed} more` : "";
-  return ` Its agent can read what looks like secrets: ${named}${more}.`;
+  return isCovered
+    ? ` Covered in it, because it looks like secrets: ${named}${more}.`
+    : ` Its agent can read what looks like secrets: ${named}${more}.`;
 }

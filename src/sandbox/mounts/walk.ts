@@ -27,7 +27,7 @@ export interface Contents {
 }
 
 /** Paths of files with secrets that are kept. */
-const mostSecrets = 20;
+export const mostSecrets = 20;
 
 /**
  * Looks through everything below `folder`, links not followed, for what may not be mounted along with it: names that

@@ -153,8 +153,12 @@ export class MountWatch implements AsyncDisposable {
       await publish({ type: "setuid.removed", ...owner, actor: "host", data });
     }
     if (before !== undefined) await this.#tellChanges({ owner, turn }, before, seen);
-    if (seen.refused === undefined || watched.refused !== undefined) return;
-    watched.refused = seen.refused;
+    if (watched.refused !== undefined) return;
+    watched.refused = seen.refused ?? seen.outdated;
+    if (seen.refused === undefined) {
+      if (seen.outdated !== undefined) watched.end(seen.outdated);
+      return;
+    }
     await publish({ type: "mount.refused", ...owner, actor: "host", data: { refused: seen.refused } });
     watched.end(seen.refused);
   }

@@ -4,7 +4,7 @@ import type { ToldFacts } from "../../domain/turns/conversation.ts";
 import type { InstructionText } from "../../domain/rights/protected-file.ts";
 import { escapeText } from "../../lib/text/markup.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
-import { accessWords, instructionElements } from "./prompt/system-prompt.ts";
+import { describeFolder, instructionElements } from "./prompt/system-prompt.ts";
 
 /** Names that one note holds; the others are counted. */
 const mostNamed = 20;
@@ -55,7 +55,7 @@ function membersChange(what: "joined" | "left", names: readonly string[]): strin
 
 function foldersChange(before: ToldFacts, now: ToldFacts): string {
   if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return "";
-  const folders = now.folders.map(({ path, access }) => `${path} (${accessWords[access]})`);
+  const folders = now.folders.map(describeFolder);
   return `You have these folders now: ${folders.join(", ")}.`;
 }
 

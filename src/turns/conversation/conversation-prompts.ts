@@ -1,3 +1,4 @@
+import type { MountedFolder } from "../../domain/sandbox/mount.ts";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
@@ -9,7 +10,7 @@ import { localClock } from "../../lib/time/zone-clock.ts";
 import { joinSections, promptSectionsOf } from "../context/prompt/system-prompt.ts";
 import type { AgentNotes } from "../../domain/chats/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/turns/conversation.ts";
-import type { Access, Chat, Group } from "../../domain/chats/group.ts";
+import type { Chat, Group } from "../../domain/chats/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 import type { SkillSummary } from "../../domain/sandbox/skill.ts";
@@ -28,10 +29,7 @@ export interface PromptSources {
   /** Notes of the group's agent. */
   readonly notesOf: (group: Group) => Promise<AgentNotes | undefined>;
   /** Folders as the group's agent sees them. */
-  readonly foldersOf: (
-    group: Group,
-    kind: SessionKind,
-  ) => readonly { readonly path: string; readonly access: Access }[];
+  readonly foldersOf: (group: Group, kind: SessionKind) => readonly MountedFolder[];
   /** Folders that the group asks for and does not get. */
   readonly refusedFoldersOf: (group: Group) => readonly string[];
   /** Skills of the group's agent. */

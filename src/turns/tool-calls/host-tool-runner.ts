@@ -14,6 +14,7 @@ import { sniffedBytes } from "../../lib/files/file-type.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { GivenPage } from "../../protocol/pages.ts";
 import { containerPaths, filesFolder } from "../../protocol/paths.ts";
+import { isSecretPath } from "../../protocol/secret-names.ts";
 import { timedOut, ToolError } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
@@ -141,6 +142,7 @@ export class HostToolRunner {
   async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<HostToolOutput> {
     const meant = innerCall(call);
     const tool = tools.get(meant.name);
+    if (tool?.runs === "container" && meant.name === "read_file") return this.#readCovered(meant.input, request.input);
     if (tool?.runs !== "host") throw new ToolError(`${meant.name} is not a tool of the host.`);
     if (tool.sends) this.#countSend();
     const expired = AbortSignal.timeout(tool.timeoutSeconds * 1_000);
@@ -155,6 +157,18 @@ export class HostToolRunner {
       const { output, isError } = timedOut(tool.name, tool.timeoutSeconds);
       return { output: sourced(output, []), isError };
     }
+  }
+
+  /**
+   * Reads what is covered in the container. That people or the policy have allowed is one path, so it is the one that
+   * the model wrote, never where the agent says that it leads.
+   */
+  async #readCovered(called: unknown, requested: unknown): Promise<HostToolOutput> {
+    const [path, resolved] = [called, requested].map((input) => (isRecord(input) ? input["path"] : undefined));
+    if (typeof path !== "string" || path !== resolved || !isSecretPath(path))
+      throw new ToolError("What looks like a secret is covered. Call read_file with its full path to ask for it.");
+    const text = await inWordsForModel(this.#parts.tools.readCovered(this.#scope.group.name, path));
+    return { output: sourced(text, []), isError: false };
   }
 
   #countSend(): void {

@@ -152,7 +152,9 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   instructions: z.string(),
   title: z.string(),
   members: z.array(z.string()),
-  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(accesses) })),
+  folders: z.array(
+    z.strictObject({ path: z.string(), access: z.enum(accesses), covered: z.array(z.string()).optional() }),
+  ),
   network: z.array(z.string()),
   skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
   packages: z.string().optional(),

@@ -1,3 +1,4 @@
+import type { MountedFolder } from "../../../domain/sandbox/mount.ts";
 import { type AgentNotes, memoryFile, notesFolder } from "../../../domain/chats/agent-notes.ts";
 import type { Access } from "../../../domain/chats/group.ts";
 import {
@@ -8,7 +9,7 @@ import {
 } from "../../../domain/rights/protected-file.ts";
 import { silentAnswer } from "../../../domain/chats/silence.ts";
 import type { SkillSummary } from "../../../domain/sandbox/skill.ts";
-import { escapeAttribute } from "../../../lib/text/markup.ts";
+import { escapeAttribute, escapeText } from "../../../lib/text/markup.ts";
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
 import { type PromptTexts, type PromptSectionName, promptSectionNames } from "./sections.ts";
@@ -27,7 +28,7 @@ export interface PromptFacts {
   /** It works for another agent, not for the chat. */
   readonly isSubAgent?: boolean | undefined;
   /** Folders as they appear in the container. */
-  readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  readonly folders: readonly MountedFolder[];
   /**
    * Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the
    * container.
@@ -111,9 +112,21 @@ export const accessWords: Readonly<Record<Access, string>> = {
     "they are asked when you are done; say that your changes wait for them, not that they are live",
 };
 
+/** Covered paths that are named; there may be more. */
+const shownCovered = 20;
+
+export function describeFolder({ path, access, covered = [] }: MountedFolder): string {
+  const known = `${path} (${accessWords[access]})`;
+  if (covered.length === 0) return known;
+  const named = covered.slice(0, shownCovered).map((name) => escapeText(JSON.stringify(name)));
+  const more = covered.length > shownCovered ? ` and ${covered.length - shownCovered} more` : "";
+  const how = "they look like secrets, so they are empty here; read_file with a full path asks people for one";
+  return `${known}; covered in it: ${named.join(", ")}${more} (${how})`;
+}
+
 function runtime({ folders, refusedFolders = [], network = [], packages = "", tools }: PromptFacts): TemplateValues {
   const lines = [
-    ...folders.map(({ path, access }) => `- ${path} (${accessWords[access]})`),
+    ...folders.map((folder) => `- ${describeFolder(folder)}`),
     ...refusedFolders.map(
       (path) => `- not ${path}: it was asked for, and the host refuses it until the operator allows it`,
     ),
