@@ -8,7 +8,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { crashingHost, type TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { answerApproval, listApprovals } from "../../src/operations/approvals/operations.ts";
 
 const run = promisify(execFile);
@@ -38,7 +38,7 @@ const model: ModelScript = ({ toolOutputs }) =>
         ],
       };
 
-const projects = await temporaryFolder();
+const projects = await temporaryFolder(onDisk);
 afterAll(() => projects[Symbol.asyncDispose]());
 
 async function openCodes(host: TestHost, group: string): Promise<string[]> {

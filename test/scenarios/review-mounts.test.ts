@@ -8,7 +8,7 @@ import { afterAll, expect, test } from "vitest";
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
 
@@ -19,7 +19,7 @@ const owner = isRoot ? 4321 : (process.geteuid?.() ?? 0);
 const code = /Code ([0-9A-Z]{6})/;
 const bob = { sender: { id: "bob", name: "Bob" } };
 
-const projects = await temporaryFolder();
+const projects = await temporaryFolder(onDisk);
 afterAll(() => projects[Symbol.asyncDispose]());
 
 const names = ["whole", "conflict", "swapped", "auto", "first", "second"] as const;
