@@ -9,7 +9,7 @@ import { visible } from "../../lib/text/visible.ts";
  */
 export function selectChanges(changes: readonly KnownChange[], paths: readonly string[] | undefined): KnownChange[] {
   if (paths === undefined) return [...changes];
-  const wanted = paths.map((path) => path.replace(/^\.\//, "").replace(/\/+$/, ""));
+  const wanted = paths.map((path) => path.replace(/^\.\//, "").replace(/(?<!\/)\/+$/, ""));
   for (const path of wanted) {
     if (!changes.some((change) => isWithin(change.path, path)))
       throw new AppError("not_found", `There is no change at ${visible(path)}.`);
