@@ -9,8 +9,7 @@ import {
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { plainSentence } from "../../../lib/text/plain-words.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import { inBlock } from "../card.ts";
-import { inMinutes } from "../card.ts";
+import { inBlock, inMinutes } from "../card.ts";
 
 /** Room for paths and diffs on a card. */
 const shownChars = 3_000;
