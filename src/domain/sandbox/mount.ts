@@ -17,8 +17,6 @@ export interface ExecutionPoint {
 export interface SeenExecutionPoint extends ExecutionPoint {
   /** Differs when the point has changed. */
   readonly state: string;
-  /** Contents of a short text; undefined for anything else, and for what may hold secrets. */
-  readonly text?: string | undefined;
 }
 
 /** A folder as it appears in a container. */

@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { chmod, open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
@@ -53,8 +52,6 @@ const special: Readonly<Record<string, string>> = { s: "socket", b: "device file
 
 /** Files up to this size are compared by contents, larger ones by their last change. */
 const mostHashed = 64 * 1024;
-/** Files up to this size are kept, so that a change can be shown line by line. */
-const mostShown = 8 * 1024;
 /** Kinds with too many files to read those that were there before: any write to them counts as a change. */
 const manyKinds: ReadonlySet<string> = new Set(["executable", "script", "dot-file"]);
 /** More than this of one kind in one look are not kept: an agent can make as many as it likes. */
@@ -68,10 +65,7 @@ export class MountInspector {
   readonly #options: MountInspectorOptions;
   readonly #tests: readonly (readonly string[])[];
   /** Contents of known execution points, so that only changed ones are read again. */
-  readonly #contents = new Map<
-    string,
-    { readonly stamp: string; readonly hash: string; readonly text?: string | undefined }
-  >();
+  readonly #contents = new Map<string, { readonly stamp: string; readonly hash: string }>();
   /** Result of the last look, kept for a folder that becomes unreadable. */
   #before: Found["executionPoints"] = new Map();
 
@@ -186,30 +180,30 @@ export class MountInspector {
       kind = executionPointKind({ ...facts, head: await headOf(folder, path) }, repositories);
     if (kind === undefined) return;
     const key = `${target}/${path.toString("latin1")}`;
-    const { state, text } = await this.#stateOf(entry, {
+    const state = await this.#stateOf(entry, {
       key,
       folder,
       isCompared: !manyKinds.has(kind) || Number(changedAt) >= since,
     });
-    found.executionPoints.set(key, { target, path: visiblePath(path), kind, state, text });
+    found.executionPoints.set(key, { target, path: visiblePath(path), kind, state });
   }
 
   /**
-   * Returns kind, contents and executability, and the text of a short file that holds no secrets. A folder is only
-   * identified: its entries count themselves. `isCompared`: by its contents.
+   * Returns kind, contents and executability. A folder is only identified: its entries count themselves. `isCompared`:
+   * by its contents.
    */
   async #stateOf(
     { path, type, mode, inode, size, changedAt, linkTarget }: FoundEntry,
     { key, folder, isCompared }: { readonly key: string; readonly folder: FileHandle; readonly isCompared: boolean },
-  ): Promise<{ readonly state: string; readonly text?: string | undefined }> {
-    if (type === "d") return { state: `d ${inode}` };
-    if (type === "l") return { state: `l ${linkTarget.toString("latin1")}` };
+  ): Promise<string> {
+    if (type === "d") return `d ${inode}`;
+    if (type === "l") return `l ${linkTarget.toString("latin1")}`;
     const stamp = `${type} ${inode} ${size} ${changedAt}`;
-    if (type !== "f" || size > mostHashed || !isCompared) return { state: stamp };
+    if (type !== "f" || size > mostHashed || !isCompared) return stamp;
     const known = this.#contents.get(key);
-    const contents = known?.stamp === stamp ? known : { stamp, ...(await contentsOf(folder, path)) };
+    const contents = known?.stamp === stamp ? known : { stamp, hash: await hashOf(folder, path) };
     this.#contents.set(key, contents);
-    return { state: `f ${mode & 0o111} ${contents.hash}`, text: contents.text };
+    return `f ${mode & 0o111} ${contents.hash}`;
   }
 }
 
@@ -257,19 +251,11 @@ async function headOf(folder: FileHandle, path: Buffer): Promise<Uint8Array> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Hash and text of the present file. If it was exchanged since it was found, the next look sees that. */
-async function contentsOf(
-  folder: FileHandle,
-  path: Buffer,
-): Promise<{ readonly hash: string; readonly text?: string | undefined }> {
+/** Hash of the present file. If it was exchanged since it was found, the next look sees that. */
+async function hashOf(folder: FileHandle, path: Buffer): Promise<string> {
   await using place = await openBelow(folder, path);
-  if (!place || !(await place.stat()).isFile()) return { hash: "gone" };
+  if (!place || !(await place.stat()).isFile()) return "gone";
   await using file = await open(`/proc/self/fd/${place.fd}`, "r");
   const { buffer, bytesRead } = await file.read(Buffer.alloc(mostHashed), 0, mostHashed, 0);
-  const bytes = buffer.subarray(0, bytesRead);
-  const isShown = bytesRead <= mostShown && isUtf8(bytes) && !bytes.includes(0) && !isSecretPath(path.toString());
-  return {
-    hash: createHash("sha256").update(bytes).digest("hex"),
-    ...(isShown && { text: bytes.toString("utf8") }),
-  };
+  return createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
 }

@@ -211,13 +211,12 @@ function compare(
   now: MountSighting["executionPoints"],
 ): ExecutionPointChange[] {
   const changes: ExecutionPointChange[] = [];
-  for (const [key, { state, text: _, ...point }] of now) {
+  for (const [key, { state, ...point }] of now) {
     const old = before.get(key);
     if (old === undefined) changes.push({ ...point, change: "added" });
     else if (old.state !== state) changes.push({ ...point, change: "changed" });
   }
-  for (const [key, { state: _, text: _text, ...point }] of before)
-    if (!now.has(key)) changes.push({ ...point, change: "removed" });
+  for (const [key, { state: _, ...point }] of before) if (!now.has(key)) changes.push({ ...point, change: "removed" });
   return changes.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
