@@ -17,6 +17,7 @@ import { openStore } from "../../src/stores/catalog.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
 import { startControlledHost } from "../support/crabpot-control.ts";
 import { crabpot, crabpotProcess, jsonLines, newHome, withoutEngine } from "../support/crabpot.ts";
+import { onDisk } from "../support/temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
 
@@ -186,7 +187,8 @@ test.for<[string, readonly Harm[]]>([
     ],
   ],
 ])("%s: each is found and told how to be mended", async ([, harms]) => {
-  await using place = await newHome();
+  // No folder in memory may be mounted.
+  await using place = await newHome({}, onDisk);
   await prepareHome(place.home);
   for (const [, harm] of harms) await harm(place.home);
 
