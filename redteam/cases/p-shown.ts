@@ -164,7 +164,9 @@ export const attacks: readonly Attack[] = [
     attempt: async (stage) => {
       const folder = await inFolder(stage, "p12");
       await writeFile(join(folder, "hostname"), "#!/bin/sh\necho EVIL\n", { mode: 0o755 });
-      await run(stage, "export PATH=/workspace/group/p12:$PATH BASH_ENV=/workspace/group/p12/hostname");
+      const variables = "export PATH=/workspace/group/p12:$PATH BASH_ENV=/workspace/group/p12/hostname\n";
+      await writeFile(join(folder, "set.sh"), variables);
+      await run(stage, "source /workspace/group/p12/set.sh");
       const told = await allow(stage, await ask(stage, "hostname; echo $BASH_ENV."));
       return { seen: told.slice(0, 80), holds: told.includes("\n.\n") && !told.includes("EVIL") };
     },

@@ -123,7 +123,7 @@ function judgedGroups(port: number): object {
       policy: {
         rules: [
           { tool: "shell", match: "cd *", action: "allow" },
-          { tool: "shell", match: "export *", action: "allow" },
+          { tool: "shell", match: "source *", action: "allow" },
           { tool: "shell", role: ">=admin", action: "ask" },
           { tool: "shell", role: "<admin", action: "ask", quorum: 2, approvers: "owner" },
         ],
