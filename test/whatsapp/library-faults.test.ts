@@ -154,9 +154,9 @@ test.each(["lost", "cut"] as const)(
 
     await second.socket.sendMessage(group.id, { text: "once" }, { messageId: `ONCE${message}` });
 
-    await expect.poll(() => second.acks.map(({ attrs }) => attrs["id"])).toEqual([`ONCE${message}`]);
+    // Whoever has not got the keys of the lost one asks for it again, which is acknowledged as well.
+    await expect.poll(() => [...new Set(second.acks.map(({ attrs }) => attrs["id"]))]).toEqual([`ONCE${message}`]);
     expect(before).toHaveLength(1);
-    // Whoever has not got the keys of the lost one asks for it again.
     await expect.poll(() => ann.texts(group)).toEqual(["once"]);
     await expect.poll(() => bob.texts(group)).toEqual(["once"]);
   },
