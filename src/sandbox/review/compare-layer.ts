@@ -78,7 +78,8 @@ class Comparing {
 
   async walk(step: Step): Promise<void> {
     const { layer, real, key } = step;
-    const isClosed = step.isClosed || (key !== "" && !this.#open.has(key));
+    // Also within one that shows nothing of the real folder, or of which nobody can tell.
+    const isClosed = key !== "" && !this.#open.has(key);
     if (isClosed) this.#closed.add(key);
     const own = layer.names(maxEntries);
     const theirs = isClosed && real !== undefined ? real.names(maxEntries) : [];

@@ -25,7 +25,10 @@ export function withFolders(chosen: readonly KnownChange[], changes: readonly Kn
   return changes.filter((change) => keys.has(change.key) || isPlace(change));
 }
 
-/** Adds everything in the folders that are gone for the agent as a whole: none of it comes back without the rest. */
+/**
+ * Adds everything in the folders that are gone for the agent as a whole, as none of it comes back without the rest, and
+ * the hidden folders around the chosen entries, which come back with them.
+ */
 export function withGoneFolders(chosen: readonly KnownChange[], changes: readonly KnownChange[]): KnownChange[] {
   const keys = new Set(chosen.map(({ key }) => key));
   const gone = changes.filter(
@@ -35,7 +38,11 @@ export function withGoneFolders(chosen: readonly KnownChange[], changes: readonl
       !isHidden &&
       chosen.some((change) => isBelow(change.key, key)),
   );
-  return changes.filter(({ key }) => keys.has(key) || gone.some((folder) => isWithin(key, folder.key)));
+  const isAround = ({ key, before, isHidden }: KnownChange): boolean =>
+    isHidden && before?.entry === "folder" && chosen.some((change) => isBelow(change.key, key));
+  return changes.filter(
+    (change) => keys.has(change.key) || isAround(change) || gone.some((folder) => isWithin(change.key, folder.key)),
+  );
 }
 
 /** Order in which changes are applied: what goes, from the inside out; then what comes, from the outside in. */

@@ -287,9 +287,6 @@ export const table: readonly Row[] = [
   ],
   ["names", "git+check-ignore", "-v -q -n --"],
   ["names", "git+version", "", { most: 0 }],
-  ["names", "pip+list pip3+list", "--format: --user --local --not-required", { most: 0 }],
-  ["names", "pip+show pip3+show", "-f --files"],
-  ["names", "pip+freeze pip3+freeze pip+check pip3+check", "-l --local --user --all --exclude-editable", { most: 0 }],
 
   // Changes files.
   ["writes", "touch", "-a -c -m -h -d: -t: --date: --no-create --"],
@@ -325,7 +322,7 @@ export const table: readonly Row[] = [
 
 /** These only say which version they are. */
 export const versions = `
-      node+-v python+-V python3+-V go+version node python python3 pip pip3 uv git gcc clang make cmake cargo rustc
+      node+-v python+-V python3+-V go+version node python python3 uv git gcc clang make cmake cargo rustc
       java javac ruby perl php docker gh curl rg jq tsc bash`;
 
 /** They run the command that is among their arguments. */
