@@ -13,7 +13,11 @@ import { AgentInContainer } from "../support/agent-in-container.ts";
 const nothing = { writableMount: false, egress: false, injectedSecrets: false };
 
 test("no line that is low changes a file or shows a secret in the container", { timeout: 600_000 }, async () => {
-  const lines = new Set([...everydayLines, ...hostileLines, ...fc.sample(tableLine, { numRuns: 2_000, seed: 20_261_128 })]);
+  const lines = new Set([
+    ...everydayLines,
+    ...hostileLines,
+    ...fc.sample(tableLine, { numRuns: 2_000, seed: 20_261_128 }),
+  ]);
   const low: string[] = [];
   for (const line of lines) if ((await judgeCommand(line, nothing)).risk === "low") low.push(line);
   await using agent = await AgentInContainer.start();

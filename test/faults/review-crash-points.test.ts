@@ -73,7 +73,7 @@ test("killed at each point from the card to the files, the host asks once and ap
     };
     const applied = async () => {
       await decide();
-      return (await host.replies()).filter((one) => one.group === group && / applied /.test(one.text)).length;
+      return (await host.replies()).filter((one) => one.group === group && / has applied /.test(one.text)).length;
     };
     const work = async () => {
       await host.say(group, "@crab do it");
