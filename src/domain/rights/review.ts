@@ -1,3 +1,4 @@
+import { isWithin } from "../../lib/files/paths.ts";
 import type { Role } from "../people/role.ts";
 
 /**
@@ -100,13 +101,9 @@ export interface ChosenChanges {
 export function chooseChanges(changes: readonly ReviewedChange[], paths: readonly string[] | undefined): ChosenChanges {
   if (paths === undefined || paths.length === 0) return { chosen: changes, rest: [], unknown: [] };
   const wanted = paths.map((path) => path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, ""));
-  const isWanted = ({ path }: ReviewedChange): boolean => wanted.some((one) => isIn(path, one));
-  const unknown = paths.filter((_, index) => !changes.some(({ path }) => isIn(path, wanted[index] ?? "")));
+  const isWanted = ({ path }: ReviewedChange): boolean => wanted.some((one) => isWithin(path, one));
+  const unknown = paths.filter((_, index) => !changes.some(({ path }) => isWithin(path, wanted[index] ?? "")));
   return { chosen: changes.filter(isWanted), rest: changes.filter((one) => !isWanted(one)), unknown };
-}
-
-function isIn(path: string, wanted: string): boolean {
-  return path === wanted || path.startsWith(`${wanted}/`);
 }
 
 /** `2 added, 1 changed, 3 deleted`. */

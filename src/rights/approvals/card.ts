@@ -28,7 +28,7 @@ interface ShownInput {
  * would end the block of code in which it stands.
  */
 export function wholeInput(input: string): string {
-  return inBlock(readable(input));
+  return writeOut(readable(input));
 }
 
 function readable(input: string): string {
@@ -36,14 +36,9 @@ function readable(input: string): string {
   return commandOf(value) ?? JSON.stringify(value, undefined, 2);
 }
 
-/** Text in which nothing hides, and which does not end its block. */
-export function inBlock(text: string): string {
-  return writeOut(text);
-}
-
 /** All that is to be looked at before a call is allowed: its input, or what it would change. */
 export function wholeCall(approval: Pick<NewApproval, "input" | "change">): string {
-  return inBlock(judged(approval));
+  return writeOut(judged(approval));
 }
 
 function judged({ input, change }: Pick<NewApproval, "input" | "change">): string {
@@ -61,10 +56,10 @@ export function cutInput({
   if (about === "description" && isCut(input))
     return { text: "(more was said than is kept: all of it cannot be shown)", isWhole: false };
   const raw = judged({ input, change });
-  const text = raw.length > renderedChars ? undefined : inBlock(raw);
+  const text = raw.length > renderedChars ? undefined : writeOut(raw);
   if (text !== undefined && fitsCard(text)) return { text, isWhole: true };
-  const begins = text ?? inBlock(raw.slice(0, renderedChars / 2));
-  const ends = text ?? inBlock(raw.slice(-renderedChars / 2));
+  const begins = text ?? writeOut(raw.slice(0, renderedChars / 2));
+  const ends = text ?? writeOut(raw.slice(-renderedChars / 2));
   const head = begins.split("\n").slice(0, headLines).join("\n").slice(0, headChars);
   const tail = ends.split("\n").slice(-tailLines).join("\n").slice(-tailChars);
   const mark = `⟨… the middle is left out; SHA-256 of all: ${sha256} …⟩`;
@@ -151,17 +146,17 @@ function boundTo({ asker, origins = [], directory }: NewApproval): string {
 
 /** A script that the command runs: it does what stands in there, not what the command says. */
 function runsScript({ path, sha256, bytes = 0, beginning }: ShownScript): string[] {
-  const name = inBlock(JSON.stringify(path));
+  const name = writeOut(JSON.stringify(path));
   if (sha256 === undefined) return [`It runs ${name}, which does not exist yet or cannot be read.`];
   const about = `It runs ${name} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)})`;
   if (beginning === undefined) return [`${about}, which is no text.`];
   const lines = beginning.split("\n").slice(0, scriptLines).join("\n");
   const isWhole = Buffer.byteLength(lines) >= bytes - 1;
-  return [`${about}${isWhole ? ":" : ", which begins:"}`, "```", inBlock(lines), "```"];
+  return [`${about}${isWhole ? ":" : ", which begins:"}`, "```", writeOut(lines), "```"];
 }
 
 function inFolder({ directory }: NewApproval): string[] {
-  return directory === undefined ? [] : [`In the folder ${inBlock(JSON.stringify(directory))}.`];
+  return directory === undefined ? [] : [`In the folder ${writeOut(JSON.stringify(directory))}.`];
 }
 
 /** The agent's explanation of its proposal; hostile. */

@@ -39,7 +39,6 @@ interface Step {
   readonly real: OpenedFolder | undefined;
   readonly key: string;
   readonly depth: number;
-  readonly isClosed: boolean;
   /** A reason that holds for all below it. */
   readonly refused: string | undefined;
 }
@@ -54,7 +53,7 @@ export async function compareLayer(
   open: ReadonlySet<string>,
 ): Promise<Comparison> {
   const comparing = new Comparing(open, (key) => isLinkIn(layer, real, key));
-  await comparing.walk({ layer, real, key: "", depth: 0, isClosed: false, refused: undefined });
+  await comparing.walk({ layer, real, key: "", depth: 0, refused: undefined });
   return comparing.result();
 }
 
@@ -89,8 +88,8 @@ class Comparing {
     for (const name of [...own, ...hidden].toSorted((one, other) => Buffer.compare(one, other))) {
       if (!(await this.#goesOn())) return;
       const isHidden = !seen.has(name.toString("latin1"));
-      if (isHidden) await this.#gone({ ...step, isClosed }, name, true);
-      else await this.#entry({ ...step, isClosed }, name, beside);
+      if (isHidden) await this.#gone(step, name, true);
+      else await this.#entry(step, name, beside);
     }
   }
 
@@ -127,8 +126,7 @@ class Comparing {
       if (facts) this.#add({ ...nothingKnown, key, before, refused: "is a folder that cannot be read" });
       return;
     }
-    const isClosed = step.isClosed || before?.entry !== "folder";
-    await this.walk({ layer: inner, real: below, key, depth: step.depth + 1, isClosed, refused });
+    await this.walk({ layer: inner, real: below, key, depth: step.depth + 1, refused });
   }
 
   /** An entry of the real folder that the agent does not see anymore, and all below it. */

@@ -32,6 +32,16 @@ export interface LookWish {
   readonly real: string;
 }
 
+/**
+ * Options of a volume that joins folders of the host. Features of the kernel that store more than files and marks of
+ * removal are off.
+ */
+export function volumeOptions(folders: { readonly real: string; readonly layer: string; readonly work: string }) {
+  const { real, layer, work } = folders;
+  const joined = `lowerdir=${real},upperdir=${layer},workdir=${work}`;
+  return { type: "overlay", device: "overlay", o: `${joined},redirect_dir=off,metacopy=off,index=off,xino=off` };
+}
+
 const paths = z.array(z.base64()).transform((list) => new Set(list.map(decode)));
 const answer = z.object({ open: paths, hiding: paths });
 

@@ -7,7 +7,7 @@ import { applyStep } from "./apply-step.ts";
 import { type KnownChange, withHistory, clockLagMs } from "./change-history.ts";
 import { compareLayer, type Comparison } from "./compare-layer.ts";
 import { stateOf } from "./entry-facts.ts";
-import { findLayerFolders } from "./hidden-folders.ts";
+import { findLayerFolders, volumeOptions } from "./hidden-folders.ts";
 import { LayerGate } from "./layer-gate.ts";
 import { type ApplyStep, type LayerHome, type LayerRecord, type ReviewJournal } from "./layer-record.ts";
 import { layerTrace, mergedFolders } from "./layer-trace.ts";
@@ -78,11 +78,9 @@ export class MountLayer implements ReviewLayer {
     return `crabpot-${this.#around.instance.slice(0, 8)}-review-${hash}`;
   }
 
-  /** Options of the volume. Features of the kernel that store more than files and marks of removal are off. */
   get options(): Readonly<Record<string, string>> {
     const { layer, work } = this.#home;
-    const folders = `lowerdir=${this.source},upperdir=${layer},workdir=${work}`;
-    return { type: "overlay", device: "overlay", o: `${folders},redirect_dir=off,metacopy=off,index=off,xino=off` };
+    return volumeOptions({ real: this.source, layer, work });
   }
 
   /** Makes the volume, if there is none. Throws `engine_refused` when the one that is there is another. */

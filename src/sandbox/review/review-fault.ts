@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { findLayerFolders, lookInside, type LookWish } from "./hidden-folders.ts";
+import { findLayerFolders, lookInside, type LookWish, volumeOptions } from "./hidden-folders.ts";
 import type { LayerSurroundings } from "./mount-layer.ts";
 import { OpenedFolder } from "./opened-folder.ts";
 import { containerLabels } from "../launch/spec.ts";
@@ -39,12 +39,7 @@ async function tryOut(options: TrialOptions): Promise<string | undefined> {
     await makeReal(real);
     for (const path of [layer, work]) await mkdir(path);
     await chmod(layer, 0o777);
-    const o = `lowerdir=${real},upperdir=${layer},workdir=${work},redirect_dir=off,metacopy=off,index=off,xino=off`;
-    await engine.createVolume(
-      volume,
-      { type: "overlay", device: "overlay", o },
-      { [containerLabels.instance]: instance },
-    );
+    await engine.createVolume(volume, volumeOptions({ real, layer, work }), { [containerLabels.instance]: instance });
     const wish: LookWish = {
       engine,
       instance,

@@ -1,7 +1,8 @@
 import type { NewApproval } from "../../../domain/rights/approval.ts";
 import type { FormField } from "../../../domain/rights/form.ts";
 import { plainSentence, quotedName } from "../../../lib/text/plain-words.ts";
-import { inBlock, inMinutes } from "../card.ts";
+import { writeOut } from "../../../lib/text/write-out.ts";
+import { inMinutes } from "../card.ts";
 
 /** Fields to fill in, or an address to open. */
 export type FormWanted = { readonly fields: readonly FormField[] } | { readonly url: string };
@@ -15,7 +16,7 @@ export function formCard(approval: NewApproval, form: KeptForm, minutes: number)
   return [
     `The MCP server ${plainSentence(form.server)} asks, for its tool ${plainSentence(tool)} and ${quotedName(asker.name)}. Code ${code}`,
     "```",
-    inBlock(form.message),
+    writeOut(form.message),
     "```",
     ...("fields" in form ? form.fields.map(describeField) : [`It wants you to open: ${form.url}`, "I do not open it."]),
     `The server ${plainSentence(form.server)} asks this, not me, and it gets the answer: never a password or code.`,

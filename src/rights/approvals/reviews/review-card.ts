@@ -9,7 +9,8 @@ import {
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { plainSentence } from "../../../lib/text/plain-words.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import { inBlock, inMinutes } from "../card.ts";
+import { writeOut } from "../../../lib/text/write-out.ts";
+import { inMinutes } from "../card.ts";
 
 /** Room for paths and diffs on a card. */
 const shownChars = 3_000;
@@ -46,7 +47,7 @@ export function showReview(changes: readonly ReviewedChange[]): ShownReview {
   const shown = changes.map((change, index): ReviewedChange => {
     const isListed = index < listedPaths;
     if (isListed && isSaidByItsLine(change)) return { ...change, isShown: true };
-    const text = change.diff === undefined ? undefined : inBlock(`${visible(change.path)}:\n${change.diff}`);
+    const text = change.diff === undefined ? undefined : writeOut(`${visible(change.path)}:\n${change.diff}`);
     const lines = text?.split("\n").length ?? 0;
     if (!isListed || text === undefined || text.length > room.chars || lines > room.lines) return change;
     room = { chars: room.chars - text.length, lines: room.lines - lines };
@@ -70,7 +71,7 @@ function describeChange(change: ReviewedChange): string {
     ...(diff === undefined && kind !== "deleted" && bytes > 0 ? [`${bytes} bytes`] : []),
   ];
   const said = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
-  return inBlock(`${planted === undefined ? "" : "⚠ "}${marks[kind]} ${visible(path)}${visible(said)}`);
+  return writeOut(`${planted === undefined ? "" : "⚠ "}${marks[kind]} ${visible(path)}${visible(said)}`);
 }
 
 /** True when all that is asked was shown, so that a bare yes means something. */

@@ -1,7 +1,7 @@
 import type { Approval, KeptChange } from "../../../domain/rights/approval.ts";
 import { type ReviewedChange, reviewOf } from "../../../domain/rights/review.ts";
 import { visible } from "../../../lib/text/visible.ts";
-import { inBlock } from "../card.ts";
+import { writeOut } from "../../../lib/text/write-out.ts";
 
 /** Paths that one message lists; the others are counted. */
 const listedPaths = 20;
@@ -47,7 +47,7 @@ function changesOf(count: number): string {
 
 function pathBlock(paths: readonly string[]): string {
   const more = paths.length - listedPaths;
-  const listed = paths.slice(0, listedPaths).map((path) => inBlock(visible(path)));
+  const listed = paths.slice(0, listedPaths).map((path) => writeOut(visible(path)));
   return ["```", ...listed, ...(more > 0 ? [`… and ${more} more`] : []), "```"].join("\n");
 }
 
