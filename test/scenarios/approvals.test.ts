@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { admins, approvals, asks, bob, card, code, running } from "../support/asked-calls.ts";
+import { admins, approvals, asks, bob, card, code, doesAsTold, running } from "../support/asked-calls.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { setForTest, shareModelHost } from "../support/shared-host.ts";
@@ -18,14 +18,6 @@ const both: ModelScript = ({ toolOutputs }) => {
       { name: "write_file", input: { path: "good", content: "x" } },
     ],
   };
-};
-
-/** Runs what it was told last. */
-const doesAsTold: ModelScript = ({ messages }) => {
-  const last = messages.at(-1);
-  if (last?.role === "tool") return { text: `so: ${last.text}` };
-  const [, command = ""] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
-  return { toolCalls: [{ name: "shell", input: { command } }] };
 };
 
 const hosts = shareModelHost({

@@ -3,17 +3,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { admins, approvals, asks, bob, card } from "../support/asked-calls.ts";
-import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { admins, approvals, asks, bob, card, doesAsTold } from "../support/asked-calls.ts";
 import { shareModelHost } from "../support/shared-host.ts";
-
-/** Runs what it was told last. */
-const doesAsTold: ModelScript = ({ messages }) => {
-  const last = messages.at(-1);
-  if (last?.role === "tool") return { text: `so: ${last.text}` };
-  const [, command = ""] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
-  return { toolCalls: [{ name: "shell", input: { command } }] };
-};
 
 const hosts = shareModelHost({
   groups: {

@@ -5,6 +5,14 @@ import type { ModelScript } from "./model-servers/model-server.ts";
 import type { TestGroup } from "./shared-host.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
 
+/** Runs what it was told last. */
+export const doesAsTold: ModelScript = ({ messages }) => {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return { text: `so: ${last.text}` };
+  const [, command = ""] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
+  return { toolCalls: [{ name: "shell", input: { command } }] };
+};
+
 /** People are asked about each command. */
 export const asks = { policy: { tools: { shell: "ask" } } };
 
