@@ -57,6 +57,7 @@ export async function run(options: HostRunOptions): Promise<number> {
     file: home.paths.hostLog,
     redact: redaction.redact,
   });
+  if (home.isNew) process.stderr.write(`crabpot: made a new home in ${home.paths.root}\n`);
   announce(loaded);
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };

@@ -3,7 +3,8 @@ import { chmod, link, lstat, mkdir, readFile, realpath, rm, writeFile } from "no
 import { join } from "node:path";
 
 import { AppError, errorCode, nothingIfMissing } from "../../lib/app-error.ts";
-import { folderFault } from "../trust.ts";
+import { folderFault, octal } from "../trust.ts";
+import { type HomeState, homeState } from "./own-folder.ts";
 
 /** The files and folders of a home (`CRABPOT_HOME`). */
 const placesInHome = {
@@ -74,6 +75,11 @@ export function homePaths(root: string): HomePaths {
   return { ...(Object.fromEntries(places) as HomePaths), root };
 }
 
+/** Looks at a folder before it is used as a home. Throws `setup_required` when it has another purpose. */
+export function lookAtHome(root: string): Promise<HomeState> {
+  return homeState(root, Object.values(placesInHome));
+}
+
 /** A home that is safe to keep secrets in. */
 export interface Home {
   readonly paths: HomePaths;
@@ -88,9 +94,11 @@ const wantedInstance = /^[0-9a-f]{16}$/;
 
 /**
  * Creates missing folders (0700) and removes others' read rights. Follows a symbolic link once: all paths are of the
- * real folder. Throws `setup_required` for a home that others can write to or own.
+ * real folder. Throws `setup_required` for a home that others can write to or own, and for a folder with another
+ * purpose.
  */
-export async function prepareHome(wanted: string): Promise<Home> {
+export async function prepareHome(wanted: string): Promise<Home & { readonly isNew: boolean }> {
+  const state = await lookAtHome(wanted);
   await mkdir(wanted, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     throw new AppError("setup_required", `The home folder ${wanted} cannot be made.`, {
       cause,
@@ -100,6 +108,7 @@ export async function prepareHome(wanted: string): Promise<Home> {
   const root = await realpath(wanted);
   const fault = await folderFault(root, { parents: true });
   if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
+  if (state === "new") await requirePrivate(root);
   const paths = homePaths(root);
   await chmod(root, 0o700);
   const { sessions, groups, audit, keys, egress, incoming, outgoing, instructions, blobs, logs } = paths;
@@ -109,7 +118,7 @@ export async function prepareHome(wanted: string): Promise<Home> {
     await chmod(folder, 0o700);
   }
   for (const file of [paths.config, paths.mounts]) await hideFromOthers(file);
-  return { paths, instance: await readOrMakeInstance(paths.instance) };
+  return { paths, instance: await readOrMakeInstance(paths.instance), isNew: state !== "home" };
 }
 
 /**
@@ -120,6 +129,15 @@ export async function readInstance(file: string): Promise<string | undefined> {
   if (text === undefined || wantedInstance.test(text.trim())) return text?.trim();
   throw new AppError("setup_required", `${file} should hold the id of this home (16 hex digits) and does not.`, {
     fix: `Put the id back, or remove ${file}: containers of the old id are then no longer recognised.`,
+  });
+}
+
+/** Rights of a folder that somebody else made are theirs to change. */
+async function requirePrivate(root: string): Promise<void> {
+  const { mode } = await lstat(root);
+  if ((mode & 0o077) === 0) return;
+  throw new AppError("setup_required", `${root} can be read by other users (mode ${octal(mode)}).`, {
+    fix: `chmod 700 ${root}`,
   });
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
 import type { Environment } from "../../config/environment.ts";
+import { lookAtHome } from "../../config/home/home.ts";
 import { CommandContext } from "./context.ts";
 import type { CommandStreams } from "./context.ts";
 import type { HostFunctions } from "./host-functions.ts";
@@ -84,6 +85,9 @@ export const commandSummaries: readonly (readonly [string, string])[] = [
   .toSorted()
   .map((name) => [name, entries[name]?.summary ?? operationFamilies[name]?.summary ?? ""]);
 
+/** Commands that say nothing of a home. */
+const withoutHome: ReadonlySet<string> = new Set(["version", "redteam"]);
+
 interface CommandLineOptions {
   readonly environment: Environment;
   readonly streams: CommandStreams;
@@ -126,6 +130,9 @@ async function createProgram(args: readonly string[], context: CommandContext): 
       getOutHasColors: () => stdout.isTTY === true,
       getErrHasColors: () => stderr.isTTY === true,
     });
+  program.hook("preAction", async (_, command) => {
+    if (!withoutHome.has(command.name())) await lookAtHome(context.paths.root);
+  });
   const wanted = args.find((word) => !word.startsWith("-"));
   for (const [name, summary] of commandSummaries) {
     const isWanted = name === wanted || (wanted === "help" && args.includes(name));

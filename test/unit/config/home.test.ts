@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { readEnvironment } from "../../../src/config/environment.ts";
 import { ensureGlobalFolder, ensureGroupFolder } from "../../../src/config/home/group-folders.ts";
-import { homePaths, prepareHome } from "../../../src/config/home/home.ts";
+import { prepareHome } from "../../../src/config/home/home.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../../..");
@@ -47,8 +47,8 @@ test("a home that has lost its id is not given another one in silence", async ()
 
 test("a start takes read rights of others away from the home and the files in it", async () => {
   await using folder = await temporaryFolder();
+  const { paths } = await prepareHome(folder.path);
   await chmod(folder.path, 0o755);
-  const paths = homePaths(folder.path);
   await writeFile(paths.config, "{}");
   await chmod(paths.config, 0o644);
 
@@ -56,6 +56,48 @@ test("a start takes read rights of others away from the home and the files in it
 
   expect(await modeOf(folder.path)).toBe(0o700);
   expect(await modeOf(paths.config)).toBe(0o600);
+});
+
+test.for(["passwd", "package.json", ".bashrc", "src", "Instance"])(
+  "a folder that holds %j has another purpose: it is refused, and stays as it is",
+  async (name) => {
+    await using folder = await temporaryFolder();
+    await chmod(folder.path, 0o755);
+    for (const each of [name, "config.yaml"]) await writeFile(join(folder.path, each), "theirs");
+
+    await expect(prepareHome(folder.path)).rejects.toMatchObject({
+      code: "setup_required",
+      message: expect.stringContaining(`it holds "${name}". Nothing was changed.`),
+      fix: expect.stringContaining("CRABPOT_HOME"),
+    });
+
+    expect((await readdir(folder.path)).toSorted()).toEqual([name, "config.yaml"].toSorted());
+    expect(await modeOf(folder.path)).toBe(0o755);
+  },
+);
+
+test.for([[], ["config.yaml"], ["config.yaml", "mounts.json", "prompts", ".git", ".gitignore", ".env", "README.md"]])(
+  "a folder with %j becomes a home, once nobody else can read it",
+  async (names) => {
+    await using folder = await temporaryFolder();
+    await chmod(folder.path, 0o755);
+    for (const name of names) await writeFile(join(folder.path, name), "");
+
+    await expect(prepareHome(folder.path)).rejects.toMatchObject({ fix: `chmod 700 ${folder.path}` });
+    expect(await modeOf(folder.path)).toBe(0o755);
+
+    await chmod(folder.path, 0o700);
+    expect(await prepareHome(folder.path)).toMatchObject({ isNew: true });
+    expect(await prepareHome(folder.path)).toMatchObject({ isNew: false });
+  },
+);
+
+test("a home in use may hold files of its operator", async () => {
+  await using folder = await temporaryFolder();
+  const { instance } = await prepareHome(folder.path);
+  await writeFile(join(folder.path, "notes.txt"), "theirs");
+
+  expect(await prepareHome(folder.path)).toMatchObject({ instance });
 });
 
 test.for([0o770, 0o707, 0o777])(

@@ -34,7 +34,7 @@ test("nothing is added without --yes, and what is added stands in config.yaml be
 
 test("an import is taken as a whole or not at all", async () => {
   await using place = await newHome({ "config.yaml": before });
-  const file = join(place.home, "block.json");
+  const file = join(place.home, "../block.json");
   const time = { command: "docker", args: ["run", "-i", "--rm", "-e", "TZ=UTC", "mcp/time", "--short"] };
   const wide = { command: "docker", args: ["run", "-i", "--privileged", "mcp/wide"] };
   await writeFile(file, JSON.stringify({ mcpServers: { Time: time, wide } }));

@@ -25,7 +25,7 @@ test("the doctor names skills of the configuration that there are not, and only 
 
 test("a skill that is not removed for want of --yes is never said to be removed", async () => {
   await using place = await newHome({});
-  const folder = join(place.home, "source", "shout");
+  const folder = join(place.home, "../source/shout");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "SKILL.md"), "---\nname: shout\ndescription: Shouts.\n---\nShout.\n");
   await crabpot(place, "skills", "install", folder, "--yes");
