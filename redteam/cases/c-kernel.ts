@@ -154,4 +154,19 @@ for name, number, arguments in (
             return error
     attempt(name, unknown)`,
   }),
+  pythonAttack({
+    id: "C29",
+    title: "what tells one machine from another, or what it is doing: its boot, open files, interrupts, devices, ciphers",
+    expected: "each reads as empty",
+    quick: true,
+    program: `
+def said(path):
+    if os.path.isdir(path): found = " ".join(os.listdir(path))
+    else:
+        with open(path) as file: found = file.read(200)
+    if found.strip() == "": raise OSError(errno.ENODATA, "empty")
+    return found
+for name in ("sys/kernel/random/boot_id", "sys/fs/file-nr", "sys/fs/inode-nr", "sys/fs/inode-state", "sys/fs/dentry-state", "sys/fs/quota", "crypto", "irq", "swaps", "misc", "devices", "consoles", "locks", "iomem", "ioports", "dma", "driver", "tty", "version", "cmdline", "interrupts", "softirqs", "diskstats", "partitions", "modules", "vmstat", "zoneinfo", "loadavg", "pressure"):
+    attempt(name, lambda: said("/proc/" + name))`,
+  }),
 ];

@@ -40,14 +40,24 @@ export const maskedPaths = [
   "/proc/buddyinfo",
   "/proc/cmdline",
   "/proc/config.gz",
+  "/proc/consoles",
+  "/proc/crypto",
+  "/proc/devices",
   "/proc/diskstats",
+  "/proc/dma",
+  "/proc/driver",
   "/proc/interrupts",
+  "/proc/iomem",
+  "/proc/ioports",
+  "/proc/irq",
   "/proc/kallsyms",
   "/proc/kcore",
-  "/proc/keys",
   "/proc/key-users",
+  "/proc/keys",
   "/proc/latency_stats",
   "/proc/loadavg",
+  "/proc/locks",
+  "/proc/misc",
   "/proc/modules",
   "/proc/pagetypeinfo",
   "/proc/partitions",
@@ -57,8 +67,16 @@ export const maskedPaths = [
   "/proc/scsi",
   "/proc/slabinfo",
   "/proc/softirqs",
+  "/proc/swaps",
+  "/proc/sys/fs/dentry-state",
+  "/proc/sys/fs/file-nr",
+  "/proc/sys/fs/inode-nr",
+  "/proc/sys/fs/inode-state",
+  "/proc/sys/fs/quota",
+  "/proc/sys/kernel/random/boot_id",
   "/proc/timer_list",
   "/proc/timer_stats",
+  "/proc/tty",
   "/proc/version",
   "/proc/vmallocinfo",
   "/proc/vmstat",
@@ -72,8 +90,8 @@ export const maskedPaths = [
   "/sys/module",
 ] as const;
 
-/** The engine's own list: visible to programs, never writable. */
-export const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"] as const;
+/** The engine's own list, without what is masked: visible to programs, never writable. */
+export const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/sys", "/proc/sysrq-trigger"] as const;
 
 /**
  * Open files as most programs need them; no core dumps, which would hold what the agent was told; and no file above
