@@ -156,7 +156,8 @@ for name, number, arguments in (
   }),
   pythonAttack({
     id: "C29",
-    title: "what tells one machine from another, or what it is doing: its boot, open files, interrupts, devices, ciphers",
+    title:
+      "what tells one machine from another, or what it is doing: its boot, open files, interrupts, devices, ciphers",
     expected: "each reads as empty",
     quick: true,
     program: `
