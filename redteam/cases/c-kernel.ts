@@ -167,7 +167,10 @@ def said(path):
         with open(path) as file: found = file.read(200)
     if found.strip() == "": raise OSError(errno.ENODATA, "empty")
     return found
-for name in ("sys/kernel/random/boot_id", "sys/fs/file-nr", "sys/fs/inode-nr", "sys/fs/inode-state", "sys/fs/dentry-state", "sys/fs/quota", "crypto", "irq", "swaps", "misc", "devices", "consoles", "locks", "iomem", "ioports", "dma", "driver", "tty", "version", "cmdline", "interrupts", "softirqs", "diskstats", "partitions", "modules", "vmstat", "zoneinfo", "loadavg", "pressure"):
+for name in """
+sys/kernel/random/boot_id sys/fs/file-nr sys/fs/inode-nr sys/fs/inode-state sys/fs/dentry-state
+sys/fs/quota crypto irq swaps misc devices consoles locks iomem ioports dma driver tty version
+cmdline interrupts softirqs diskstats partitions modules vmstat zoneinfo loadavg pressure""".split():
     attempt(name, lambda: said("/proc/" + name))`,
   }),
 ];
