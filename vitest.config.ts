@@ -24,6 +24,13 @@ export const shared: TestUserConfig = {
   maxWorkers: workers,
   sequence: { sequencer: LongestFirst },
   reporters: ["default", new RunReport()],
+  // Hosts in the process of tests start what is built.
+  alias: [
+    {
+      find: /^.*\/lib\/process\/own-module\.ts$/,
+      replacement: join(import.meta.dirname, "test/support/built-module.ts"),
+    },
+  ],
   // A process for each file would be a quarter of the time of those that need no engine. What files leave behind fails: no-leaks.ts.
   isolate: false,
   // Programs of ours that tests start from their sources: what Node made of those stays for the next one.

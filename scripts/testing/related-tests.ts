@@ -8,6 +8,7 @@ const ofAllTests = [
   "vitest.config.ts",
   "test/support/temporary-in-memory.ts",
   "test/support/build-first.ts",
+  "test/support/built-module.ts",
   "test/support/no-leaks.ts",
 ];
 /** Starting points of agents use an image made from the whole folder. */
@@ -87,10 +88,11 @@ async function namesIn(sources: Sources): Promise<Edges> {
     const source = (await readFile(join(sources.folder, path), "utf8"))
       .replaceAll("$checkout/", "")
       .replaceAll(/\b(from|import) "[^"]*"/g, "");
-    for (const [, text = "", end] of source.matchAll(/["'`]([^"'`$\s]+)(["'`]|\$\{)/g)) {
-      if (end === "${") named.add(join(dirname(path), `${text}.ts`));
+    for (const [, text = ""] of source.matchAll(/\bownModule\("([\w-]+)"/g))
+      named.add(join(dirname(path), `${text}.ts`));
+    for (const [, text = ""] of source.matchAll(/["'`]([^"'`$\s]+)["'`]/g)) {
       // The product starts nothing but neighbors; it names other files in what it says.
-      else if (!/^(src|container)\//.test(path)) addNamed(named, { path, text, byName, files: sources.files });
+      if (!/^(src|container)\//.test(path)) addNamed(named, { path, text, byName, files: sources.files });
     }
     if (path in madeFrom) addFolder(named, String(madeFrom[path]), sources.files);
     edges.set(path, named);

@@ -11,7 +11,8 @@ import { threadWire, type Wire } from "./wires.ts";
 export interface ThreadOptions<Messages extends Protocol> {
   /** Its name in sentences, such as "its thread". */
   readonly name: string;
-  readonly main: URL;
+  /** Path of the module to run. */
+  readonly main: string;
   /** Data that it begins with; it has no environment. */
   readonly data: unknown;
   readonly protocol: Messages;

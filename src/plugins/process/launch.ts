@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 
+import { ownModule } from "../../lib/process/own-module.ts";
 import { proxyVariables } from "../../lib/process/proxy-variables.ts";
 import { type Launch, ownCode } from "../../processes/launch.ts";
 
@@ -32,7 +33,7 @@ const mappedMb = 640;
  */
 export async function launchOf({ folder, entry, memoryMb, variables }: PluginLaunchOptions): Promise<Launch> {
   const own = await realpath(folder);
-  const main = join(import.meta.dirname, `plugin-main${extname(import.meta.filename)}`);
+  const main = ownModule("plugin-main", import.meta);
   return {
     main,
     args: [join(own, entry)],

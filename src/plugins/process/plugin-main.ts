@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
-import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { ownModule } from "../../lib/process/own-module.ts";
 import { serveHost } from "../../processes/inside.ts";
 import { plugin } from "../../processes/protocol.ts";
 import { definitionsOf } from "../inside/describe.ts";
@@ -17,7 +17,7 @@ import { pluginFailures } from "./failures.ts";
 const servedCalls = 256;
 
 const [, , entry = ""] = process.argv;
-const api = new URL(`plugin-api${extname(import.meta.filename)}`, import.meta.url).href;
+const api = pathToFileURL(ownModule("plugin-api", import.meta)).href;
 registerHooks({
   resolve: (wanted, context, next) =>
     wanted === "crabpot/plugin" ? { url: api, shortCircuit: true } : next(wanted, context),

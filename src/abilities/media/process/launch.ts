@@ -1,5 +1,4 @@
-import { extname, join } from "node:path";
-
+import { ownModule } from "../../../lib/process/own-module.ts";
 import { type Launch, ownCode } from "../../../processes/launch.ts";
 
 export interface MediaLaunchOptions {
@@ -29,7 +28,7 @@ const mappedMb = 1_024;
  */
 export function mediaLaunch(options: MediaLaunchOptions): Launch {
   const { inFolder, outFolder, memoryMb, outputBytes, models = [] } = options;
-  const own = join(import.meta.dirname, `media-main${extname(import.meta.filename)}`);
+  const own = ownModule("media-main", import.meta);
   const { main = own } = options;
   return {
     main,

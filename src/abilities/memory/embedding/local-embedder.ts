@@ -1,7 +1,8 @@
 import { access } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
+import { ownModule } from "../../../lib/process/own-module.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { ProcessEnded } from "../../../processes/line.ts";
 import { OwnProcess } from "../../../processes/own-process.ts";
@@ -53,7 +54,7 @@ export class LocalEmbedder implements Embedder {
 
   constructor(folder: string, times: WorkerTimes = usualTimes) {
     this.#times = times;
-    const main = join(import.meta.dirname, `embedding-worker${extname(import.meta.filename)}`);
+    const main = ownModule("embedding-worker", import.meta);
     const launch = { main, args: [folder], env };
     this.#processes = new Restarted({
       start: () =>

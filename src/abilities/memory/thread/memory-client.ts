@@ -1,9 +1,8 @@
-import { extname } from "node:path";
-
 import type * as z from "zod";
 
 import type { EmbedderSource } from "../../../domain/settings/embedder-source.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
+import { ownModule } from "../../../lib/process/own-module.ts";
 import { appFailures } from "../../../processes/failures.ts";
 import { OwnThread } from "../../../processes/own-thread.ts";
 import { memoryThread } from "../../../processes/protocol.ts";
@@ -41,7 +40,7 @@ export class MemoryClient implements AsyncDisposable {
     const start = (): OwnThread<typeof memoryThread> =>
       new OwnThread({
         name: "its thread",
-        main: new URL(`memory-thread${extname(import.meta.filename)}`, import.meta.url),
+        main: ownModule("memory-thread", import.meta),
         data: { place, weights },
         protocol: memoryThread,
         answers: {},

@@ -1,7 +1,6 @@
-import { extname, join } from "node:path";
-
 import type { Logger } from "pino";
 
+import { ownModule } from "../../../lib/process/own-module.ts";
 import { LastWords } from "../../../processes/last-words.ts";
 import type { Answers, Listeners } from "../../../processes/line.ts";
 import type { StartOrder } from "../../../processes/message-schemas.ts";
@@ -47,7 +46,7 @@ export class WorkerProcess extends OwnProcess<typeof whatsappWorker> {
     const output = new LastWords(Object.values(env));
     super({
       name: "the WhatsApp process",
-      launch: { main: join(import.meta.dirname, `worker${extname(import.meta.filename)}`), env },
+      launch: { main: ownModule("worker", import.meta), env },
       protocol: whatsappWorker,
       answers,
       listeners,

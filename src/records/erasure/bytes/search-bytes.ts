@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { extname } from "node:path";
 
 import { AppError } from "../../../lib/app-error.ts";
+import { ownModule } from "../../../lib/process/own-module.ts";
 
 /** Search: texts and place. */
 export interface BytesSearch {
@@ -25,7 +25,7 @@ const longestMs = 600_000;
  */
 export async function searchBytes(search: BytesSearch): Promise<readonly string[]> {
   if (search.texts.length === 0) return [];
-  const child = fork(new URL(`bytes-worker${extname(import.meta.filename)}`, import.meta.url), [], {
+  const child = fork(ownModule("bytes-worker", import.meta), [], {
     env: {},
     execArgv: [],
     serialization: "advanced",

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import SQLite from "better-sqlite3";
 
 import { AppError, type ErrorCode } from "../../../lib/app-error.ts";
+import { ownModule } from "../../../lib/process/own-module.ts";
 
 /** Result of the thread. `sqlite`: SQLite's error code. */
 export type Rewritten =
@@ -14,8 +14,7 @@ export type Rewritten =
 
 /** Like `rewriteFile`, in a thread with a separate connection: a large file takes seconds. */
 export async function rewriteInThread(path: string): Promise<void> {
-  const file = new URL(`rewrite-thread${extname(import.meta.filename)}`, import.meta.url);
-  const worker = new Worker(file, { workerData: path, env: {}, name: "rewrite" });
+  const worker = new Worker(ownModule("rewrite-thread", import.meta), { workerData: path, env: {}, name: "rewrite" });
   const exited = Promise.withResolvers<void>();
   worker.once("exit", () => exited.resolve());
   const [said] = (await once(worker, "message")) as [Rewritten];
