@@ -9,6 +9,7 @@ import { everydayLines } from "../fixtures/commands/everyday.ts";
 import { tableLine } from "../fixtures/commands/generated.ts";
 import { hostileLines } from "../fixtures/commands/hostile.ts";
 import { AgentInContainer } from "../support/agent-in-container.ts";
+import { seedOr } from "../support/seed.ts";
 
 const nothing = { writableMount: false, egress: false, injectedSecrets: false };
 
@@ -16,7 +17,7 @@ test("no line that is low changes a file or shows a secret in the container", { 
   const lines = new Set([
     ...everydayLines,
     ...hostileLines,
-    ...fc.sample(tableLine, { numRuns: 2_000, seed: 20_261_128 }),
+    ...fc.sample(tableLine, { numRuns: 2_000, seed: seedOr(20_261_128) }),
   ]);
   const low: string[] = [];
   for (const line of lines) if ((await judgeCommand(line, nothing)).risk === "low") low.push(line);
