@@ -9,6 +9,8 @@ export interface Stakes {
   readonly injectedSecrets: boolean;
 }
 
+export const nothingAtStake: Stakes = { writableMount: false, egress: false, injectedSecrets: false };
+
 /** `network`: the group's, as it is configured. */
 export function stakesOf(
   mounts: readonly Pick<MountRequest, "access">[],

@@ -8,7 +8,7 @@ import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import type { Verdict } from "../../domain/rights/policy.ts";
 import { isAtLeast, type Role } from "../../domain/people/role.ts";
-import { isLiteralCommand } from "../policy/literal-command.ts";
+import { isLiteralCommand } from "../policy/shell/judge-command.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { ShownScript } from "../../protocol/messages.ts";

@@ -1,96 +1,57 @@
 import { posix } from "node:path";
 
-import type { Command, SyntaxNode, Word } from "unbash";
+import type { Command, SyntaxNode } from "unbash";
 
-import { isLiteralWord } from "./literal-command.ts";
-
-/** Longer commands are not looked at: nobody reads them. */
-const maxChars = 16_384;
-
-/** Programs that run a file of their arguments: their options that take a value, and those that are the program. */
-const interpreters: Readonly<Record<string, { readonly valued?: string; readonly inline?: string }>> = {
-  sh: { valued: "-o +o", inline: "-c" },
-  bash: { valued: "-o +o -O +O --rcfile --init-file", inline: "-c" },
-  dash: { valued: "-o +o", inline: "-c" },
-  zsh: { valued: "-o +o", inline: "-c" },
-  ksh: { valued: "-o +o", inline: "-c" },
-  python: { valued: "-W -X", inline: "-c -m" },
-  node: { valued: "-r --require --import -C --conditions --loader --env-file", inline: "-e --eval -p --print" },
-  deno: { inline: "eval" },
-  bun: { inline: "-e --eval" },
-  tsx: { inline: "-e --eval" },
-  perl: { inline: "-e -E" },
-  ruby: { valued: "-r -I -C", inline: "-e" },
-  php: { inline: "-r" },
-  lua: { valued: "-l", inline: "-e" },
-  Rscript: { inline: "-e" },
-};
-
-/** Programs that run their arguments as a command, with how many operands come before it. */
-const runners: Readonly<Record<string, number>> = {
-  command: 0,
-  env: 0,
-  exec: 0,
-  nice: 0,
-  nohup: 0,
-  setsid: 0,
-  stdbuf: 0,
-  time: 0,
-  timeout: 1,
-};
+import { wordsOf } from "./shell/judge-line.ts";
+import { parseLine } from "./shell/parse-line.ts";
+import { interpreters, runners } from "./shell/tables/programs.ts";
+import type { Interpreter } from "./shell/tables/programs.ts";
+import { isLiteral, readWord } from "./shell/words.ts";
+import type { ReadWord } from "./shell/words.ts";
 
 /**
  * The files that a command runs as programs, as paths relative to its folder, by its literal words: `./x`, `sh x`,
  * `python x`, `. x`, `bash < x`, `cat x | bash`. What only the run knows is not among them, nor what these files run.
  */
 export async function scriptsIn(command: string): Promise<readonly string[]> {
-  if (command.length > maxChars || !command.isWellFormed()) return [];
-  // Loaded with the first command that is asked about.
-  const { forEachChild, parse } = await import("unbash");
+  const nodes = await parseLine(command);
   const found = new Set<string>();
   let folder: string | undefined = "";
-  const add = (paths: readonly string[]): void => {
-    for (const path of paths) {
+  for (const node of typeof nodes === "string" ? [] : nodes) {
+    for (const path of scriptsOf(node)) {
       if (posix.isAbsolute(path)) found.add(path);
       else if (folder !== undefined) found.add(posix.join(folder, path));
     }
-  };
-  const visit = (node: SyntaxNode): void => {
-    if (node.type === "Pipeline") add(pipedInto(node.commands));
-    if (node.type === "Command") {
-      const words = wordsOf(node);
-      add(runBy(words, node));
-      if (words[0] === "cd" || words[0] === "pushd") folder = folderAfter(folder, words);
-    }
-    forEachChild(node, visit);
-  };
-  try {
-    for (const statement of parse(command).commands) visit(statement);
-  } catch {
-    return [];
+    const words = node.type === "Command" ? valuesOf(node) : [];
+    if (words[0] === "cd" || words[0] === "pushd") folder = folderAfter(folder, words);
   }
   return [...found];
+}
+
+function scriptsOf(node: SyntaxNode): readonly string[] {
+  if (node.type === "Pipeline") return pipedInto(node.commands);
+  return node.type === "Command" ? runBy(valuesOf(node), node) : [];
 }
 
 /** Undefined: a word that only the run knows. */
 type Words = readonly (string | undefined)[];
 
-function wordsOf({ name, args }: Command): Words {
-  const words = [...(name ? [name] : []), ...args].map((word) => (word.type === "Word" ? valueOf(word) : word.text));
-  return unwrapped(words);
+function valuesOf(command: Command): Words {
+  return unwrapped(wordsOf(command).map(valueOf));
 }
 
-function valueOf(word: Word): string | undefined {
-  return isLiteralWord(word) ? word.value : undefined;
+function valueOf(word: ReadWord): string | undefined {
+  return isLiteral(word) ? word.value : undefined;
 }
 
 /** Without what only runs the rest. */
 function unwrapped(words: Words): Words {
   const [program = ""] = words;
-  const before = Object.hasOwn(runners, program) ? runners[program] : undefined;
-  if (before === undefined) return words;
+  const runner = Object.hasOwn(runners, program) ? runners[program] : undefined;
+  if (!runner) return words;
+  const { before = 0, valued = "" } = runner;
   let next = 1;
-  while (/^(?:-|[A-Za-z_]\w*=)/.test(words[next] ?? "")) next += /^-[nu]$/.test(words[next] ?? "") ? 2 : 1;
+  while (/^(?:-|[A-Za-z_]\w*=)/.test(words[next] ?? "")) next += valued.split(" ").includes(words[next] ?? "") ? 2 : 1;
   return unwrapped(words.slice(next + before));
 }
 
@@ -114,13 +75,13 @@ function runBy(words: Words, node: Command): string[] {
   return [...read.loaded, ...(read.program ?? (read.isInline ? [] : inputsOf(node)))];
 }
 
-function interpreterOf(program: string): (typeof interpreters)[string] | undefined {
+function interpreterOf(program: string): Interpreter | undefined {
   const name = posix.basename(program).replace(/^(python|ruby|php|lua|perl)[\d.]+$/, "$1");
   return Object.hasOwn(interpreters, name) ? interpreters[name] : undefined;
 }
 
 /** `loaded`: files that options name. `program`: undefined where it is none of the words. */
-function readArguments({ valued = "", inline = "" }: (typeof interpreters)[string], words: Words) {
+function readArguments({ valued = "", inline = "" }: Interpreter, words: Words) {
   const loaded: string[] = [];
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at];
@@ -151,7 +112,7 @@ function inputsOf({ redirects }: Command): string[] {
       one.type === "Redirect" &&
       one.operator === "<" &&
       (one.descriptor?.type !== "FileDescriptor" || one.descriptor.value === 0);
-    const path = isInput && one.target ? valueOf(one.target) : undefined;
+    const path = isInput && one.target ? valueOf(readWord(one.target.text)) : undefined;
     return path === undefined ? [] : [path];
   });
 }
@@ -161,8 +122,8 @@ function pipedInto(commands: readonly SyntaxNode[]): string[] {
   return commands.flatMap((node, index) => {
     const next = commands[index + 1];
     if (node.type !== "Command" || next?.type !== "Command") return [];
-    const [program, ...files] = wordsOf(node);
-    const [into = "", ...rest] = wordsOf(next);
+    const [program, ...files] = valuesOf(node);
+    const [into = "", ...rest] = valuesOf(next);
     const known = interpreterOf(into);
     if (program !== "cat" || !known) return [];
     const { program: named, isInline } = readArguments(known, rest);

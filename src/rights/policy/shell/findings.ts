@@ -10,9 +10,11 @@ export interface CommandJudgement {
   readonly line: ParsedLine;
 }
 
-/** A line as patterns of rules see it. */
+/** A line as patterns of rules and grants see it. */
 export interface ParsedLine {
-  /** All of it is one simple command of literal words, without a redirection that writes or reads a file. */
+  /** All of it is simple commands of literal words. */
+  readonly isLiteral: boolean;
+  /** It is one of those, without a redirection that writes or reads a file. */
   readonly isOneCommand: boolean;
   /** Each simple command in it, wherever it stands, as it is written and as bash will see it. */
   readonly commands: readonly string[];
@@ -28,8 +30,6 @@ export type Level = "medium" | "open" | "high";
 export class Refused extends Error {}
 
 const maxPieceChars = 80;
-/** Nodes of the parsed line. */
-const maxNodes = 200;
 /** Names of paths that are compared, options and words that are looked up. Lines of people take some dozens. */
 const maxWork = 4_000;
 
@@ -37,7 +37,6 @@ const maxWork = 4_000;
 export class Findings {
   readonly #reasons = new Map<Level, string>();
   readonly #commands = new Set<string>();
-  #nodes = 0;
   #work = 0;
 
   /** `piece` is quoted from the line, `does` goes on from there: "`rm x`" "removes files". */
@@ -49,10 +48,8 @@ export class Findings {
     for (const spelling of spellings) this.#commands.add(spelling);
   }
 
-  /** Throws Refused for a line that has too many. */
-  countNode(): void {
-    this.#nodes += 1;
-    if (this.#nodes > maxNodes) throw new Refused(`It has more than ${maxNodes} parts.`);
+  get commands(): readonly string[] {
+    return [...this.#commands];
   }
 
   /** Is told before. Throws Refused when it would be too much for one line. */
@@ -61,20 +58,19 @@ export class Findings {
     this.#work += amount;
   }
 
-  /** Nodes and work so far, which the time is proportional to. */
+  /** Work so far, which the time is proportional to. */
   get effort(): number {
-    return this.#nodes + this.#work;
+    return this.#work;
   }
 
-  judgement(stakes: Stakes, isOneCommand: boolean): CommandJudgement {
+  /** The risk, and the reason for it. */
+  verdict(stakes: Stakes): Pick<CommandJudgement, "risk" | "why"> {
     const [high, open, medium] = [this.#reasons.get("high"), this.#reasons.get("open"), this.#reasons.get("medium")];
     const stake = describeStakes(stakes);
-    const line = { isOneCommand, commands: [...this.#commands] };
-    if (high !== undefined) return { risk: "high", why: high, line };
-    if (open !== undefined && stake !== undefined)
-      return { risk: "high", why: `${open}, and the group has ${stake}`, line };
-    if (open !== undefined || medium !== undefined) return { risk: "medium", why: open ?? medium, line };
-    return { risk: "low", why: undefined, line };
+    if (high !== undefined) return { risk: "high", why: high };
+    if (open !== undefined && stake !== undefined) return { risk: "high", why: `${open}, and the group has ${stake}` };
+    const why = open ?? medium;
+    return { risk: why === undefined ? "low" : "medium", why };
   }
 }
 

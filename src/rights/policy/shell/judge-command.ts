@@ -1,9 +1,6 @@
-import type { Stakes } from "../../../domain/rights/stakes.ts";
-import { hiddenInProse } from "../../../lib/text/hidden-characters.ts";
+import { nothingAtStake, type Stakes } from "../../../domain/rights/stakes.ts";
 import type { CommandJudgement } from "./findings.ts";
-
-/** More text than that is not parsed. */
-const maxChars = 4_096;
+import { parseLine } from "./parse-line.ts";
 
 /**
  * Judges the possible harm of a bash command line, by a closed grammar: `low` are only simple commands of literal words
@@ -13,25 +10,22 @@ const maxChars = 4_096;
  * for any text, and never rejects.
  */
 export async function judgeCommand(text: string, stakes: Stakes): Promise<CommandJudgement> {
-  const refusal = refusalOf(text);
-  if (refusal !== undefined) return refused(refusal);
-  // What the parser needs is loaded with the first line that is judged, not when the host starts.
-  const { judgeText } = await import("./judge-text.ts");
-  const judged = judgeText(text, stakes);
+  const nodes = await parseLine(text);
+  if (typeof nodes === "string") return refused(nodes);
+  // Loaded with the first line, not when the host starts.
+  const { judgeLine } = await import("./judge-line.ts");
+  const judged = judgeLine(nodes, stakes);
   return typeof judged === "string" ? refused(judged) : judged;
 }
 
-function refused(why: string): CommandJudgement {
-  return { risk: "high", why, line: { isOneCommand: false, commands: [] } };
+/**
+ * True when each word of a bash command is what it says, and all of it is simple commands: no expansion, pattern or
+ * compound command. So it does the same whenever it runs in a fresh shell, as far as its programs do.
+ */
+export async function isLiteralCommand(text: string): Promise<boolean> {
+  return (await judgeCommand(text, nothingAtStake)).line.isLiteral;
 }
 
-/** Reason for not parsing a text. */
-function refusalOf(text: string): string | undefined {
-  if (text.length > maxChars) return `It has ${text.length} characters; at most ${maxChars} are parsed.`;
-  if (text.includes("\0")) return "It holds a NUL character, which bash cannot take.";
-  if (!text.isWellFormed()) return "It is not valid Unicode.";
-  const hidden = text.match(hiddenInProse)?.find((character) => !/[\n\t\r]/.test(character));
-  if (hidden === undefined) return undefined;
-  const code = (hidden.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
-  return `It holds the hidden character U+${code.toUpperCase()}, so what is shown of it may not be what runs.`;
+function refused(why: string): CommandJudgement {
+  return { risk: "high", why, line: { isLiteral: false, isOneCommand: false, commands: [] } };
 }

@@ -1,5 +1,7 @@
-import { highs, runners, table, versions } from "./command-table.ts";
-import type { Bounds, Kind } from "./command-table.ts";
+import { table, versions } from "./tables/commands.ts";
+import type { Bounds, Kind } from "./tables/commands.ts";
+import { highs } from "./tables/high-commands.ts";
+import { runners } from "./tables/programs.ts";
 
 /** A row of the table. */
 export interface KnownCommand extends Bounds {
@@ -22,7 +24,7 @@ function takenBy(name: string, mark: string): ListedOption["takes"] {
 }
 
 /** Reads a list of options as it is written in the table. */
-export function readRow(text: string): ReadonlyMap<string, ListedOption> {
+function readRow(text: string): ReadonlyMap<string, ListedOption> {
   const found = text.matchAll(/([^\s:?!]+)([:?!]?)(\S*)/g);
   return new Map(
     [...found].map(([, name = "", mark = "", value = ""]) => [
@@ -72,7 +74,7 @@ export function findCommand(words: readonly (string | undefined)[]): {
   return { named: 1 };
 }
 
-const names = new Set([...known.keys(), ...high.keys(), ...runners].map((name) => name.split(" ")[0]));
+const names = new Set([...known.keys(), ...high.keys(), ...Object.keys(runners)].map((name) => name.split(" ")[0]));
 
 /** Does some command of this name stand in a table? */
 export function isKnownName(name: string): boolean {

@@ -1,4 +1,4 @@
-import type { ListedOption } from "./known-commands.ts";
+import type { KnownCommand, ListedOption } from "./known-commands.ts";
 import { isLiteral } from "./words.ts";
 import type { ReadWord } from "./words.ts";
 
@@ -16,29 +16,32 @@ export interface CallArguments {
 }
 
 /** Names are compared as wholes: one that is abbreviated or unknown is not listed. */
-export function readCallOptions(args: readonly ReadWord[], listed: Listed): CallArguments {
+export function readCallOptions(args: readonly ReadWord[], { kind, options, isWhole }: KnownCommand): CallArguments {
   const operands: ReadWord[] = [];
   const given = new Set<string>();
+  if (kind === "text") return { operands: args, given };
   let medium: ReadWord | undefined;
   const rest = [...args];
   for (let word = rest.shift(); word; word = rest.shift()) {
-    if (word.value === "--" && listed.has("--")) return { operands: [...operands, ...rest], given, medium };
+    if (word.value === "--" && options.has("--")) return { operands: [...operands, ...rest], given, medium };
     if (word.value === undefined || !/^-./s.test(word.value)) operands.push(word);
     else {
-      const names = isLiteral(word) ? readOption(word.value, rest, listed) : [];
+      const names = isLiteral(word) ? readOption(word.value, rest, options, isWhole === true) : [];
       if (names.length === 0) return { operands, given, unlisted: word, medium };
       for (const name of names) given.add(name);
-      if (names.some((name) => listed.get(name)?.isMedium)) medium = word;
+      if (names.some((name) => options.get(name)?.isMedium)) medium = word;
     }
   }
   return { operands, given, medium };
 }
 
 /** The options in a word; takes the value of the last from `rest` if it is there. Nothing if it is not as listed. */
-function readOption(word: string, rest: ReadWord[], listed: Listed): readonly string[] {
+function readOption(word: string, rest: ReadWord[], listed: Listed, isWhole: boolean): readonly string[] {
   const names = namesIn(word, listed);
+  if (isWhole && names.length > 1) return [];
   const option = listed.get(names.at(-1) ?? "");
-  if (option?.takes !== "value" || isAttached(word, names)) return names;
+  if (option?.takes !== "value") return names;
+  if (isAttached(word, names)) return option.exactly === undefined ? names : [];
   return isValue(rest.shift(), option) ? names : [];
 }
 
@@ -68,6 +71,8 @@ function isAttached(word: string, [first, ...more]: readonly string[]): boolean 
   return word !== first && (word.startsWith("--") || word.length > more.length + 2);
 }
 
+/** What begins like an option is none: the command may take it for one. A number or `-` alone is no option. */
 function isValue(word: ReadWord | undefined, { exactly }: ListedOption): boolean {
-  return word !== undefined && isLiteral(word) && (exactly === undefined || word.value === exactly);
+  if (word === undefined || !isLiteral(word) || /^-[^\d]/.test(word.value)) return false;
+  return exactly === undefined || word.value === exactly;
 }

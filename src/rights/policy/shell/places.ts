@@ -5,13 +5,17 @@ import { isWithin } from "../../../lib/files/paths.ts";
 import { containerPaths } from "../../../protocol/paths.ts";
 import { isSecretPath, secretNames } from "../../../protocol/secret-names.ts";
 
-const { group, extra, scratch, home, temporary } = containerPaths;
+export const { home } = containerPaths;
+const { group, extra, scratch, temporary } = containerPaths;
 
-/** Files of the kernel and the system with what nobody should be shown. */
-const innards = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)|^\/proc\/k|^\/etc\/g?shadow|^\/dev\/k?mem$/;
-const network = /\/dev\/(?:tcp|udp)\//;
-/** Reading and writing them changes nothing. */
-export const isHarmlessDevice = (path: string): boolean => /^\/dev\/(?:null|zero|stdin|stdout|stderr|tty)$/.test(path);
+/** What is written there is nowhere. Others are not: `/dev/stdout` may be any file. */
+export const nowhere = "/dev/null";
+
+/** Folders of the kernel, in which links lead everywhere, and what in them shows nothing of anybody. */
+const kernel = /^\/(?:dev|proc|sys)(?:\/|$)/;
+const harmless =
+  /^\/dev\/(?:null|zero|u?random|stdin|tty)$|^\/proc\/(?:cpuinfo|filesystems|loadavg|meminfo|stat|uptime|version)$/;
+const network = /\/dev\/(?:tcp|udp)\/|^\/inet[46]?\//;
 
 /** Files that programs run or are steered by when they start. */
 const steersPrograms = new RegExp(
@@ -33,13 +37,11 @@ export class Folders {
     return this.#folders;
   }
 
-  enter(folder: string): void {
+  /** False after so many that looking at all combinations would be slow. */
+  enter(folder: string): boolean {
+    if (this.#folders.length >= 16) return false;
     this.#folders.push(...this.#folders.map((before) => posix.resolve(before, folder)));
-  }
-
-  /** Enough `cd` to make looking at all combinations slow. */
-  get isFull(): boolean {
-    return this.#folders.length >= 16;
+    return true;
   }
 }
 
@@ -61,12 +63,11 @@ export function faultOfReading(text: string, { all }: Folders, work: (names: num
 
 /** Does a shell that stands there read secrets by names which do not look like any? */
 export function isDelicateFolder(folder: string): boolean {
-  const isFull = isSecret(folder) || secondNames.some((name) => isSecretPath(`${folder}/${name}`));
-  return isFull || /^\/(?:proc|sys)(?:\/|$)/.test(folder);
+  return isSecret(folder) || secondNames.some((name) => isSecretPath(`${folder}/${name}`));
 }
 
 function isSecret(path: string): boolean {
-  return innards.test(path) || isSecretPath(path);
+  return (kernel.test(path) && !harmless.test(path)) || /^\/etc\/g?shadow/.test(path) || isSecretPath(path);
 }
 
 /** Judges writing to, changing or removing a literal path. Undefined for harmless devices. */
@@ -76,7 +77,7 @@ export function judgeWriting(
 ): { readonly level: "medium" | "high"; readonly does: string } | undefined {
   const full = posix.resolve(group, path);
   if (network.test(full)) return { level: "high", does: "opens a connection to the network" };
-  if (isHarmlessDevice(full)) return undefined;
+  if (full === nowhere) return undefined;
   if (isProtectedFileName(posix.basename(full))) return { level: "high", does: "changes the agent's instructions" };
   if (steersPrograms.test(full)) return { level: "high", does: "changes what other programs run or are told" };
   if (isWithin(full, extra)) return { level: hasWritableMount ? "high" : "medium", does: "changes a mounted folder" };

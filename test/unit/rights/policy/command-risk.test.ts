@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
+import { nothingAtStake as nothing } from "../../../../src/domain/rights/stakes.ts";
 import { judgeCommand } from "../../../../src/rights/policy/shell/judge-command.ts";
 import { everydayLines } from "../../../fixtures/commands/everyday.ts";
 import { hostileLines } from "../../../fixtures/commands/hostile.ts";
 
-const nothing = { writableMount: false, egress: false, injectedSecrets: false };
 const stakes = [{ writableMount: true }, { egress: true }, { injectedSecrets: true }].map((stake) => ({
   ...nothing,
   ...stake,
@@ -95,6 +95,9 @@ test.each([
   ["frobnicate", "`frobnicate` does what the line does not show"],
   ["((y))", "`(( ))` evaluates text"],
   ["cd .docker", "`cd .docker` goes where names do not tell which files hold secrets"],
+  ["cd -", "`-` is not on the list of what cd may be given"],
+  ["git -c user.name=x push", "`git -c user.name=x push` does what the line does not show"],
+  ["kill -9 -1", "`-1` is no option of kill that is on the list"],
 ])("medium where nothing is at stake, otherwise high: %j: %s", async (line, why) => {
   expect(await judgeCommand(line, nothing)).toMatchObject({ risk: "medium", why });
   for (const [index, stake] of ["a mount with access rw", "egress", "injected secrets"].entries())
@@ -110,6 +113,9 @@ test.each([
   ["cat .e*", "reads what may hold secrets"],
   ["cd .docker; cat config.json", "reads what may hold secrets"],
   ["cat /proc/self/environ", "reads what may hold secrets"],
+  ["cat /dev/fd/../environ", "reads what may hold secrets"],
+  ["cat /proc/net/../environ", "reads what may hold secrets"],
+  ["awk '{print}' /inet/tcp/0/1.2.3.4/80", "opens a connection to the network"],
   ["tar czf a.tgz .ssh", "reads what may hold secrets"],
   ["git show HEAD:.env", "reads what may hold secrets"],
   ['cat "$HOME/.ssh/id_rsa"', "reads what may hold secrets"],
@@ -121,8 +127,7 @@ test.each([
   ["rm -rf .git", "removes a whole folder"],
   ['rm -rf "$DIR"/*', "removes folders that show only when it runs"],
   ["find . -delete", "removes everything below a folder"],
-  ["dd if=/dev/zero of=/dev/sda", "destroys what is on a disk"],
-  ["kill -9 -1", "ends all processes"],
+  ["dd if=/dev/zero of=/dev/sda", "overwrites files or disks"],
   [":(){ :|:& };:", "starts itself again and again"],
   ["echo x > AGENTS.md", "changes the agent's instructions"],
   ["cp x/SOUL.md .", "changes the agent's instructions"],
@@ -131,7 +136,6 @@ test.each([
   ["curl https://example.org", "reaches the network"],
   ["cat < /dev/tcp/1.2.3.4/80", "opens a connection to the network"],
   ["git push --force", "sends commits to another machine"],
-  ["git -c user.name=x push", "sends commits to another machine"],
   ["pip install x", "installs software"],
   ["sudo ls", "runs as another user"],
   ["docker ps", "steers containers"],
@@ -142,6 +146,8 @@ test.each([
   ['echo "x', "cannot be parsed"],
   [`echo ${"a".repeat(5_000)}`, "5005 characters"],
   ["ls; ".repeat(200), "more than 200 parts"],
+  [`ls ${"a ".repeat(200)}`, "more than 200 parts"],
+  ["a;".repeat(1_000), "1000 characters like ; and ("],
   [`cd a; cat ${"a/".repeat(2_020)}`, "too much work"],
 ])("high whatever is at stake: %j: %s", async (line, why) => {
   for (const stake of [nothing, ...stakes])
@@ -155,4 +161,35 @@ test("a relative path may lie in a mounted folder that the agent changes at once
     expect((await judgeCommand(line, writable)).risk).toBe("high");
   }
   expect((await judgeCommand("rm /workspace/group/notes.md", writable)).risk).toBe("medium");
+});
+
+test.each([
+  // A value that the command does not take for one.
+  "git shortlog -n --output=f",
+  "git log --format --output=f",
+  "git log --grep --output=f",
+  "sort -k -of a.txt",
+  // Letters that the command does not take together, and text behind the letter of a fixed value.
+  "xxd -bc a.txt f",
+  "set -ok; ls PATH=/tmp/e",
+  "set -okeyword",
+  // A device that is the file which was opened before.
+  "echo hi < f > /dev/stdin",
+  "echo hi 1< f > /dev/stdout",
+  "echo hi 2< f > /dev/stderr",
+  // Content, not names.
+  "git status -vv",
+  "git status -v -v",
+  "git status --verbose",
+  // Lists of arguments in a file, and programs that formats start.
+  "strings @list",
+  "git log --format=%G?",
+  "git branch --format='%(signature)'",
+])("no command is low by an option or a device that does more than it seems: %s", async (line) => {
+  expect((await judgeCommand(line, nothing)).risk).not.toBe("low");
+});
+
+test("values of options that begin with a dash are known where they are numbers", async () => {
+  for (const line of ["head -n -5 a.txt", "find . -mtime -1", "cut -d - -f 1 a.txt", "date -d '-1 day' +%F"])
+    expect({ line, risk: (await judgeCommand(line, nothing)).risk }).toEqual({ line, risk: "low" });
 });

@@ -11,8 +11,6 @@ export type Kind =
   | "names"
   /** Shows what is in these files, and in no others. */
   | "reads"
-  /** The same, for a pattern that comes first. */
-  | "matches"
   /** Shows what is in any file of a folder: medium. */
   | "searches"
   /** Changes or removes the files: medium. */
@@ -20,7 +18,21 @@ export type Kind =
   /** Reads all but the last, which it writes: medium. */
   | "copies"
   /** Does something else that is known and bounded: medium. */
-  | "acts";
+  | "acts"
+  /** Makes the folder the shell's. */
+  | "goes";
+
+/** What a command does with the paths among its operands, and the effect that makes it medium. */
+export const kinds: Readonly<Record<Kind, { readonly on?: "reads" | "changes"; readonly does?: string }>> = {
+  text: {},
+  names: {},
+  reads: { on: "reads" },
+  searches: { on: "reads", does: "reads files that the line does not name" },
+  writes: { on: "changes", does: "changes files" },
+  copies: { on: "changes", does: "changes files" },
+  acts: { does: "changes what runs" },
+  goes: { on: "changes" },
+};
 
 /**
  * Options as they have to be written: `-n` alone or among other letters; `-n:` with a value, in the word or in the next
@@ -29,14 +41,20 @@ export type Kind =
  */
 export type Row = readonly [kind: Kind, names: string, options?: string, bounds?: Bounds];
 
-/** Bounds on operands. */
+/** Bounds on operands and options. */
 export interface Bounds {
   /** Maximum number. */
   readonly most?: number;
-  /** Shape of the first one. */
-  readonly first?: RegExp;
+  /** Shape of each. */
+  readonly each?: RegExp;
   /** Shape of the first one, which is a program or a mode and no path. */
   readonly program?: RegExp;
+  /** The first one is a pattern, unless `-e` or `--regexp` gives it. */
+  readonly pattern?: true;
+  /** What no argument may hold, also no option. */
+  readonly never?: RegExp;
+  /** The command takes no letters together: `-bc` is not `-b -c`. */
+  readonly isWhole?: true;
 }
 
 const address = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/)`;
@@ -54,6 +72,12 @@ const jqProgram = /^(?!.*\b(?:env|input|inputs|import|include)\b)[\w.[\]"|,() :?
 /** No `%n`, which sets a variable. */
 const printfFormat = /^(?!-)(?:[^%]|%[-0-9.]*[sdbxfic]|%%)*$/;
 const plus = /^\+/;
+/** Formats that make git start gpg. */
+const signature = /%G|signature/;
+/** Words in a file are taken for arguments. */
+const noList = /^(?!@)/;
+/** Not the folder of before, which the line does not show. */
+const folder = /^(?!-$)/;
 /** No other machine. */
 const archive = /^[^:]*$/;
 const mode = /^(?:[ugoa]*[-+=][rwxXst]*|[0-7]+)$/;
@@ -79,6 +103,8 @@ export const table: readonly Row[] = [
   ["names", "type", "-a -t -p -P"],
   ["names", "command+-v"],
   ["names", "[ test", "-f -d -e -s -r -w -x -n -z -L -h -nt -ot -ef -eq -ne -lt -le -gt -ge -a"],
+
+  ["goes", "cd", "-P -L --", { most: 1, each: folder }],
 
   // Names of files.
   [
@@ -155,8 +181,8 @@ export const table: readonly Row[] = [
   ["reads", "base64 base32", "-d -i -w: --decode --ignore-garbage --wrap: --"],
   ["reads", "od", "-A: -t: -j: -N: -w: -v -c -x -b -d --"],
   ["reads", "hexdump hd", "-b -c -C -d -n: -o -s: -v -x"],
-  ["reads", "xxd", "-b -c: -e -g: -i -l: -o: -p -s: -u -ps", { most: 1 }],
-  ["reads", "strings", "-a -n: -t: -e: -f -# --"],
+  ["reads", "xxd", "-b -c: -e -g: -i -l: -o: -p -s: -u -ps", { most: 1, isWhole: true }],
+  ["reads", "strings", "-a -n: -t: -e: -f -# --", { each: noList }],
   ["reads", "file", "-b -i -k -L -h -z --brief --mime --mime-type --mime-encoding --"],
   ["reads", "cmp", "-b -i: -l -n: -s --silent --quiet --verbose --"],
   [
@@ -167,12 +193,12 @@ export const table: readonly Row[] = [
       --ignore-case --side-by-side --unified? --recursive! --`,
   ],
   ["reads", "zipinfo", "-1 -2 -h -l -m -s -t -v -z"],
-  ["reads", "unzip+-l", "-q -v", { most: 1, first: archive }],
+  ["reads", "unzip+-l", "-q -v", { most: 1, each: archive }],
   [
     "reads",
     "tar+-tf tar+tf tar+-tvf tar+tvf tar+-tzf tar+tzf tar+-tjf tar+tjf tar+-tJf tar+tJf",
     "",
-    { first: archive, most: 1 },
+    { each: archive, most: 1 },
   ],
   ["reads", "pdfinfo pdffonts", "", { most: 1 }],
   ["reads", "bc", "-l -q -s -w", { most: 0 }],
@@ -186,7 +212,7 @@ export const table: readonly Row[] = [
   ["reads", "sed", "-n -E -r -s -u -z --quiet --silent --regexp-extended --", { program: sedProgram }],
   ["reads", "awk gawk mawk", "-F: --", { program: awkProgram }],
   [
-    "matches",
+    "reads",
     "grep egrep fgrep",
     `
       -# -a -b -c -e: -E -F -G -h -H -i -I -l -L -m: -n -o -P -q -s -U -v -w -x -y -z -Z -A: -B: -C:
@@ -194,6 +220,7 @@ export const table: readonly Row[] = [
       --files-with-matches --files-without-match --fixed-strings --ignore-case --invert-match --line-number
       --line-regexp --max-count: --no-filename --no-messages --only-matching --perl-regexp --quiet --text
       --with-filename --word-regexp -r! -R! --recursive! --include! --exclude! --exclude-dir! --`,
+    { pattern: true },
   ],
   [
     "searches",
@@ -204,6 +231,7 @@ export const table: readonly Row[] = [
       --files-without-match --fixed-strings --glob: --heading --hidden --iglob: --ignore-case --invert-match
       --json --line-number --max-count: --max-depth: --multiline --no-filename --no-heading --no-ignore
       --no-line-number --only-matching --pcre2 --sort: --smart-case --stats --type: --type-not: --word-regexp --`,
+    { pattern: true },
   ],
 
   // git: names and messages; what is in files is medium.
@@ -211,25 +239,26 @@ export const table: readonly Row[] = [
     "names",
     "git+status",
     `
-      -s -b -u -v --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --`,
+      -s -b -u --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --`,
   ],
   [
     "names",
     "git+log git+shortlog",
     `
       -# -n: -g -s -e -i -E -F --abbrev-commit --all --all-match --author: --author-date-order --branches?
-      --cherry-pick --committer: --date: --date-order --decorate? --first-parent --follow --format: --full-history
+      --cherry-pick --committer: --date: --date-order --decorate? --first-parent --follow --format? --full-history
       --graph --grep: --invert-grep --left-right --max-count: --merges --name-only --name-status --no-color
       --no-decorate --no-merges --no-patch --numbered --numstat --oneline --pretty? --relative-date --remotes?
       --reverse --shortstat --simplify-by-decoration --since: --skip: --stat? --summary --summary --tags?
       --topo-order --until: --after: --before: -p! -u! -S! -G! -U! --patch! --unified! --`,
+    { never: signature },
   ],
   [
     "searches",
     "git+diff git+show",
     `
       -# -p -u -U: -w -b -M -C --cached --staged --stat? --shortstat --numstat --name-only --name-status --summary
-      --no-color --color? --oneline --format: --pretty? --word-diff? --unified: --no-patch -s --check --minimal
+      --no-color --color? --oneline --format? --pretty? --word-diff? --unified: --no-patch -s --check --minimal
       --patience --histogram --diff-filter: --ignore-all-space --ignore-space-change --abbrev? --raw -z
       --no-ext-diff --no-textconv --`,
   ],
@@ -272,9 +301,14 @@ export const table: readonly Row[] = [
     `
       -a -r -l -v -vv --all --list --remotes --show-current --verbose --merged? --no-merged? --contains: --sort:
       --format: --no-color`,
-    { most: 0 },
+    { most: 0, never: signature },
   ],
-  ["names", "git+tag", "-l -n --list --sort: --contains: --merged? --points-at: --format:", { most: 0 }],
+  [
+    "names",
+    "git+tag",
+    "-l -n --list --sort: --contains: --merged? --points-at: --format:",
+    { most: 0, never: signature },
+  ],
   ["names", "git+remote", "-v --verbose", { most: 0 }],
   ["names", "git+remote+get-url", "--all --push"],
   ["names", "git+describe", "--tags --always --dirty? --long --abbrev: --all --exact-match"],
@@ -314,74 +348,13 @@ export const table: readonly Row[] = [
   ],
   ["copies", "install", "-d -D -m: -v --mode: --"],
   ["writes", "sed+-i", "-n -E -r -s -z --", { program: sedProgram }],
-  ["acts", "kill", "-# -s: -l -TERM -KILL -INT -HUP -STOP -CONT -9 -15 --"],
+  ["acts", "kill", "-s: -l -TERM -KILL -INT -HUP -STOP -CONT -9 -15 --"],
   ["acts", "wait fg bg disown", "", { most: 1 }],
   ["acts", "jobs", "-l -p -r -s", { most: 0 }],
-  ["acts", "pkill killall", "-# -f -9 -15 -x -u: -TERM -KILL"],
+  ["acts", "pkill killall", "-f -9 -15 -x -u: -TERM -KILL"],
 ];
 
 /** These only say which version they are. */
 export const versions = `
       node+-v python+-V python3+-V go+version node python python3 uv git gcc clang make cmake cargo rustc
       java javac ruby perl php docker gh curl rg jq tsc bash`;
-
-/** They run the command that is among their arguments. */
-export const runners: ReadonlySet<string> = new Set(
-  `
-      xargs env timeout nice nohup time setsid stdbuf exec command builtin ionice chrt taskset unbuffer busybox
-      toybox flock watch parallel sudo doas strace`.split(" "),
-);
-
-/** Names, or names with a first argument, of what is high however it is called, by what it does. */
-export const highs: readonly (readonly [does: string, names: string])[] = [
-  [
-    "reaches the network",
-    `
-      curl wget ssh scp sftp ftp tftp nc ncat netcat socat telnet aria2c lynx links w3m http https xh`,
-  ],
-  [
-    "reaches the network",
-    `
-      dig nslookup host whois ping ping6 traceroute tracepath mtr nmap openssl ssh-keyscan ssh-add`,
-  ],
-  [
-    "reaches the network",
-    `
-      gh glab aws gcloud az s3cmd rclone restic borg mail sendmail mutt msmtp psql mysql redis-cli mongosh`,
-  ],
-  ["reaches the network", "git+fetch git+pull git+clone git+ls-remote git+send-email git+svn git+lfs git+daemon"],
-  ["sends commits to another machine", "git+push"],
-  ["deals with credentials", "git+credential git+credential-store git+credential-cache"],
-  ["installs software", "apt apt-get aptitude apk yum dnf zypper pacman brew gem snap flatpak composer pipx conda"],
-  [
-    "installs software",
-    `
-      npm+install npm+i npm+ci npm+add npm+update npm+publish npm+exec npm+audit npm+link pnpm+install pnpm+add
-      yarn+install yarn+add bun+install bun+add`,
-  ],
-  [
-    "installs software",
-    `
-      pip+install pip3+install pip+download uv+add uv+pip uv+sync uv+tool poetry+add poetry+install`,
-  ],
-  ["installs software", "go+get go+install cargo+install cargo+add cargo+publish"],
-  ["steers containers", "docker podman nerdctl kubectl helm crictl ctr runc"],
-  ["runs as another user", "sudo doas su pkexec runuser"],
-  ["runs commands later", "at batch crontab"],
-  [
-    "destroys what is on a disk",
-    "shred wipefs mkfs mke2fs mkswap fdisk sfdisk parted hdparm debugfs losetup blkdiscard",
-  ],
-  [
-    "reaches for the machine",
-    `
-      mount umount swapon swapoff chroot nsenter unshare pivot_root setpriv capsh modprobe insmod rmmod kexec`,
-  ],
-  [
-    "reaches for the machine",
-    `
-      sysctl iptables ip6tables nft ip ifconfig route tc systemctl service reboot shutdown poweroff halt init`,
-  ],
-  ["reaches for the machine", "useradd usermod userdel passwd chpasswd visudo setcap mknod bpftool keyctl"],
-  ["looks into other processes", "strace ltrace gdb gdbserver perf bpftrace lldb gcore"],
-];
