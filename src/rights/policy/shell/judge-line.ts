@@ -68,7 +68,7 @@ function isDuplication(operator: string, { value }: ReadWord): boolean {
   return /^[<>]&$/.test(operator) && /^(?:\d+|-)$/.test(value ?? "");
 }
 
-/** What rules and grants ask about a line. */
+/** Tells what rules and grants ask about a line. */
 function describe(nodes: readonly SyntaxNode[]): Pick<ParsedLine, "isLiteral" | "isOneCommand"> {
   const calls = nodes.filter((node) => node.type === "Command");
   const redirects = nodes.filter((node) => node.type === "Redirect");

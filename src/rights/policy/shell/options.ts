@@ -71,7 +71,7 @@ function isAttached(word: string, [first, ...more]: readonly string[]): boolean 
   return word !== first && (word.startsWith("--") || word.length > more.length + 2);
 }
 
-/** What begins like an option is none: the command may take it for one. A number or `-` alone is no option. */
+/** Text that begins like an option is no value: the command may take it for one. Numbers and `-` alone are values. */
 function isValue(word: ReadWord | undefined, { exactly }: ListedOption): boolean {
   if (word === undefined || !isLiteral(word) || /^-[^\d]/.test(word.value)) return false;
   return exactly === undefined || word.value === exactly;

@@ -8,7 +8,7 @@ import { isSecretPath, secretNames } from "../../../protocol/secret-names.ts";
 export const { home } = containerPaths;
 const { group, extra, scratch, temporary } = containerPaths;
 
-/** What is written there is nowhere. Others are not: `/dev/stdout` may be any file. */
+/** The one device that keeps nothing. `/dev/stdout` may be any file. */
 export const nowhere = "/dev/null";
 
 /** Folders of the kernel, in which links lead everywhere, and what in them shows nothing of anybody. */
@@ -37,7 +37,7 @@ export class Folders {
     return this.#folders;
   }
 
-  /** False after so many that looking at all combinations would be slow. */
+  /** Returns false when there would be too many to compare names in all of them. */
   enter(folder: string): boolean {
     if (this.#folders.length >= 16) return false;
     this.#folders.push(...this.#folders.map((before) => posix.resolve(before, folder)));

@@ -22,7 +22,7 @@ export type Kind =
   /** Makes the folder the shell's. */
   | "goes";
 
-/** What a command does with the paths among its operands, and the effect that makes it medium. */
+/** Use of the paths among the operands, and the effect that makes the call medium. */
 export const kinds: Readonly<Record<Kind, { readonly on?: "reads" | "changes"; readonly does?: string }>> = {
   text: {},
   names: {},
@@ -39,7 +39,7 @@ export const kinds: Readonly<Record<Kind, { readonly on?: "reads" | "changes"; r
  * one; `-o:x` with exactly this value; `--color?` with a value behind `=` or without; `-#` a number; `-r!` is
  * medium; `--` ends options where the command knows that.
  */
-export type Row = readonly [kind: Kind, names: string, options?: string, bounds?: Bounds];
+export type CommandRow = readonly [kind: Kind, names: string, options?: string, bounds?: Bounds];
 
 /** Bounds on operands and options. */
 export interface Bounds {
@@ -51,7 +51,7 @@ export interface Bounds {
   readonly program?: RegExp;
   /** The first one is a pattern, unless `-e` or `--regexp` gives it. */
   readonly pattern?: true;
-  /** What no argument may hold, also no option. */
+  /** Text that no argument may hold, also no option. */
   readonly never?: RegExp;
   /** The command takes no letters together: `-bc` is not `-b -c`. */
   readonly isWhole?: true;
@@ -82,7 +82,7 @@ const folder = /^(?!-$)/;
 const archive = /^[^:]*$/;
 const mode = /^(?:[ugoa]*[-+=][rwxXst]*|[0-7]+)$/;
 
-export const table: readonly Row[] = [
+export const table: readonly CommandRow[] = [
   // Text, and the shell's own.
   [
     "text",
