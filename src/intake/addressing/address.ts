@@ -1,6 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { IncomingMessage } from "../../domain/chats/message.ts";
-import { isMentioned, isSpoken } from "./mention.ts";
+import { namesMentioned, namesSpoken } from "./mention.ts";
 
 /** Rule that addresses a message to the agent, or `unaddressed`. Recorded in the audit log. */
 export type AddressRule =
@@ -45,6 +45,6 @@ export async function addressRule(
 }
 
 function mentionIn({ names, spoken = "" }: AddressOptions, text: string): AddressRule | undefined {
-  if (names.some((name) => isMentioned(text, name))) return "text-mention";
-  return names.some((name) => isSpoken(spoken, name)) ? "spoken-mention" : undefined;
+  if (namesMentioned(text, names).length > 0) return "text-mention";
+  return namesSpoken(spoken, names).length > 0 ? "spoken-mention" : undefined;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "../../domain/chats/message.ts";
 import { agentOfSession } from "../../domain/turns/session.ts";
-import { isMentioned, isSpoken } from "./mention.ts";
+import { namesMentioned, namesSpoken } from "./mention.ts";
 
 export interface AgentsMeantOptions {
   /** The agents of the group, the first one first, and what they are called. */
@@ -18,7 +18,9 @@ export async function agentsMeant(
   { channel, chat, text, quote, forwarded }: IncomingMessage,
   spoken = "",
 ): Promise<readonly string[]> {
-  const named = forwarded === true ? [] : names.filter(({ name }) => isMentioned(text, name) || isSpoken(spoken, name));
+  const called = names.map(({ name }) => name);
+  const heard = new Set([...namesMentioned(text, called), ...namesSpoken(spoken, called)]);
+  const named = forwarded === true ? [] : names.filter(({ name }) => heard.has(name));
   if (named.length > 0) return named.map(({ id }) => id);
   const key = quote && (await sessionOf(channel, chat, String(quote.seq ?? quote.id)));
   const author = key === undefined ? undefined : agentOfSession({ key });

@@ -6,7 +6,7 @@ import type { IncomingMessage, OutgoingDraft } from "../../domain/chats/message.
 import type { Clock } from "../../lib/time/clock.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
 import type { Store } from "../../stores/contract/store.ts";
-import { isMentioned } from "../addressing/mention.ts";
+import { namesMentioned } from "../addressing/mention.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface OnboardingOptions {
@@ -68,7 +68,8 @@ function wish(options: OnboardingOptions, message: IncomingMessage): RequestKind
   const { direct, forwarded, mention, quote, text } = message;
   if (direct === true) return options.pairs ? "pairing" : undefined;
   if (forwarded === true || options.mainGroups().length === 0) return undefined;
-  return mention || quote?.toAgent === true || isMentioned(text, options.assistantName) ? "admission" : undefined;
+  const isAsked = mention || quote?.toAgent === true || namesMentioned(text, [options.assistantName]).length > 0;
+  return isAsked ? "admission" : undefined;
 }
 
 interface Asked {

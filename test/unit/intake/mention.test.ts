@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { isMentioned } from "../../../src/intake/addressing/mention.ts";
+import { namesMentioned, withoutLeadingMention } from "../../../src/intake/addressing/mention.ts";
+
+const isMentioned = (text: string, name: string): boolean => namesMentioned(text, [name]).length > 0;
 
 const engages = [
   "@crab hello",
@@ -30,6 +32,34 @@ const engages = [
   "``a ` b`` @crab",
   "@crab: https://example.org/x",
   "@crabby and @crab",
+  "@crab帮我看看",
+  "请@crab看一下",
+  "@crabさん",
+  "ねえ@crabくん、これ",
+  "@crab님",
+  "크랩아@crab아",
+  "＠crab hi",
+  "﹫ｃｒａｂ hi",
+  "@⁨crab⁩ hi",
+  "\u200f@crab\u200f مرحبا",
+  "مرحبا@crab",
+  "@crabمرحبا",
+  "שלום@crab",
+  "ขอ@crabหน่อย",
+  "ที่@crab",
+  "नमस्ते@crab",
+  "_@crab_ hi",
+  "**@crab** hi",
+  "__@crab__ hi",
+  "~@crab~ hi",
+  "❤️@crab",
+  "@crab’s idea",
+  "@crab´s idea",
+  "@crab- and what now?",
+  "@crab-帮我",
+  "@crab.请看",
+  "@crab…",
+  "@crab/@anna",
 ];
 
 const doesNotEngage = [
@@ -53,7 +83,18 @@ const doesNotEngage = [
   "https://example.org/@crab",
   "@ crab",
   "@c\u200brab",
-  "＠crab",
+  "1@crab",
+  "５@crab",
+  "é@crab",
+  "е\u0301@crab",
+  "foo_@crab_ hi",
+  "@crab_ hi",
+  "x＠crab",
+  "张三@crab.io",
+  "ｘ@crab",
+  "@crabby帮我",
+  "@crab１",
+  "@crabа",
   "`@crab`",
   "``@crab` ``",
   "```@crab```",
@@ -90,6 +131,37 @@ describe("the agent is mentioned", () => {
 
   test("by a name with accents, however these are written", () => {
     expect(isMentioned("hi @CAFE\u0301!", "Café")).toBe(true);
+  });
+
+  test.each([
+    ["小蟹", "@小蟹帮我看看", true],
+    ["小蟹", "请@小蟹，看一下", true],
+    ["クラブ", "@クラブさん", true],
+    ["クラブ", "@クラブハウス", false],
+    ["크랩", "@크랩아 도와줘", true],
+    ["سلطعون", "@سلطعون مرحبا", true],
+    ["سلطعون", "@سلطعونات مرحبا", false],
+    ["ปู", "@ปูช่วยหน่อย", true],
+    ["Краб", "@КРАБ, привет", true],
+    ["Краб", "@Крабик", false],
+    ["ΣΑΣ", "@σας", true],
+  ])("by the name %s in %j: %s", (name, text, heard) => {
+    expect(isMentioned(text, name)).toBe(heard);
+  });
+
+  test("by the longest of several names that fits", () => {
+    expect(namesMentioned("@蟹王你好", ["蟹", "蟹王"])).toEqual(["蟹王"]);
+    expect(namesMentioned("@蟹你好 @蟹王", ["蟹", "蟹王"])).toEqual(["蟹", "蟹王"]);
+  });
+
+  test.each([
+    ["@crab: and then?", "and then?"],
+    ["@⁨crab⁩, and then?", "and then?"],
+    ["＠ＣＲＡＢ帮我 ①", "帮我 ①"],
+    ["crab, and then?", "crab, and then?"],
+    ["@crabby", "@crabby"],
+  ])("%j is shown without it as %j", (text, rest) => {
+    expect(withoutLeadingMention(text, "crab")).toBe(rest);
   });
 
   const name = fc.stringMatching(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,12}$/u);

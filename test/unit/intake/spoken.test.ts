@@ -5,7 +5,7 @@ import type { FetchedAttachment, IncomingMessage } from "../../../src/domain/cha
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";
-import { isSpoken } from "../../../src/intake/addressing/mention.ts";
+import { namesSpoken } from "../../../src/intake/addressing/mention.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup, someStoredGroup } from "../../support/some-group.ts";
@@ -101,6 +101,10 @@ test.each([
   ["a crabby day", false],
   ["scrab", false],
   ["", false],
+  ["crab帮我看看", true],
+  ["ねえcrabさん", true],
+  ["crab님 안녕", true],
+  ["krabа crabы", false],
 ])("in %j the name is said: %s", (transcript, said) => {
-  expect(isSpoken(transcript, "crab")).toBe(said);
+  expect(namesSpoken(transcript, ["crab"])).toEqual(said ? ["crab"] : []);
 });
