@@ -2,10 +2,10 @@ import { proseOf } from "./prose.ts";
 import { characterAt, characterBefore, folded, isInAddress, isOneWord } from "./word-ends.ts";
 
 /**
- * Returns those of the names that the text mentions as `@name`: in any case and width, taken literally, wherever scripts
- * without blanks put it. Not within a longer word (`@crabby`, `@crab-1`, `@crab.io`), an e-mail or network address
- * (`x@crab`, `@crab@example.org`, `example.org/@crab`), code or quoted lines. Where one name begins with another, the
- * longer one is meant.
+ * Returns those of the names that the text mentions as `@name`: in any case and width, taken literally, wherever
+ * scripts without blanks put it. Not within a longer word (`@crabby`, `@crab-1`, `@crab.io`), an e-mail or network
+ * address (`x@crab`, `@crab@example.org`, `example.org/@crab`), code or quoted lines. Where one name begins with
+ * another, the longer one is meant.
  */
 export function namesMentioned(text: string, names: readonly string[]): string[] {
   if (!/[@＠﹫]/.test(text)) return [];

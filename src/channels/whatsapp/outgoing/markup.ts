@@ -1,120 +1,93 @@
-/** Stand for what is put in later; taken out of texts first. */
-const marks = { bold: "\ue000", code: "\ue001" } as const;
+import { type Block, type Inline, plainText } from "../../markdown/blocks.ts";
+import { parseMarkdown } from "../../markdown/parse-markdown.ts";
+import { writeInlines } from "./inline-markup.ts";
 
 /**
  * Markdown as people see it in WhatsApp: `*bold*`, `_italic_`, `~struck~`, code, lists and quotes are its own; headings
- * become bold, links their text and address, tables lists. Code stays as it is.
+ * become bold, links their text and address, tables lists. Code and addresses stay as they are.
  */
 export function toWhatsApp(markdown: string): string {
-  const lines = markdown
-    .replaceAll(/[\ue000\ue001]/g, "")
-    .replaceAll(/\r\n?/g, "\n")
-    .split("\n");
-  const written: string[] = [];
-  let at = 0;
-  while (at < lines.length) {
-    const block = readFence(lines, at) ?? readTable(lines, at);
-    if (block) written.push(...block.written);
-    else written.push(writeLine(lines[at] ?? ""));
-    at = block?.end ?? at + 1;
+  let written = "";
+  for (const block of parseMarkdown(markdown.replaceAll(/\r\n?/g, "\n"))) {
+    const lines = linesOf(block);
+    if (written !== "") written += block.isApart ? "\n\n" : "\n";
+    written += lines.join("\n");
   }
-  return written
-    .join("\n")
-    .replaceAll(/\n{3,}/g, "\n\n")
-    .trim();
+  return written.replaceAll(/^\n+|(?<![\n ])[\n ]+$/g, "");
 }
 
-interface Block {
-  readonly written: readonly string[];
-  /** The line behind it. */
-  readonly end: number;
+function linesOf(block: Block): readonly string[] {
+  // Code is copied out of the chat: nothing may stand before its lines.
+  if (block.kind === "code") return ["```", ...block.code.replaceAll("```", "'''").split("\n"), "```"];
+  const { first, others } = prefixesOf(block);
+  // Three backticks that open no block would join with those of one that does.
+  return textOf(block)
+    .replaceAll(/`{3,}/g, (run) => "'".repeat(run.length))
+    .split("\n")
+    .map((line, index) => (index === 0 ? first : others) + line);
 }
 
-/**
- * Fenced code, without the name of its language, which WhatsApp would show. One that is never closed reaches to the
- * end.
- */
-function readFence(lines: readonly string[], at: number): Block | undefined {
-  const opening = /^ {0,3}(`{3,}|~{3,}(?!~))[^`]*$/.exec(lines[at] ?? "");
-  const run = opening?.[1];
-  if (run === undefined) return undefined;
-  const closing = new RegExp(`^ {0,3}${run.charAt(0)}{${run.length},}\\s*$`);
-  const length = lines.slice(at + 1).findIndex((line) => closing.test(line));
-  const end = length === -1 ? lines.length : at + 1 + length;
-  const code = lines.slice(at + 1, end).map((line) => line.replaceAll("```", "'''"));
-  return { written: ["```", ...code, "```"], end: Math.min(lines.length, end + 1) };
+function prefixesOf({ within }: Block) {
+  let [first, others] = ["", ""];
+  for (const container of within) {
+    const mark = container.kind === "quote" ? "> " : `${container.marker} `;
+    const indent = container.kind === "quote" ? mark : " ".repeat(mark.length);
+    first += container.kind === "item" && container.isFirst ? mark : indent;
+    others += indent;
+  }
+  return { first, others };
+}
+
+function textOf(block: Exclude<Block, { readonly kind: "code" }>): string {
+  switch (block.kind) {
+    case "rule":
+      return "———";
+    case "heading":
+      return bold(block.text);
+    case "table":
+      return tableOf(block.rows);
+    case "paragraph":
+      return block.within.at(-1)?.kind === "item" ? withBox(block.text) : writeInlines(block.text);
+  }
+}
+
+function withBox([first, ...others]: readonly Inline[]): string {
+  if (!first) return "";
+  const box = first.kind === "text" ? /^\[([ xX])\]\s/.exec(first.text) : null;
+  if (first.kind !== "text" || !box) return writeInlines([first, ...others]);
+  const rest = { kind: "text", text: first.text.slice(box[0].length) } as const;
+  return `${box[1] === " " ? "☐" : "☑"} ${writeInlines([rest, ...others])}`;
 }
 
 /** A table as a list: the first cell of each row, then the others with their headings. */
-function readTable(lines: readonly string[], at: number): Block | undefined {
-  const rule = lines[at + 1];
-  if (!isRow(lines[at]) || !isRow(rule) || !cellsOf(rule).every((cell) => /^:?-+:?$/.test(cell))) return undefined;
-  const headings = cellsOf(lines[at]);
-  let end = at + 2;
-  while (isRow(lines[end])) end += 1;
-  const rows = lines.slice(at + 2, end).map((line) => {
-    const [first = "", ...others] = cellsOf(line);
-    const said = others.map((cell, index) => (headings.length > 2 ? `${headings[index + 1] ?? ""}: ${cell}` : cell));
-    return writeLine(`- ${[`**${first || "–"}**`, ...said].join(headings.length > 2 ? " · " : ": ")}`);
+function tableOf([headings = [], ...rows]: readonly (readonly (readonly Inline[])[])[]): string {
+  const written = headings.map((cell) => writeInlines(cell));
+  if (rows.length === 0) return bold(headings.flatMap((cell, index) => (index === 0 ? cell : [separator, ...cell])));
+  const lines = rows.map(([first = [], ...others]) => {
+    const said = others.map((cell, index) => {
+      const text = inOneLine(writeInlines(cell));
+      return headings.length > 2 ? `${written[index + 1] ?? ""}: ${text}` : text;
+    });
+    const name = inOneLine(bold(first.length > 0 ? first : [{ kind: "text", text: "–" }]));
+    return `- ${[name, ...said].join(headings.length > 2 ? " · " : ": ")}`;
   });
-  return { written: rows.length > 0 ? rows : [writeLine(`**${headings.join(" · ")}**`)], end };
+  return lines.join("\n");
 }
 
-function isRow(line: string | undefined): line is string {
-  return line !== undefined && line.includes("|") && line.trim() !== "|";
+const separator: Inline = { kind: "text", text: " · " };
+
+/** Cells have no other way to begin a new line. */
+function inOneLine(cell: string): string {
+  return cell.replaceAll(/ ?<br ?\/?> ?/gi, " / ");
 }
 
-function cellsOf(line: string): string[] {
-  return line
-    .trim()
-    .replaceAll(/^\||(?<!\\)\|$/g, "")
-    .split(/(?<!\\)\|/)
-    .map((cell) => cell.trim().replaceAll("\\|", "|"));
+/** Not where an asterisk of the text would end it, or begin another one. */
+function bold(inlines: readonly Inline[]): string {
+  const text = writeInlines(inlines, ["strong"]).trim();
+  const isSafe = text !== "" && !/\*\S|\S\*/.test(plainOf(inlines));
+  return isSafe ? `*${text}*` : text;
 }
 
-/** Three backticks that open no block would join with those of one that does. */
-function writeLine(line: string): string {
-  return styleLine(line).replaceAll(/`{3,}/g, (run) => "'".repeat(run.length));
-}
-
-function styleLine(line: string): string {
-  if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) return "———";
-  const heading = /^ {0,3}#{1,6}\s/.exec(line)?.[0];
-  if (heading !== undefined) {
-    const said = line
-      .slice(heading.length)
-      .trimEnd()
-      .replace(/(?<!#)#+$/, "");
-    const text = writeInline(said.trim()).replaceAll("*", "").trim();
-    return text === "" ? "" : `*${text}*`;
-  }
-  const item = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
-  if (!item) return writeInline(line);
-  const [, indent = "", box, text = ""] = item;
-  const ticked = box === undefined ? "" : box === " " ? "☐ " : "☑ ";
-  return `${indent}- ${ticked}${writeInline(text)}`;
-}
-
-/** Code is taken out before anything else and put back at the end, so that nothing in it is changed. */
-function writeInline(text: string): string {
-  const codes: string[] = [];
-  const withoutCode = text.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, (_found, _run, code: string) => {
-    codes.push(`\`${code.trim().replaceAll("`", "'")}\``);
-    return marks.code;
-  });
-  const written = withoutCode
-    .replaceAll(
-      /!?\[([^\][]*)\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:\s+"[^"]*")?\)/g,
-      (_found, label: string, url: string) => (label === "" || label === url ? url : `${label} (${url})`),
-    )
-    .replaceAll(/<((?:https?:\/\/|mailto:)[^\s<>]+)>/g, "$1")
-    .replaceAll(/\*\*\*(?=\S)(.+?)(?<=\S)\*\*\*/g, `${marks.bold}_$1_${marks.bold}`)
-    .replaceAll(/\*\*(?=\S)(.+?)(?<=\S)\*\*/g, `${marks.bold}$1${marks.bold}`)
-    .replaceAll(/(?<![\p{L}\p{N}_])__(?=\S)(.+?)(?<=\S)__(?![\p{L}\p{N}_])/gu, `${marks.bold}$1${marks.bold}`)
-    .replaceAll(/(?<![\p{L}\p{N}*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\p{L}\p{N}*])/gu, "_$1_")
-    .replaceAll(/~~(?=\S)(.+?)(?<=\S)~~/g, "~$1~")
-    .replaceAll(/\\([\\`*_{}[\]()#+.!~>|-])/g, "$1")
-    .replaceAll(marks.bold, "*");
-  let next = 0;
-  return written.replaceAll(marks.code, () => codes[next++] ?? "");
+function plainOf(inlines: readonly Inline[]): string {
+  return plainText(inlines.filter(({ kind }) => kind !== "code"));
 }
