@@ -44,58 +44,55 @@ class BlockReader {
   readonly blocks: Block[] = [];
   readonly #open: (OpenItem | { readonly kind: "quote" })[] = [];
   #content: "heading" | "paragraph" = "paragraph";
-  #rows: (readonly Inline[])[][] | undefined;
+  #table: { readonly rows: (readonly Inline[])[][]; readonly map: Token["map"] } | undefined;
   /** Line behind the last block. */
   #end = 0;
 
+  /** What the tokens do that matter; all others stand around them. */
+  readonly #does: Readonly<Record<string, (token: Token) => void>> = {
+    blockquote_open: () => this.#open.push({ kind: "quote" }),
+    blockquote_close: () => this.#open.pop(),
+    list_item_open: (token) => this.#openItem(token),
+    list_item_close: () => this.#closeItem(),
+    heading_open: () => (this.#content = "heading"),
+    heading_close: () => (this.#content = "paragraph"),
+    inline: (token) => this.#readInline(token),
+    hr: ({ map }) => this.#add({ kind: "rule" }, map),
+    fence: (token) => this.#readCode(token),
+    code_block: (token) => this.#readCode(token),
+    table_open: ({ map }) => (this.#table = { rows: [], map }),
+    tr_open: () => this.#table?.rows.push([]),
+    table_close: () => this.#closeTable(),
+  };
+
   read(token: Token): void {
-    const { type, map } = token;
-    switch (type) {
-      case "blockquote_open":
-        this.#open.push({ kind: "quote" });
-        break;
-      case "list_item_open":
-        this.#open.push({ kind: "item", marker: markerOf(token), isFirst: true, from: map?.[0] ?? this.#end });
-        break;
-      case "list_item_close":
-        this.#addEmptyItem();
-        this.#open.pop();
-        break;
-      case "blockquote_close":
-        this.#open.pop();
-        break;
-      case "heading_open":
-      case "paragraph_open":
-        this.#content = type === "heading_open" ? "heading" : "paragraph";
-        break;
-      case "hr":
-        this.#add({ kind: "rule" }, map);
-        break;
-      case "fence":
-      case "code_block":
-        this.#add({ kind: "code", code: token.content.replace(/\n$/, ""), language: token.info.trim() }, map);
-        break;
-      case "table_open":
-        this.#rows = [];
-        break;
-      case "tr_open":
-        this.#rows?.push([]);
-        break;
-      case "table_close":
-        this.#add({ kind: "table", rows: this.#rows ?? [] }, [this.#end, this.#end]);
-        this.#rows = undefined;
-        break;
-      case "inline":
-        this.#readInline(token);
-        break;
-    }
+    this.#does[token.type]?.(token);
+  }
+
+  #openItem(token: Token): void {
+    this.#open.push({ kind: "item", marker: markerOf(token), isFirst: true, from: token.map?.[0] ?? this.#end });
+  }
+
+  #closeItem(): void {
+    const item = this.#open.at(-1);
+    if (item?.kind === "item" && item.isFirst) this.#add({ kind: "paragraph", text: [] }, [item.from, item.from + 1]);
+    this.#open.pop();
+  }
+
+  #readCode({ content, info, map }: Token): void {
+    this.#add({ kind: "code", code: content.replace(/\n$/, ""), language: info.trim() }, map);
+  }
+
+  #closeTable(): void {
+    const { rows, map } = this.#table ?? { rows: [], map: null };
+    this.#table = undefined;
+    this.#add({ kind: "table", rows }, map);
   }
 
   #readInline({ children, map }: Token): void {
     const text = inlinesOf(children ?? []);
-    if (this.#rows === undefined) return this.#add({ kind: this.#content, text }, map);
-    this.#rows.at(-1)?.push(text);
-    this.#end = Math.max(this.#end, map?.[1] ?? 0);
+    if (this.#table) this.#table.rows.at(-1)?.push(text);
+    else this.#add({ kind: this.#content, text }, map);
   }
 
   #add(content: BlockContent, map: readonly [number, number] | null): void {
@@ -108,11 +105,6 @@ class BlockReader {
     this.blocks.push({ ...content, within, isApart: this.blocks.length > 0 && start > this.#end });
     this.#end = Math.max(this.#end, end);
     for (const item of this.#open) if (item.kind === "item") item.isFirst = false;
-  }
-
-  #addEmptyItem(): void {
-    const item = this.#open.at(-1);
-    if (item?.kind === "item" && item.isFirst) this.#add({ kind: "paragraph", text: [] }, [item.from, item.from + 1]);
   }
 }
 

@@ -23,16 +23,9 @@ function textOf(inline: Inline | undefined): string {
 }
 
 function writeOne(inline: Exclude<Inline, Emphasized>, around: readonly Emphasis[]): string {
-  switch (inline.kind) {
-    case "text":
-      return inline.text;
-    case "code":
-      return `\`${inline.text.replaceAll("`", "'")}\``;
-    case "break":
-      return "\n";
-    default:
-      return writeAddress(inline.url, writeInlines(inline.inner, around));
-  }
+  if (inline.kind === "text") return inline.text;
+  if (inline.kind === "code") return `\`${inline.text.replaceAll("`", "'")}\``;
+  return inline.kind === "break" ? "\n" : writeAddress(inline.url, writeInlines(inline.inner, around));
 }
 
 function writeAddress(url: string, label: string): string {

@@ -39,16 +39,10 @@ function prefixesOf({ within }: Block) {
 }
 
 function textOf(block: Exclude<Block, { readonly kind: "code" }>): string {
-  switch (block.kind) {
-    case "rule":
-      return "———";
-    case "heading":
-      return bold(block.text);
-    case "table":
-      return tableOf(block.rows);
-    case "paragraph":
-      return block.within.at(-1)?.kind === "item" ? withBox(block.text) : writeInlines(block.text);
-  }
+  if (block.kind === "rule") return "———";
+  if (block.kind === "table") return tableOf(block.rows);
+  if (block.kind === "heading") return bold(block.text);
+  return block.within.at(-1)?.kind === "item" ? withBox(block.text) : writeInlines(block.text);
 }
 
 function withBox([first, ...others]: readonly Inline[]): string {

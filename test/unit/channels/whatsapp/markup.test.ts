@@ -47,6 +47,7 @@ test.each([
   ["| File | Use |\n|---|---|\n| *note | a |\n| __main__.py | b |", "- *note: a\n- *__main__.py*: b"],
   ["| a | b |\n|---|---|\n| x | 1<br>2 \\| 3 |", "- *x*: 1 / 2 | 3"],
   ["| a | b |\n|---|---|", "*a · b*"],
+  ["one\n\n| a | b |\n|---|---|\n| x | 1 |\n\ntwo", "one\n\n- *x*: 1\n\ntwo"],
   // Addresses.
   ["https://docs.example/x.html#object.__init__", "https://docs.example/x.html#object.__init__"],
   ["[init](https://e.org/x#object.__init__)", "init (https://e.org/x#object.__init__)"],
