@@ -23,9 +23,9 @@ function textOf(inline: Inline | undefined): string {
 }
 
 function writeOne(inline: Exclude<Inline, Emphasized>, around: readonly Emphasis[]): string {
-  if (inline.kind === "text") return inline.text;
-  if (inline.kind === "code") return `\`${inline.text.replaceAll("`", "'")}\``;
-  return inline.kind === "break" ? "\n" : writeAddress(inline.url, writeInlines(inline.inner, around));
+  if (inline.kind === "break") return "\n";
+  if ("inner" in inline) return writeAddress(inline.url, writeInlines(inline.inner, around));
+  return inline.kind === "text" ? inline.text : `\`${inline.text.replaceAll("`", "'")}\``;
 }
 
 function writeAddress(url: string, label: string): string {
