@@ -48,7 +48,7 @@ class BlockReader {
   /** Line behind the last block. */
   #end = 0;
 
-  /** What the tokens do that matter; all others stand around them. */
+  /** Handler of each token that matters, by its type. */
   readonly #does: Readonly<Record<string, (token: Token) => void>> = {
     blockquote_open: () => this.#open.push({ kind: "quote" }),
     blockquote_close: () => this.#open.pop(),
