@@ -36,7 +36,7 @@ function judgeNode(node: SyntaxNode, line: LineContext): void {
   if (node.type === "Pipeline" && node.operators.includes("|&")) findings.add("medium", "|&", "is no plain pipe");
   if (node.type === "Command") judgeSimple(wordsOf(node), line);
   if (node.type === "Redirect") judgeRedirect(node, line);
-  if (plainTypes[node.type]) return;
+  if (plainTypes[node.type] || ("text" in node && node.text === "$?")) return;
   const [level, does, sign] = constructs[node.type] ?? ["open", "is not on the list"];
   findings.add(level, sign ?? ("text" in node ? node.text : node.type), does);
 }

@@ -96,7 +96,7 @@ function judgeKnown(call: Call, known: KnownCommand, line: LineContext): void {
   if (does !== undefined) findings.add("medium", piece, does);
   if (unlisted) findings.add("open", unlisted.source, `is no option of ${name} that is on the list`);
   if (medium) findings.add("medium", medium.source, `makes ${name} read files that the line does not name`);
-  if (name === "find") judgeFind(call, line);
+  if (name === "find") judgeFind(knownCall, line);
   judgeBounds(knownCall, line);
   judgeGlobs(knownCall, line);
   // Also values of options may be paths.
@@ -146,11 +146,16 @@ function judgeGoing({ paths: [folder], piece }: KnownCall, { findings, folders }
 }
 
 const narrows = /^-(?:i?name|i?path|i?wholename|i?regex|empty|newer\w*|[acm]time|[acm]min|size)$/;
+const widens = /^(?:-o|-or|-not|!|,)$/;
 
-function judgeFind({ args, piece }: Call, line: LineContext): void {
+function judgeFind({ args, operands, piece }: KnownCall, line: LineContext): void {
   const values = args.map(({ value }) => value ?? "");
-  if (values.includes("-delete") && !values.some((value) => narrows.test(value)))
-    line.findings.add("high", piece, "removes everything below a folder");
+  if (values.includes("-delete")) {
+    if (!values.some((value) => narrows.test(value)) || values.some((value) => widens.test(value)))
+      line.findings.add("high", piece, "removes everything below a folder");
+    line.findings.add("medium", piece, "removes files");
+    for (const { value = "" } of [...operands, { value: "." }]) judgeWritten(value, piece, line);
+  }
   for (const [index, value] of values.entries())
     if (/^-(?:exec|execdir|ok|okdir)$/.test(value)) judgeInner(args, index + 1, line);
 }

@@ -10,9 +10,10 @@ export interface ReadWord {
 
 /**
  * One piece of a literal word: quoted text, an escaped character, plain characters, or those of a pattern. What is not
- * listed here is no literal.
+ * listed here is no literal. `$?` counts as one: it is a number.
  */
-const piece = /(?:'([^']*)'|([\p{L}\p{N}_./,:=@%+^#!~-]+))|"((?:[^"\\$`]|\\[^])*)"|\\([^])|([*?[\]])/uy;
+const piece =
+  /'([^']*)'|([\p{L}\p{N}_./,:=@%+^#!~-]+|\$\?)|"((?:[^"\\$`]|\\[^]|\$\?)*)"|\\([^])|([*?[\]])|\$'((?:[^'\\]|\\[tn])*)'/uy;
 
 /** Begins with `~`, or has one where bash may take it for somebody's home. */
 const tilde = /^~|[:=]~/;
@@ -35,9 +36,13 @@ export function readWord(source: string): ReadWord {
   return { source, value, isGlob };
 }
 
-function textOf([, single, plain, double, escaped, pattern = ""]: RegExpExecArray): string {
+function textOf([, single, plain, double, escaped, pattern, named = ""]: RegExpExecArray): string {
   const inQuotes = double?.replaceAll(/\\(["\\$`]|\n)/g, unescaped);
-  return single ?? plain ?? inQuotes ?? escaped?.replace("\n", "") ?? pattern;
+  return single ?? plain ?? inQuotes ?? escaped?.replace("\n", "") ?? pattern ?? withControls(named);
+}
+
+function withControls(text: string): string {
+  return text.replaceAll("\\t", "\t").replaceAll("\\n", "\n");
 }
 
 function unescaped(_: string, character: string): string {

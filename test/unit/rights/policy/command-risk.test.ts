@@ -4,6 +4,7 @@ import { nothingAtStake as nothing } from "../../../../src/domain/rights/stakes.
 import { judgeCommand } from "../../../../src/rights/policy/shell/judge-command.ts";
 import { everydayLines } from "../../../fixtures/commands/everyday.ts";
 import { hostileLines } from "../../../fixtures/commands/hostile.ts";
+import programmingLines from "../../../fixtures/commands/programming.json" with { type: "json" };
 
 const stakes = [{ writableMount: true }, { egress: true }, { injectedSecrets: true }].map((stake) => ({
   ...nothing,
@@ -20,7 +21,7 @@ async function countRisks(
 }
 
 test("no line that destroys files, shows secrets or makes bash evaluate text is low", async () => {
-  expect(hostileLines.length).toBeGreaterThan(475);
+  expect(hostileLines.length).toBeGreaterThan(1_650);
   for (const line of hostileLines)
     expect({ line, risk: (await judgeCommand(line, nothing)).risk }).not.toEqual({ line, risk: "low" });
 });
@@ -33,6 +34,13 @@ test("what agents run on an ordinary day is seldom high where nothing is at stak
   expect(low / everydayLines.length).toBeGreaterThan(0.4);
   // The same look around a group whose agent changes a folder of the machine at once.
   expect((await countRisks(everydayLines, stakes[0])).low).toBe(low);
+});
+
+test("what agents that write programs run is seldom high where nothing is at stake", async () => {
+  const { high } = await countRisks(programmingLines);
+
+  expect(programmingLines.length).toBeGreaterThan(100);
+  expect(high / programmingLines.length).toBeLessThanOrEqual(0.05);
 });
 
 test.each([
@@ -48,6 +56,11 @@ test.each([
   "sed -n '1,20p' a.txt",
   "sed 's/a/b/g; /^#/d' a.txt",
   "awk -F, '{print $2}' a.csv",
+  "awk 'NR>1 {print $1, $3}' a.txt",
+  "sort -k2,2nr -t$'\\t' a.tsv",
+  'ls; echo "exit code: $?" $?',
+  "git config --get user.name",
+  "git status -uno",
   "jq -r '.items[] | .name' a.json",
   "git status --short",
   "git log --oneline -5 -- src",
@@ -78,6 +91,7 @@ test.each([
   ["cat <<'E'\nx\nE", "`<<` is a here-document"],
   ["ls & pwd", "`&` lets a command run on"],
   ["kill 123", "`kill 123` changes what runs"],
+  ["find . -name '*.pyc' -delete", "`find . -name '*.pyc' -delete` removes files"],
 ])("medium: %j: %s", async (line, why) => {
   expect(await judgeCommand(line, nothing)).toMatchObject({ risk: "medium", why });
 });
@@ -127,6 +141,9 @@ test.each([
   ["rm -rf .git", "removes a whole folder"],
   ['rm -rf "$DIR"/*', "removes folders that show only when it runs"],
   ["find . -delete", "removes everything below a folder"],
+  ["find . -name x -o -delete", "removes everything below a folder"],
+  ["find . -not -name x -delete", "removes everything below a folder"],
+  ["find /etc -name x -delete", "changes something outside the group's folder"],
   ["dd if=/dev/zero of=/dev/sda", "overwrites files or disks"],
   [":(){ :|:& };:", "starts itself again and again"],
   ["echo x > AGENTS.md", "changes the agent's instructions"],
@@ -185,6 +202,12 @@ test.each([
   "strings @list",
   "git log --format=%G?",
   "git branch --format='%(signature)'",
+  // A number is redirected to, not compared with; a setting is written.
+  "awk '{print NR>1}' a.txt",
+  "awk 'NR>1 {print >1}' a.txt",
+  "git config --get user.name x",
+  "git config user.name x",
+  "echo $'\\x2e' $'\\cA'",
 ])("no command is low by an option or a device that does more than it seems: %s", async (line) => {
   expect((await judgeCommand(line, nothing)).risk).not.toBe("low");
 });

@@ -8,6 +8,7 @@ test("a command is literal when each of its words is what it says", async () => 
     "git push origin main && echo done",
     "cat 'a b' \"c d\" e\\ f | sort -r; ls || true",
     "make > build.log 2>&1 &",
+    "echo $'a\\tb'",
     "echo \\$HOME '$HOME' '*'",
   ])
     expect([command, await isLiteralCommand(command)]).toEqual([command, true]);
@@ -45,8 +46,9 @@ test("a command with an expansion, a pattern, a substitution, a function or a co
     "((x)) && rm a",
     "rm 'a",
     "! grep x y",
-    "echo $'a\\tb'",
     "cat <<< hello",
+    "echo $'a\\x20b'",
+    "echo $?",
     "ls {x}> f",
     "rm a\u00a0b",
     "rm a )",

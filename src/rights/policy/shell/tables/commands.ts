@@ -64,9 +64,9 @@ const substitution = ["/", "#", String.raw`\|`]
 const sedCommand = String.raw`(?:${address}(?:,(?:${address}|\+\d+))?)?!?(?:[pdq=]|${substitution})`;
 /** Prints, deletes or replaces lines: no command that writes or runs. */
 const sedProgram = new RegExp(`^${sedCommand}(?: ?; ?${sedCommand})*;?$`);
-/** Prints and adds up: nothing that writes, runs, reads files or names variables of the environment. */
+/** Prints and adds up, of lines with a number: nothing that writes, runs, reads files or names variables of others. */
 const awkProgram =
-  /^(?:[\s$\d,;{}()=+*%.!~-]|"[-:,.= \t]*"|\b(?:print|BEGIN|END|NR|NF|FS|OFS|length|[a-z]|sum|count)\b)*$/;
+  /^(?:NR *[<>=!]=? *\d+ *)?(?:[\s$\d,;{}()=+*%.!~-]|"[-:,.= \t]*"|\b(?:print|BEGIN|END|NR|NF|FS|OFS|length|[a-z]|sum|count)\b)*$/;
 /** Takes data apart: no modules, no files, no environment. */
 const jqProgram = /^(?!.*\b(?:env|input|inputs|import|include)\b)[\w.[\]"|,() :?!=<>*+/-]*$/;
 /** No `%n`, which sets a variable. */
@@ -138,7 +138,7 @@ export const table: readonly CommandRow[] = [
     `
       -H -L -P -a -o -and -or -not -name: -iname: -path: -ipath: -wholename: -regex: -iregex: -type: -size: -empty
       -mtime: -mmin: -atime: -amin: -ctime: -cmin: -newer: -perm: -user: -group: -links: -maxdepth: -mindepth:
-      -depth -mount -xdev -prune -print -print0 -ls -printf: -quit -readable -writable -executable -true -false`,
+      -delete -depth -mount -xdev -prune -print -print0 -ls -printf: -quit -readable -writable -executable -true -false`,
   ],
   ["names", "rg+--files", "-g: -t: -T: --glob: --type: --sort: --hidden --no-ignore -u"],
 
@@ -239,7 +239,7 @@ export const table: readonly CommandRow[] = [
     "names",
     "git+status",
     `
-      -s -b -u --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --`,
+      -s -b -u -uno -uall --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --`,
   ],
   [
     "names",
@@ -321,6 +321,7 @@ export const table: readonly CommandRow[] = [
   ],
   ["names", "git+check-ignore", "-v -q -n --"],
   ["names", "git+version", "", { most: 0 }],
+  ["names", "git+config+--get", "", { most: 1, program: /^(?:user\.(?:name|email)|init\.defaultBranch)$/ }],
 
   // Changes files.
   ["writes", "touch", "-a -c -m -h -d: -t: --date: --no-create --"],
@@ -356,5 +357,5 @@ export const table: readonly CommandRow[] = [
 
 /** These only say which version they are. */
 export const versions = `
-      node+-v python+-V python3+-V go+version node python python3 uv git gcc clang make cmake cargo rustc
+      node+-v python+-V python3+-V go+version node npm python python3 uv git gcc clang make cmake cargo rustc
       java javac ruby perl php docker gh curl rg jq tsc bash`;

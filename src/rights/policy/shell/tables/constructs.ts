@@ -17,6 +17,7 @@ export const plainTypes: Types<true> = {
   Glob: true,
   SingleQuoted: true,
   DoubleQuoted: true,
+  AnsiCQuoted: true,
   CompoundList: true,
   Redirected: true,
   Elif: true,
