@@ -5,8 +5,9 @@ import { Findings, Refused } from "./findings.ts";
 import type { CommandJudgement, ParsedLine } from "./findings.ts";
 import { judgeReading, judgeSimple, judgeWritten } from "./judge-simple.ts";
 import type { LineContext } from "./judge-simple.ts";
-import { Folders, nowhere } from "./places.ts";
+import { Folders } from "./places.ts";
 import { constructs, plainTypes } from "./tables/constructs.ts";
+import { nowhere } from "./tables/paths.ts";
 import { isLiteral, readWord } from "./words.ts";
 import type { ReadWord } from "./words.ts";
 
@@ -36,9 +37,15 @@ function judgeNode(node: SyntaxNode, line: LineContext): void {
   if (node.type === "Pipeline" && node.operators.includes("|&")) findings.add("medium", "|&", "is no plain pipe");
   if (node.type === "Command") judgeSimple(wordsOf(node), line);
   if (node.type === "Redirect") judgeRedirect(node, line);
-  if (plainTypes[node.type] || ("text" in node && node.text === "$?")) return;
+  if (!plainTypes[node.type]) judgeConstruct(node, findings);
+}
+
+function judgeConstruct(node: SyntaxNode, findings: Findings): void {
+  const text = "text" in node ? node.text : node.type;
+  // A number, whatever happens before.
+  if (text === "$?") return;
   const [level, does, sign] = constructs[node.type] ?? ["open", "is not on the list"];
-  findings.add(level, sign ?? ("text" in node ? node.text : node.type), does);
+  findings.add(level, sign ?? text, does);
 }
 
 /** `f() { f; }` */

@@ -13,8 +13,6 @@ export interface KnownCommand extends Bounds {
 export interface ListedOption {
   /** `perhaps`: only in the same word. */
   readonly takes: "nothing" | "value" | "perhaps";
-  /** The one value that it may have. */
-  readonly exactly: string | undefined;
   readonly isMedium: boolean;
 }
 
@@ -25,12 +23,9 @@ function takenBy(name: string, mark: string): ListedOption["takes"] {
 
 /** Reads a list of options as it is written in the table. */
 function readRow(text: string): ReadonlyMap<string, ListedOption> {
-  const found = text.matchAll(/([^\s:?!]+)([:?!]?)(\S*)/g);
+  const found = text.matchAll(/([^\s:?!]+)([:?!]?)/g);
   return new Map(
-    [...found].map(([, name = "", mark = "", value = ""]) => [
-      name,
-      { takes: takenBy(name, mark), exactly: value === "" ? undefined : value, isMedium: mark === "!" },
-    ]),
+    [...found].map(([, name = "", mark = ""]) => [name, { takes: takenBy(name, mark), isMedium: mark === "!" }]),
   );
 }
 

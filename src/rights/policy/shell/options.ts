@@ -39,10 +39,8 @@ export function readCallOptions(args: readonly ReadWord[], { kind, options, isWh
 function readOption(word: string, rest: ReadWord[], listed: Listed, isWhole: boolean): readonly string[] {
   const names = namesIn(word, listed);
   if (isWhole && names.length > 1) return [];
-  const option = listed.get(names.at(-1) ?? "");
-  if (option?.takes !== "value") return names;
-  if (isAttached(word, names)) return option.exactly === undefined ? names : [];
-  return isValue(rest.shift(), option) ? names : [];
+  if (listed.get(names.at(-1) ?? "")?.takes !== "value" || isAttached(word, names)) return names;
+  return isValue(rest.shift()) ? names : [];
 }
 
 /** `--name` → itself, `--name=x` → `--name`, `-la` → `-l`, `-a`. Nothing when any of them is not listed. */
@@ -72,7 +70,6 @@ function isAttached(word: string, [first, ...more]: readonly string[]): boolean 
 }
 
 /** Text that begins like an option is no value: the command may take it for one. Numbers and `-` alone are values. */
-function isValue(word: ReadWord | undefined, { exactly }: ListedOption): boolean {
-  if (word === undefined || !isLiteral(word) || /^-[^\d]/.test(word.value)) return false;
-  return exactly === undefined || word.value === exactly;
+function isValue(word: ReadWord | undefined): boolean {
+  return word !== undefined && isLiteral(word) && !/^-\D/.test(word.value);
 }

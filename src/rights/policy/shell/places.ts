@@ -4,27 +4,10 @@ import { isProtectedFileName } from "../../../domain/rights/protected-file.ts";
 import { isWithin } from "../../../lib/files/paths.ts";
 import { containerPaths } from "../../../protocol/paths.ts";
 import { isSecretPath, secretNames } from "../../../protocol/secret-names.ts";
+import { harmless, hiddenPattern, kernel, network, nowhere, shadow, steersPrograms } from "./tables/paths.ts";
 
 export const { home } = containerPaths;
 const { group, extra, scratch, temporary } = containerPaths;
-
-/** The one device that keeps nothing. `/dev/stdout` may be any file. */
-export const nowhere = "/dev/null";
-
-/** Folders of the kernel, in which links lead everywhere, and what in them shows nothing of anybody. */
-const kernel = /^\/(?:dev|proc|sys)(?:\/|$)/;
-const harmless =
-  /^\/dev\/(?:null|zero|u?random|stdin|tty)$|^\/proc\/(?:cpuinfo|filesystems|loadavg|meminfo|stat|uptime|version)$/;
-const network = /\/dev\/(?:tcp|udp)\/|^\/inet[46]?\//;
-
-/** Files that programs run or are steered by when they start. */
-const steersPrograms = new RegExp(
-  String.raw`(?:^|/)(?:\.git(?:$|/(?:hooks|config|info|modules)(?:/|$))|\.gitconfig$|\.config/git/|\.ssh(?:/|$)` +
-    String.raw`|\.(?:bash\w*|profile|zsh\w*|inputrc|npmrc|envrc?)$)`,
-);
-
-/** A pattern for hidden files. */
-const hiddenPattern = /(?:^|\/)\.[^/.]*[*?[]/;
 
 /** Second names of secrets that are known by two names in a row, such as `config.json` of `.docker/config.json`. */
 const secondNames = secretNames.flatMap((name) => name.split("/").slice(1)).filter((name) => !isSecretPath(name));
@@ -67,7 +50,7 @@ export function isDelicateFolder(folder: string): boolean {
 }
 
 function isSecret(path: string): boolean {
-  return (kernel.test(path) && !harmless.test(path)) || /^\/etc\/g?shadow/.test(path) || isSecretPath(path);
+  return (kernel.test(path) && !harmless.test(path)) || shadow.test(path) || isSecretPath(path);
 }
 
 /** Judges writing to, changing or removing a literal path. Undefined for harmless devices. */

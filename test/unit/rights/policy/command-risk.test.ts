@@ -190,6 +190,8 @@ test.each([
   "xxd -bc a.txt f",
   "set -ok; ls PATH=/tmp/e",
   "set -okeyword",
+  "set -o keyword",
+  "set -ko pipefail",
   // A device that is the file which was opened before.
   "echo hi < f > /dev/stdin",
   "echo hi 1< f > /dev/stdout",

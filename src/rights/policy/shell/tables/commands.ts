@@ -36,7 +36,7 @@ export const kinds: Readonly<Record<Kind, { readonly on?: "reads" | "changes"; r
 
 /**
  * Options as they have to be written: `-n` alone or among other letters; `-n:` with a value, in the word or in the next
- * one; `-o:x` with exactly this value; `--color?` with a value behind `=` or without; `-#` a number; `-r!` is
+ * one; `--color?` with a value behind `=` or without; `-#` a number; `-r!` is
  * medium; `--` ends options where the command knows that.
  */
 export type CommandRow = readonly [kind: Kind, names: string, options?: string, bounds?: Bounds];
@@ -91,7 +91,7 @@ export const table: readonly CommandRow[] = [
   ],
   ["text", "printf", "", { program: printfFormat }],
   ["text", "whoami pwd uptime groups"],
-  ["names", "set", "-e -u -x -o:pipefail", { most: 0 }],
+  ["names", "set", "-e -u -x -o", { most: 1, program: /^pipefail$/ }],
   ["names", "id", "-u -g -n -G"],
   ["names", "uname", "-a -s -r -m -n -o"],
   ["names", "hostname", "", { most: 0 }],
