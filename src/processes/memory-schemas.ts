@@ -93,7 +93,7 @@ export const foundMemory = z.object({ memory, score: anyNumber });
 export const memoryRecall = memorySearch.extend({ tokens: anyNumber });
 
 /** A memory as it is shown to a model: a turn waits for each part that crosses. */
-export const recalledMemory = memory.omit({ sources: true, people: true, supersededBy: true });
+export const recalledMemory = memory.omit({ sources: true, supersededBy: true });
 
 /** Memories to leave out of a recall, as the model sees them anyway. */
 export const memoriesShown = z.object({

@@ -60,6 +60,11 @@ const hosts = shareModelHost({
     plain: {},
     installing: { skills: "all" },
     writing: { skills: ["skill-writer"], members: { "http:bob": "admin" } },
+    washing: {
+      skills: "all",
+      members: { default: "guest", "http:bob": "admin" },
+      policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] },
+    },
     other: { skills: "all" },
     nearer: { skills: "all" },
     programs: { skills: "all" },
@@ -310,4 +315,30 @@ test("a sub-agent has the skills that it is given, of those that its parent and 
   }
   const loaded = await eventsOf(host, "skill.loaded", "spawning");
   expect(new Set(loaded.map(({ data }) => (data as { name: string }).name))).toEqual(new Set(["git"]));
+});
+
+test("what was read when a skill was written counts for turns that read it, also where a message names it", async () => {
+  const group = hosts.group("washing", calls);
+  const bob = { sender: { id: "bob", name: "Bob" } };
+  const skill = "---\nname: coffee\ndescription: Make coffee. Use it for coffee.\n---\nBoil water.\n";
+  const files = [{ path: "SKILL.md", content: skill }];
+  const sending = call("send_message", { text: "hello" });
+
+  const said = await group.say(say(call("propose_skill", { name: "coffee", files })));
+  const card = async () => (await group.replies()).find(({ text }) => code.test(text))?.text ?? "";
+  await expect.poll(card).toMatch(code);
+  await group.ask(`/approve ${code.exec(await card())?.[1] ?? ""}`, bob);
+  await group.replyTo(said.id);
+  const outcomes: string[] = [];
+  for (const words of [
+    say(sending),
+    say(call("get_skill_content", { name: "coffee" }), sending),
+    `$coffee ${say(sending)}`,
+  ]) {
+    await group.ask("/new", bob);
+    const { text } = await group.ask(words.replace("$coffee @crab", "@crab $coffee"), bob);
+    outcomes.push(text.includes("policy does not allow") ? "refused" : "sent");
+  }
+
+  expect(outcomes).toEqual(["sent", "refused", "refused"]);
 });

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 
 import * as z from "zod";
 
+import { type Origin, origins, sortOrigins } from "../../domain/people/origin.ts";
+import { unknownLineage } from "../../domain/rights/lineage.ts";
 import { skillLimits } from "../../domain/sandbox/skill.ts";
 import { writeWhole } from "../../lib/files/guarded-change.ts";
 import { refusedTree, TreeLimits, treePathFault, type TreeReading } from "./tree/skill-tree.ts";
@@ -17,7 +19,15 @@ export const skillTexts = z
 
 export type SkillTexts = z.output<typeof skillTexts>;
 
-const allowedSkill = z.strictObject({ version: z.literal(1), code: z.string(), files: skillTexts });
+const allowedSkill = z.strictObject({
+  version: z.literal(1),
+  code: z.string(),
+  /** What the turn that proposed it had read; left out by older versions. */
+  origins: z.array(z.enum(origins)).default([...unknownLineage.origins]),
+  files: skillTexts,
+});
+
+type AllowedSkill = z.output<typeof allowedSkill>;
 
 /** A tree of these texts, or why there is none. */
 export function treeOfTexts(files: SkillTexts): TreeReading {
@@ -43,13 +53,16 @@ function wellFormed(text: string): string | undefined {
   return text.isWellFormed() ? undefined : "has half a character in it";
 }
 
-/** One that people have allowed. */
-export async function readAllowedSkill(file: string): Promise<TreeReading> {
+/** One that people have allowed, with the origins of its words. */
+export async function readAllowedSkill(
+  file: string,
+): Promise<{ readonly reading: TreeReading; readonly origins: readonly Origin[] }> {
   try {
-    const { files } = allowedSkill.parse(JSON.parse(await readFile(file, "utf8")));
-    return treeOfTexts(files);
+    const { files, origins: read } = allowedSkill.parse(JSON.parse(await readFile(file, "utf8")));
+    return { reading: treeOfTexts(files), origins: sortOrigins(["agent", ...read]) };
   } catch {
-    return refusedTree("", "cannot be read: remove it with `crabpot skills remove`, and have it written again");
+    const detail = "cannot be read: remove it with `crabpot skills remove`, and have it written again";
+    return { reading: refusedTree("", detail), origins: [] };
   }
 }
 
@@ -62,7 +75,7 @@ export async function codeOfAllowed(file: string): Promise<string | undefined> {
 }
 
 /** Puts it in the place of the one before, as a whole. */
-export async function writeAllowedSkill(file: string, code: string, files: SkillTexts): Promise<void> {
+export async function writeAllowedSkill(file: string, skill: Omit<AllowedSkill, "version">): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeWhole(file, JSON.stringify({ version: 1, code, files }));
+  await writeWhole(file, JSON.stringify({ version: 1, ...skill }));
 }

@@ -12,6 +12,7 @@ import {
   type SkillSource,
   skillSources,
 } from "../../domain/sandbox/skill.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import type { SkillTool } from "../../domain/rights/skill-tool.ts";
 import { hostUid } from "../../lib/process/host-uid.ts";
 import { visible } from "../../lib/text/visible.ts";
@@ -66,6 +67,7 @@ export interface FoundSkill {
   /** That it brings. */
   readonly tools: readonly SkillTool[];
   readonly byAgent: boolean;
+  readonly origins: readonly Origin[];
   readonly folder: string;
   readonly locked?: SkillLockEntry | undefined;
 }
@@ -137,8 +139,8 @@ export async function findOfGroup(
   const byAgent = await Promise.all(
     namesOfAllowed(join(allowed, group)).map(async (name) => {
       const folder = join(allowed, group, `${name}.json`);
-      const reading = await readAllowedSkill(folder);
-      return { ...(await judge(reading, { ...at, name, folder })), byAgent: true };
+      const { reading, origins } = await readAllowedSkill(folder);
+      return { ...(await judge(reading, { ...at, name, folder })), byAgent: true, origins };
     }),
   );
   return [...placed, ...byAgent.filter(({ name }) => !names.includes(name))];
@@ -175,7 +177,7 @@ export async function judge(
   { name, source, group, folder }: Place & { readonly folder: string },
 ): Promise<FoundSkill> {
   const unread = { tree: undefined, sha256: undefined, facts: undefined, tools: [] };
-  const found = { name, source, group, folder, byAgent: false, ...unread };
+  const found = { name, source, group, folder, byAgent: false, origins: [], ...unread };
   const invalid = (faults: readonly SkillFault[]): FoundSkill => ({ ...found, state: "invalid", faults });
   const nameFault = skillNameFault(name);
   if (nameFault !== undefined) return invalid([{ path: `"${visible(name)}"`, detail: nameFault }]);
@@ -259,6 +261,6 @@ export function isUsable(found: FoundSkill): found is UsableSkill {
 }
 
 /** With the copy of it that is mounted. */
-export function toSkill({ facts, tools, sha256, tree, source, byAgent }: UsableSkill, copy: string): Skill {
-  return { ...facts, tools, source, sha256, byAgent, copy, files: tree.files.map(({ path }) => path) };
+export function toSkill({ facts, tools, sha256, tree, source, byAgent, origins }: UsableSkill, copy: string): Skill {
+  return { ...facts, tools, source, sha256, byAgent, origins, copy, files: tree.files.map(({ path }) => path) };
 }

@@ -2,7 +2,6 @@ import { joined, ofHost, type Sourced, sourced } from "../../domain/rights/sourc
 import { leftOf, type Skill } from "../../domain/sandbox/skill.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import type { Origin } from "../../domain/people/origin.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import { formatSkills, listMatched, showSkillFile } from "./show-skills.ts";
 import { readSkillMapping, skillsForTask } from "./skill-mapping.ts";
@@ -34,12 +33,18 @@ export function skillPort(
   return {
     available: () => {
       const skills = known();
-      return sourced(formatSkills(skills), skills.flatMap(originsOf));
+      return sourced(
+        formatSkills(skills),
+        skills.flatMap(({ origins }) => origins),
+      );
     },
     forTask: async (task) => {
       const skills = known();
       const matched = skillsForTask(skills, { ...task, mapping: await readSkillMapping(paths.skillMapping) });
-      return sourced(listMatched(matched), skills.flatMap(originsOf));
+      return sourced(
+        listMatched(matched),
+        skills.flatMap(({ origins }) => origins),
+      );
     },
     content: async (name, file) => {
       const skill = find(known(), name);
@@ -47,7 +52,7 @@ export function skillPort(
       const data = { name, sha256: skill.sha256, way: "tool" } as const;
       const about = { group: group.name, session: session.id, turn: turn.id };
       await publish({ type: "skill.loaded", ...about, actor: "agent", data });
-      return sourced(text, originsOf(skill));
+      return sourced(text, skill.origins);
     },
     agents: async () => {
       // The operator wrote them.
@@ -55,11 +60,6 @@ export function skillPort(
       return usable.length === 0 ? ofHost`There are no profiles.` : joined(usable, "\n");
     },
   };
-}
-
-/** Origins of a skill's words: the agent that wrote it, also where people allowed it; none of the operator's choice. */
-function originsOf({ byAgent }: Skill): readonly Origin[] {
-  return byAgent ? ["agent"] : [];
 }
 
 function find(skills: readonly Skill[], name: string): Skill {

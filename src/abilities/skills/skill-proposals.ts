@@ -62,7 +62,16 @@ export class SkillProposals implements Proposals {
     return diff === "" ? "The skill says exactly this already: there is nothing to change." : undefined;
   }
 
-  async write({ group, code, content, base, actor, isBegun, begin }: AllowedChange): Promise<"written" | "changed"> {
+  async write({
+    group,
+    code,
+    content,
+    base,
+    origins,
+    actor,
+    isBegun,
+    begin,
+  }: AllowedChange): Promise<"written" | "changed"> {
     const { name, files } = readProposal(JSON.parse(content));
     const file = this.#fileOf(group, name);
     if ((await codeOfAllowed(file)) === code) return "written";
@@ -75,7 +84,7 @@ export class SkillProposals implements Proposals {
       await this.#publish({ type: "skill.changed", group, actor, data });
       await begin();
     }
-    await writeAllowedSkill(file, code, files);
+    await writeAllowedSkill(file, { code, origins: [...origins], files });
     return "written";
   }
 
@@ -90,7 +99,7 @@ export class SkillProposals implements Proposals {
   }
 
   async #current(group: string, name: string): Promise<SkillTree | undefined> {
-    const reading = await readAllowedSkill(this.#fileOf(group, name));
+    const { reading } = await readAllowedSkill(this.#fileOf(group, name));
     return reading.ok ? reading.tree : undefined;
   }
 

@@ -124,13 +124,15 @@ export class SkillService implements AbilityService {
     if (said.length === 0) return undefined;
     try {
       const named = skillsNamedIn(said.map(({ text }) => text).join("\n"), await this.skillsIn({ group, session }));
+      const loaded = named.slice(0, mostNamedAtOnce);
       const texts: string[] = [];
-      for (const skill of named.slice(0, mostNamedAtOnce)) {
+      for (const skill of loaded) {
         const data = { name: skill.name, sha256: skill.sha256, way: "message" } as const;
         await publish({ type: "skill.loaded", group: group.name, session: session.id, actor: "host", data });
         texts.push(await showSkillFile(skill));
       }
-      return texts.length === 0 ? undefined : ({ text: texts.join("\n"), origins: [] } satisfies Foreword);
+      if (texts.length === 0) return undefined;
+      return { text: texts.join("\n"), origins: loaded.flatMap(({ origins }) => origins) } satisfies Foreword;
     } catch (error) {
       logger.error({ err: toError(error), group: group.name }, "skills that a message names could not be read");
       return undefined;

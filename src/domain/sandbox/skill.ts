@@ -1,3 +1,4 @@
+import type { Origin } from "../people/origin.ts";
 import type { SkillTool } from "../rights/skill-tool.ts";
 import { unseenCharacter } from "../../lib/text/hidden-characters.ts";
 
@@ -61,6 +62,8 @@ export interface Skill extends SkillFacts {
   readonly copy: string;
   /** Written by an agent and allowed by people. */
   readonly byAgent: boolean;
+  /** Origins of its words: `agent` and what the agent had read when it wrote them; none where it is the operator's. */
+  readonly origins: readonly Origin[];
 }
 
 /** A skill as listed for an agent before it reads it. */

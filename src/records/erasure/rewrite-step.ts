@@ -95,8 +95,11 @@ function shownMessage({ whole, attributes, inner }: TextElement, erasing: StepEr
 }
 
 function shownMemory({ whole, attributes, inner }: TextElement, erasing: StepErasing): string {
-  const from = valueOf(attributes, "from");
-  const isTheirs = from !== undefined && erasing.names.includes(from);
+  const names = [valueOf(attributes, "from"), valueOf(attributes, "about")];
+  const senders = (valueOf(attributes, "sender") ?? valueOf(attributes, "asked-by"))?.split(", ") ?? [];
+  const isTheirs =
+    names.some((name) => name !== undefined && erasing.names.includes(name)) ||
+    erasing.people.some(({ id }) => senders.includes(id));
   return isTheirs || erasing.holds(unescapeText(inner)) ? `<memory${kept(attributes)}>${erasedText}</memory>` : whole;
 }
 

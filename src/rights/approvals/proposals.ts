@@ -1,5 +1,6 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { Actor } from "../../domain/people/actor.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import type { Approval, ProposedChange } from "../../domain/rights/approval.ts";
 
 /** A change that people have allowed, as it is to be written. */
@@ -16,6 +17,8 @@ export interface AllowedChange {
   readonly tool: string;
   /** SHA-256 of what it is a change of. */
   readonly base: string;
+  /** What the turn that proposed it had read. */
+  readonly origins: readonly Origin[];
   readonly actor: Actor;
   /** When people allowed it. */
   readonly allowedAt: number;

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Approval, ChangeOutcome } from "../../domain/rights/approval.ts";
+import { unknownLineage } from "../../domain/rights/lineage.ts";
 import { isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";
@@ -56,7 +57,7 @@ export class ProposedChanges {
 
   async #write(approval: Approval, base: string): Promise<"written" | "changed" | "failed"> {
     const { store, proposals, descriptions, clock, logger } = this.#options;
-    const { about, code, group, session, tool, decider, decidedAt, outcome } = approval;
+    const { about, code, group, session, tool, decider, decidedAt, outcome, origins } = approval;
     try {
       const proposed = about === "description" ? descriptions : proposals.get(tool);
       if (!proposed) throw new Error(`Nothing writes what ${tool} proposes.`);
@@ -68,6 +69,7 @@ export class ProposedChanges {
         tool,
         content: approval.input,
         base,
+        origins: origins ?? unknownLineage.origins,
         actor: decider?.actor ?? "host",
         allowedAt: decidedAt ?? 0,
         isBegun: outcome === "writing",

@@ -99,7 +99,7 @@ function callsFor(memory: GroupMemory): MemoryCalls {
       // What is missing need not be left out; what a turn answers rarely is.
       const isAny = ids.length > mostLookedFor || ids.some((id) => memory.get(id) !== undefined);
       const recalled = await memory.recall(query, toRecall(options, { since, ids: isAny ? ids : [] }));
-      return recalled.map(({ memory: { sources: _sources, people: _people, supersededBy: _by, ...shown } }) => shown);
+      return recalled.map(({ memory: { sources: _sources, supersededBy: _by, ...shown } }) => shown);
     },
     get: (id) => memory.get(id),
     list: (query) => memory.list(query),
