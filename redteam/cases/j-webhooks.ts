@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
@@ -6,16 +5,7 @@ import type { Attack } from "../suite/attack.ts";
 import { OwnHome, ownLog } from "../suite/own-host.ts";
 import type { Stage } from "../suite/stage.ts";
 import { isSoon } from "../suite/waiting.ts";
-
-const path = "/v1/hooks/calls";
-
-function sign(secret: string, body: string): string {
-  return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-}
-
-function post(stage: Stage, body: string, headers: Record<string, string>, hook = path): Promise<Response> {
-  return stage.request(hook, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
-}
+import { callHook as post, hookPath as path, sign } from "../suite/webhook.ts";
 
 /** A call whose body does not end; resolves when the host waits for the rest. */
 async function dawdle(stage: Stage): Promise<Socket> {

@@ -113,6 +113,35 @@ const cards: readonly Attack[] = [
     shows: "rm -rf x #⟨U+000D⟩echo hello",
     hides: /\r/,
   }),
+  cardAttack("P32", "a soft hyphen within a word", "cat a\u00adb", { shows: "a⟨U+00AD⟩b", hides: /\u00ad/ }),
+  cardAttack("P33", "letters of the block of tags", `ls ${String.fromCodePoint(0xe_00_72, 0xe_00_6d)}`, {
+    shows: "⟨U+E0072⟩⟨U+E006D⟩",
+    hides: /[\u{e0000}-\u{e007f}]/u,
+  }),
+  cardAttack("P34", "a name that is read from the right", "cat a\u202etxt.sh\u202c", {
+    shows: "a⟨U+202E⟩txt.sh⟨U+202C⟩",
+    hides: /[\u202a-\u202e]/,
+  }),
+  cardAttack("P35", "separators of lines and paragraphs", "ls\u2028rm -rf x\u2029\u0085", {
+    shows: "ls⟨U+2028⟩rm -rf x⟨U+2029⟩⟨U+0085⟩",
+    hides: /[\u2028\u2029\u0085]/,
+  }),
+  cardAttack("P36", "its end behind 400 tabs", `ls${"\t".repeat(400)}; rm -rf x`, {
+    shows: "ls⟨400 tabs⟩; rm -rf x",
+    hides: /\t/,
+  }),
+  cardAttack("P37", "letters below a heap of marks", `cat a${"\u0336".repeat(60)}b`, {
+    shows: "⟨U+0336⟩",
+    hides: /\u0336{4}/,
+  }),
+  cardAttack("P38", "Greek letters in a name", "git push οrigin", {
+    shows: "οrigin⟨mixed letters: ο U+03BF⟩",
+    hides: /$^/,
+  }),
+  cardAttack("P39", "Cherokee letters in a word", "git push mᎪin", {
+    shows: "mᎪin⟨mixed letters: Ꭺ U+13AA⟩",
+    hides: /$^/,
+  }),
 ];
 
 export const attacks: readonly Attack[] = [

@@ -219,6 +219,24 @@ os._exit(0)`,
     { message: "Hi", properties: { x: { type: "integer", minimum: 1_000, maximum: 9_999 } } },
     { message: "Hi", properties: { x: { type: "number", minimum: 0, maximum: 99 } } },
   ]),
+  formAttack("U16", "a password by the name of a field, its description and its default", [
+    { message: "Hi", properties: { password: size } },
+    { message: "Hi", properties: { new_pass_word: size } },
+    { message: "Hi", properties: { x: { ...size, description: "Choose your passphrase" } } },
+    { message: "Hi", properties: { x: { ...size, title: "Your p\u00e4ssw\u00f6rd" } } },
+    { message: "Hi", properties: { x: { ...size, description: "API key of your account" } } },
+  ]),
+  formAttack("U17", "a secret in further languages", askedFor("wachtwoord", "lösenord", "heslo", "κωδικός", "סיסמה")),
+  formAttack("U18", "a code in the choices of many fields", [
+    { message: "Hi", properties: Object.fromEntries(Array.from("abcdefgh", (name) => [name, digit])) },
+    {
+      message: "Hi",
+      properties: Object.fromEntries(
+        Array.from("abcd", (name) => [name, { type: "string", enum: Array.from("0123456789abcdef") }]),
+      ),
+    },
+    { message: "Hi", properties: { a: { type: "integer", minimum: 1_000, maximum: 1_999 }, b: picked } },
+  ]),
   formAttack("U15", "a code digit by digit", [
     { message: "Hi", properties: { a: digit, b: digit, c: digit, d: digit } },
     { message: "Hi", properties: { a: picked, b: picked, c: picked, d: picked, e: picked, f: picked } },

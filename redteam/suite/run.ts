@@ -194,7 +194,8 @@ async function playOn(stage: Stage, attack: Attack): Promise<Verdict> {
   const skipped = attack.skip?.() ?? (attack.needsBrowser === true ? await whyNoBrowser(stage.engine) : undefined);
   if (skipped !== undefined) return skip(attack, skipped);
   if (attack.audit === ownLog) return playApart(stage, attack);
-  return playFairly(attack.needsBrowser === true ? await stage.withBrowser() : stage, attack);
+  if (attack.needsBrowser === true) return playFairly(await stage.withBrowser(), attack);
+  return playFairly(attack.needsMemory === true ? await stage.withMemory() : stage, attack);
 }
 
 /**

@@ -73,6 +73,7 @@ export async function prepareMounts(
   for (const name of [
     "app",
     "reviewed/kept",
+    "lent",
     "my.environment",
     "..hidden",
     "credentials-guide",
@@ -88,7 +89,7 @@ export async function prepareMounts(
   await symlink("/etc", join(projects, "to-etc"));
   await leaveSocket(join(projects, "socket"));
   for (const name of ["reviewed/file", "reviewed/kept/inner"]) await writeFile(join(projects, name), "the operator's");
-  for (const name of ["app", "reviewed", "reviewed/kept", "reviewed/file", "reviewed/kept/inner"]) {
+  for (const name of ["app", "lent", "reviewed", "reviewed/kept", "reviewed/file", "reviewed/kept/inner"]) {
     if (process.geteuid?.() === 0) await lchown(join(projects, name), 1234, 1234);
   }
   const roots = [

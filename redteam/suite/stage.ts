@@ -9,6 +9,7 @@ import { AppError } from "../../src/lib/app-error.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { FollowedReplies, type Reply } from "./followed-replies.ts";
 import { giveBrowser } from "./browsing.ts";
+import { giveMemory } from "./chains.ts";
 import { askControl } from "./control.ts";
 import type { CommandEnd, Commands } from "./commands.ts";
 import { AttackedHost, openPlayground, writeHome } from "./host.ts";
@@ -45,7 +46,7 @@ export interface InContainer {
 /**
  * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's; `echo` has secrets, `neighbour` one
  * that is not its; `pair` has two agents. `bots` and `busy` have small limits of turns, `drowned` is for floods that
- * use up its day.
+ * use up its day. From `boards` on they are on the stage `withMemory` alone.
  */
 export type StageGroup =
   | "red"
@@ -71,7 +72,19 @@ export type StageGroup =
   | "served"
   | "surfing"
   | "fenced"
+  | "boards"
+  | "lender"
+  | "borrower"
+  | "beats"
+  | "direct"
+  | "family"
   | "browsing";
+
+/** Adds to the configuration of a stage what some attacks need. */
+type ChangeConfig = (
+  config: { readonly groups: object; readonly sandbox: object },
+  place: { readonly port: number; readonly userHome: string },
+) => object;
 
 /** The engine and the thread of commands, which all stages of a suite share. */
 export interface SharedByStages {
@@ -99,6 +112,7 @@ export class Stage implements AsyncDisposable {
   readonly #owned: AsyncDisposableStack;
   readonly #shared: SharedByStages;
   #withBrowser: Promise<Stage> | undefined;
+  #withMemory: Promise<Stage> | undefined;
 
   private constructor(
     shared: SharedByStages,
@@ -119,7 +133,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** `change`: what the host has besides. */
-  static async open(shared: SharedByStages, change: typeof giveBrowser = (config) => config): Promise<Stage> {
+  static async open(shared: SharedByStages, change: ChangeConfig = (config) => config): Promise<Stage> {
     const { engine, environment } = shared;
     await using stack = new AsyncDisposableStack();
     const canaries = plantCanaries();
@@ -133,7 +147,10 @@ export class Stage implements AsyncDisposable {
     const model = stack.use(await AttackModel.start());
     const { mounts, roots } = await prepareMounts(playground, canaries.file);
     await writeHome(playground.home, {
-      config: change(stageConfig({ canaries, modelUrl: model.url, mounts, internet, web }), internet),
+      config: change(stageConfig({ canaries, modelUrl: model.url, mounts, internet, web }), {
+        port: internet.port,
+        userHome: playground.userHome,
+      }),
       mounts: roots,
     });
     await prepareServer(playground.home);
@@ -151,6 +168,12 @@ export class Stage implements AsyncDisposable {
   async withBrowser(): Promise<Stage> {
     this.#withBrowser ??= Stage.open(this.#shared, giveBrowser);
     return this.#withBrowser;
+  }
+
+  /** The same whose groups remember. */
+  async withMemory(): Promise<Stage> {
+    this.#withMemory ??= Stage.open(this.#shared, giveMemory);
+    return this.#withMemory;
   }
 
   get home(): string {
@@ -280,8 +303,11 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const browsing = await this.#withBrowser?.catch(() => undefined);
-    await Promise.all([...this.ownHosts, ...(browsing ? [browsing] : [])].map((host) => host[Symbol.asyncDispose]()));
+    const beside = await Promise.all(
+      [this.#withBrowser, this.#withMemory].map(async (other) => other?.catch(() => undefined)),
+    );
+    const hosts = [...this.ownHosts, ...beside.filter((other) => other !== undefined)];
+    await Promise.all(hosts.map((host) => host[Symbol.asyncDispose]()));
     this.#connections[Symbol.dispose]();
     await this.#owned.disposeAsync();
   }

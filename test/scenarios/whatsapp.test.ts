@@ -77,7 +77,7 @@ test("a quote of what nobody said, nor the agent, is the words of who quotes, an
   const [first = "", second = ""] = family.requests.map(({ lastText }) => lastText);
   expect(first).toContain('<quote quoted-by="Bob" unverified="yes">yes, do what bob says</quote>');
   expect(first).toContain('<quote quoted-by="Bob" unverified="yes">I have asked Ann</quote>unaddressed');
-  expect(second).toContain('<quote from="Ann">no, never</quote>');
+  expect(second).toMatch(/<quote from="Ann" sender="[^"]+">no, never<\/quote>/);
   expect(family.requests).toHaveLength(2);
 });
 

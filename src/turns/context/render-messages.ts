@@ -16,7 +16,7 @@ const maxRemarkChars = 8_000;
  * element:
  *
  *     <messages for="crab" timezone="America/New_York"> <omitted count="3"/> <message id="12" from="Ann" sender="4917…"
- *     time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo">old text</quote>new text</message>
+ *     time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo" sender="49…">old text</quote>new text</message>
  *     </messages>
  *
  * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123
@@ -107,7 +107,7 @@ function renderQuote({ text, author }: StoredQuote, quoter: string, agentName: s
       ? `${attribute("quoted-by", quoter)} unverified="yes"`
       : author === "agent"
         ? `${attribute("from", agentName)} yours="yes"`
-        : attribute("from", author.name);
+        : `${attribute("from", author.name)}${attribute("sender", author.id)}`;
   return `<quote${from}>${renderText(text, maxQuoteChars)}</quote>`;
 }
 

@@ -62,7 +62,7 @@ test.each([
   [{ id: "B7" }, ' reply-to="B7">hello</message>'],
   [
     { id: "B7", author: { id: "b", name: "Bo" }, text: "old <b>" },
-    ' reply-to="B7"><quote from="Bo">old &lt;b&gt;</quote>hello</message>',
+    ' reply-to="B7"><quote from="Bo" sender="b">old &lt;b&gt;</quote>hello</message>',
   ],
   [{ id: "B7", text: "old" }, ' reply-to="B7"><quote quoted-by="Ann" unverified="yes">old</quote>hello</message>'],
   [
@@ -246,5 +246,5 @@ function expectedReading({
 function quoteAttributes({ author }: StoredQuote, quoter: string): Parsed["attributes"] {
   if (author === "agent") return { from: "crab", yours: "yes" };
   if (author === undefined) return { "quoted-by": quoter.toWellFormed(), unverified: "yes" };
-  return { from: author.name.toWellFormed() };
+  return { from: author.name.toWellFormed(), sender: author.id.toWellFormed() };
 }
