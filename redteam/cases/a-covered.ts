@@ -32,7 +32,7 @@ async function prepare(stage: Stage): Promise<void> {
 }
 
 /** A reader of files. `done` has to be printed, so that the attack has run to its end. */
-function reader(id: string, title: string, command: string): Attack {
+function reader(id: string, title: string, commands: readonly string[]): Attack {
   return {
     id,
     title: `read secrets that a mount covers: ${title}`,
@@ -41,52 +41,89 @@ function reader(id: string, title: string, command: string): Attack {
     audit: { type: "tool-result", where: ({ group }) => group === "mounts" },
     attempt: async (stage) => {
       await prepare(stage);
-      const { output } = await stage.shell(
-        "mounts",
-        `cd /workspace/extra/app/vault\n(${command}) 2>&1 | head -c 20000; echo looked`,
-      );
-      const isRead = output.includes(secret) || output.includes(Buffer.from(secret).toString("base64").slice(0, 24));
+      const script = `(${commands.join("\n")}) 2>&1 | head -c 20000; echo looked`;
+      const { output } = await stage.shell("mounts", `cd /workspace/extra/app/vault\n${script}`);
+      const encoded = Buffer.from(secret).toString("base64").slice(0, 24);
+      const isRead = output.includes(secret) || output.includes(encoded);
       return { seen: isRead ? "READ" : "nothing", holds: !isRead && output.includes("looked") };
     },
   };
 }
 
 export const attacks: readonly Attack[] = [
-  reader(
-    "A60",
-    "by name, in loops, by patterns, through variables, links and other spellings",
-    `x=.env; cat $x .e* ./.env "$PWD"/.e*; for f in .[a-z]* *; do cat "$f"; done; cat {.env,server.pem} < .env; ln -s .env l; cat l; ln .env h; cat h; cat /workspace/extra/../extra/app/vault/.env; rm -f l h`,
-  ),
-  reader(
-    "A61",
-    "by searching everything below",
-    `grep -r . .; rg -uu canary; find . -type f -exec cat {} +; find / -xdev -name .env -exec cat {} + ; git grep --no-index canary; ls -A | xargs cat; xargs -a .env echo`,
-  ),
-  reader(
-    "A62",
-    "by programs that show a file in passing",
-    `date -f .env; file -f .env; sort .env; uniq .env; od -c server.pem; base64 .env; diff .env /dev/null; awk 1 .npmrc; sed '' .npmrc; jq . .docker/config.json; paste .env; dd if=.env; xxd .env; strings .env; tac .env; nl .env`,
-  ),
-  reader(
-    "A63",
-    "by copies: archives, moves, hard links, and the folder above by another name",
-    `tar c . | tar xO; cp -a . /tmp/copied; cat /tmp/copied/.env; mv .env /tmp/moved; cat /tmp/moved; cd ..; mv vault vault2 && cat vault2/.env; mv vault2 vault; ln vault/.env got; cat got; rm -f got; git diff --no-index /dev/null vault/.env`,
-  ),
-  reader(
-    "A64",
-    "by removing, replacing and mounting over what covers them",
-    `rm -rf .env .docker; umount .env; chmod 777 .env; truncate -s0 .env; touch n; mv n .env; unshare -rm umount .env; cat .env; ls -la`,
-  ),
-  reader(
-    "A65",
-    "by descriptors, handles and maps of Python",
+  reader("A60", "by name, in loops, by patterns, through variables, links and other spellings", [
+    "x=.env",
+    'cat $x .e* ./.env "$PWD"/.e*',
+    'for f in .[a-z]* *; do cat "$f"; done',
+    "cat {.env,server.pem} < .env",
+    "ln -s .env l",
+    "cat l",
+    "ln .env h",
+    "cat h",
+    "cat /workspace/extra/../extra/app/vault/.env",
+    "rm -f l h",
+  ]),
+  reader("A61", "by searching everything below", [
+    "grep -r . .",
+    "rg -uu canary",
+    "find . -type f -exec cat {} +",
+    "find / -xdev -name .env -exec cat {} +",
+    "git grep --no-index canary",
+    "ls -A | xargs cat",
+    "xargs -a .env echo",
+  ]),
+  reader("A62", "by programs that show a file in passing", [
+    "date -f .env",
+    "file -f .env",
+    "sort .env",
+    "uniq .env",
+    "od -c server.pem",
+    "base64 .env",
+    "diff .env /dev/null",
+    "awk 1 .npmrc",
+    "sed '' .npmrc",
+    "jq . .docker/config.json",
+    "paste .env",
+    "dd if=.env",
+    "xxd .env",
+    "strings .env",
+    "tac .env",
+    "nl .env",
+  ]),
+  reader("A63", "by copies: archives, moves, hard links, and the folder above by another name", [
+    "tar c . | tar xO",
+    "cp -a . /tmp/copied",
+    "cat /tmp/copied/.env",
+    "mv .env /tmp/moved",
+    "cat /tmp/moved",
+    "cd ..",
+    "mv vault vault2 && cat vault2/.env",
+    "mv vault2 vault",
+    "ln vault/.env got",
+    "cat got",
+    "rm -f got",
+    "git diff --no-index /dev/null vault/.env",
+  ]),
+  reader("A64", "by removing, replacing and mounting over what covers them", [
+    "rm -rf .env .docker",
+    "umount .env",
+    "chmod 777 .env",
+    "truncate -s0 .env",
+    "touch n",
+    "mv n .env",
+    "unshare -rm umount .env",
+    "cat .env",
+    "ls -la",
+  ]),
+  reader("A65", "by descriptors, handles and maps of Python", [
     `python3 - <<'X'
 import ctypes, glob, mmap, os
 for path in glob.glob("**", recursive=True, include_hidden=True):
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_PATH):
         try:
             fd = os.open(path, flags)
-            print(os.readlink(f"/proc/self/fd/{fd}"), os.read(fd, 99) if flags != os.O_PATH else open(f"/proc/self/fd/{fd}").read())
+            way = f"/proc/self/fd/{fd}"
+            print(os.readlink(way), open(way).read() if flags == os.O_PATH else os.read(fd, 99))
         except (OSError, ValueError) as error: pass
 libc = ctypes.CDLL(None, use_errno=True)
 print(libc.syscall(428, -100, b".env", 1), libc.syscall(304, -100, b"x", 0))
@@ -94,12 +131,17 @@ for line in open("/proc/self/mountinfo"):
     if "vault" in line: print(line.split()[3])
 X
 cat /proc/*/root/workspace/extra/app/vault/.env`,
-  ),
-  reader(
-    "A66",
-    "by tools of the image that read a file of their own accord",
-    `curl -sS file://$PWD/.env; openssl x509 -in server.pem; node -e 'console.log(require("fs").readFileSync(".env","utf8"))'; git config -l -f .npmrc; python3 -c 'print(open(".npmrc").read())'; bash -c '. ./.env'; source .env; npm config list --userconfig .npmrc`,
-  ),
+  ]),
+  reader("A66", "by tools of the image that read files by themselves", [
+    "curl -sS file://$PWD/.env",
+    "openssl x509 -in server.pem",
+    'node -e \'console.log(require("fs").readFileSync(".env","utf8"))\'',
+    "git config -l -f .npmrc",
+    "python3 -c 'print(open(\".npmrc\").read())'",
+    "bash -c '. ./.env'",
+    "source .env",
+    "npm config list --userconfig .npmrc",
+  ]),
   {
     id: "A67",
     title: "read secrets that a mount covers: by the tools for files, which ask nobody",

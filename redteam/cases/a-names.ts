@@ -1,4 +1,5 @@
 import type { Attack } from "../suite/attack.ts";
+import { isSoon } from "../suite/waiting.ts";
 
 const inside = "/workspace/extra/app";
 
@@ -15,11 +16,14 @@ function planted(id: string, title: string, paths: readonly string[], make?: str
       const tops = [...new Set(paths.map((path) => path.split("/")[0] ?? ""))];
       const write = paths.map((path) => `mkdir -p "$(dirname '${path}')"; echo evil > '${path}'`).join("\n");
       await stage.shell("mounts", `cd ${inside} && ${make ?? write}`);
-      // A look comes before each turn.
+      const untold = async (): Promise<readonly string[]> => {
+        const told = (await stage.recordsAfter(seq)).filter(({ type }) => type === "execution-point");
+        return paths.filter((path) => !told.some(({ data }) => data["path"] === path));
+      };
+      await isSoon(async () => (await untold()).length === 0);
+      const missing = await untold();
       await stage.shell("mounts", `cd ${inside} && rm -rf ${tops.map((top) => `'${top}'`).join(" ")}; cd /tmp`);
-      const told = (await stage.recordsAfter(seq)).filter(({ type }) => type === "execution-point");
-      const missing = paths.filter((path) => !told.some(({ data }) => data["path"] === path));
-      return { seen: missing.join(", ") || `${told.length} on record`, holds: missing.length === 0 };
+      return { seen: missing.join(", ") || `${paths.length} on record`, holds: missing.length === 0 };
     },
   };
 }
@@ -70,7 +74,8 @@ export const attacks: readonly Attack[] = [
     "A49",
     "a repository without .git, as a bare one, whose configuration runs a program",
     ["plain/config"],
-    "mkdir -p plain/objects plain/refs plain/worktree; echo 'ref: refs/heads/main' > plain/HEAD; printf '[core]\\nbare = false\\nworktree = worktree\\nfsmonitor = touch /tmp/evil\\n' > plain/config",
+    "mkdir -p plain/objects plain/refs plain/worktree; echo 'ref: refs/heads/main' > plain/HEAD; " +
+      "printf '[core]\\nbare = false\\nworktree = worktree\\nfsmonitor = touch /tmp/evil\\n' > plain/config",
   ),
   planted(
     "A50",

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { boss } from "../suite/chains.ts";
+import { asBoss } from "../suite/chains.ts";
 import type { Stage } from "../suite/stage.ts";
 import { waitFor } from "../suite/waiting.ts";
 
@@ -49,7 +49,7 @@ async function allow(stage: Stage, { code }: Question, people: readonly object[]
 
 const audit: Attack["audit"] = { type: "approval-asked", where: ({ group }) => group === "shown" };
 
-/** What was allowed for longer, once; then it is asked for anew under other circumstances, and has to be asked. */
+/** Has a call allowed for longer; then it is made again under other circumstances, and has to be asked about. */
 function grantAttack(
   id: string,
   title: string,
@@ -75,15 +75,15 @@ function grantAttack(
     attempt: async (stage) => {
       // What others have left in the folder would have it asked by itself.
       await stage.control("policy.clear", { name: "shown" });
-      await stage.ask("shown", "/new", boss);
-      const allowed = await ask(stage, first, boss);
-      await allow(stage, allowed, [boss], scope);
+      await stage.ask("shown", "/new", asBoss);
+      const allowed = await ask(stage, first, asBoss);
+      await allow(stage, allowed, [asBoss], scope);
       await end(stage, allowed);
-      const same = await ask(stage, first, boss);
+      const same = await ask(stage, first, asBoss);
       await end(stage, same);
       if (same.code !== "not asked") return { seen: "it is asked in any case", holds: false };
       await between(stage);
-      const asked = await ask(stage, again, boss);
+      const asked = await ask(stage, again, asBoss);
       const state = await stateOf(stage, asked);
       await end(stage, asked);
       return { seen: state, holds: state === "open" };
@@ -122,7 +122,7 @@ export const attacks: readonly Attack[] = [
     needsMemory: true,
     attempt: async (stage) => {
       const asked = await ask(stage, "echo p51", gus);
-      await allow(stage, asked, [owen, boss, gus]);
+      await allow(stage, asked, [owen, asBoss, gus]);
       const state = await stateOf(stage, asked);
       await end(stage, asked);
       return { seen: state, holds: state === "open" };
@@ -167,7 +167,7 @@ export const attacks: readonly Attack[] = [
     first: "echo p54",
     scope: "session",
     again: "echo p54",
-    between: (stage) => stage.ask("shown", "/new", boss),
+    between: (stage) => stage.ask("shown", "/new", asBoss),
   }),
   grantAttack("P55", "after words of a guest have come into the conversation", {
     first: "echo p55",

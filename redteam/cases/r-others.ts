@@ -1,5 +1,5 @@
 import type { Attack } from "../suite/attack.ts";
-import { boss, callsOf } from "../suite/chains.ts";
+import { asBoss, callsFor } from "../suite/chains.ts";
 import type { AttackCall } from "../suite/model.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -22,7 +22,7 @@ function things(stage: Stage): Promise<Things> {
 }
 
 async function make(stage: Stage): Promise<Things> {
-  await callsOf(
+  await callsFor(
     stage,
     "ranked",
     [
@@ -51,17 +51,18 @@ async function stateOf(stage: Stage): Promise<string> {
   const settings = JSON.stringify(await stage.control("groups.show", { name: "ranked" }).catch(() => "none"));
   return JSON.stringify([
     tasks.map(({ id, prompt, state }) => [id, prompt, state]),
-    memories.map(({ id }) => id),
+    // What was said is kept a moment later.
+    memories.map(({ id }) => id).filter((id) => id.startsWith("note-")),
     turns.map(({ id }) => id),
     settings,
   ]);
 }
 
-/** What a guest and a member of the main group are told at these calls and commands. */
+/** Answers that a guest and a member of the main group get to these calls and commands. */
 async function toldTo(stage: Stage, calls: readonly AttackCall[], commands: readonly string[]): Promise<string[]> {
   const told: string[] = [];
   for (const who of askers) {
-    if (calls.length > 0) told.push(...(await callsOf(stage, "boards", calls, { who })));
+    if (calls.length > 0) told.push(...(await callsFor(stage, "boards", calls, { who })));
     for (const command of commands) told.push((await stage.ask("boards", command, who)).text);
   }
   return told;
@@ -90,7 +91,7 @@ function reach(
       const isSame = (await stateOf(stage)) === before;
       const isTold = told.join().includes(secret);
       return {
-        seen: `${told.length} answers, ${isTold ? "TOLD" : "not told"}, ${isSame ? "as before" : "CHANGED"}; ${told[0]?.slice(0, 60)}`,
+        seen: `${told.length} answers, ${isTold ? "TOLD" : "not told"}, ${isSame ? "as before" : "CHANGED"}`,
         holds: told.length > 0 && isSame && !isTold,
       };
     },
@@ -168,16 +169,16 @@ export const attacks: readonly Attack[] = [
         { name: "cancel_task", input: { id: task } },
         { name: "memory_forget", input: { id: memory } },
       ];
-      const outputs = await callsOf(stage, "ranked", calls, { who });
+      const outputs = await callsFor(stage, "ranked", calls, { who });
       for (const command of [`/tasks remove ${task}`, `/tasks run ${task}`, "/memory", "/memory forget 1", "/compact"])
         await stage.ask("ranked", command, who);
       const [left] = await stage.list<{ prompt: string; state: string }>("tasks.list", { group: "ranked" });
       const kept = await stage.list<{ id: string }>("memory.list", { group: "ranked", limit: 100 });
       const isKept = kept.some(({ id }) => id === memory);
       const isSame = left?.prompt === secret && left.state === "active";
-      await stage.ask("ranked", "/new", boss);
+      await stage.ask("ranked", "/new", asBoss);
       return {
-        seen: `task ${isSame ? "as before" : "CHANGED"}, memory ${isKept ? "kept" : "GONE"}; ${outputs[0]?.slice(0, 60)}`,
+        seen: `task ${isSame ? "as before" : "CHANGED"}, memory ${isKept ? "kept" : "GONE"}`,
         holds: isSame && isKept && outputs.length === calls.length,
       };
     },

@@ -49,7 +49,7 @@ export interface Attack {
   readonly quick?: boolean;
   /** Played against a separate host whose group has a browser; skipped without such an image. */
   readonly needsBrowser?: boolean;
-  /** Played against a separate host whose groups remember, share a folder and know people (`giveMemory`). */
+  /** Played against a separate host whose groups remember, share a folder and know people. */
   readonly needsMemory?: boolean;
   /** Reason why it cannot run here; undefined when it can. */
   readonly skip?: () => string | undefined;

@@ -317,7 +317,7 @@ test("a sub-agent has the skills that it is given, of those that its parent and 
   expect(new Set(loaded.map(({ data }) => (data as { name: string }).name))).toEqual(new Set(["git"]));
 });
 
-test("what was read when a skill was written counts for turns that read it, also where a message names it", async () => {
+test("what was read when a skill was written counts for turns that read it, also by its name", async () => {
   const group = hosts.group("washing", calls);
   const bob = { sender: { id: "bob", name: "Bob" } };
   const skill = "---\nname: coffee\ndescription: Make coffee. Use it for coffee.\n---\nBoil water.\n";

@@ -80,7 +80,7 @@ const left: Readonly<Record<Rule, Readonly<Record<string, number>>>> = {
   riddle: {},
   relic: { rebuilt: 1, redteam: 3, "src/sandbox": 1, "src/tools": 2 },
   jobTitle: { "src/domain": 1 },
-  twice: { anywhere: 150 },
+  twice: { anywhere: 89 },
   tooLong: {
     bench: 4,
     container: 14,
@@ -165,7 +165,9 @@ function longLinesIn({ file, text }: Page): Violation[] {
 }
 
 function namesTwice(): Violation[] {
-  const byName = Map.groupBy(exportedAnywhere, ({ name }) => name);
+  // Each file of attacks exports them under this name.
+  const others = exportedAnywhere.filter(({ name, file }) => name !== "attacks" || !file.startsWith("redteam/cases/"));
+  const byName = Map.groupBy(others, ({ name }) => name);
   return [...byName].flatMap(([name, places]) =>
     places.slice(1).map(({ file }): Violation => ({ rule: "twice", file, what: `${name}, as in ${places[0]?.file}` })),
   );

@@ -22,7 +22,7 @@ export type SkillTexts = z.output<typeof skillTexts>;
 const allowedSkill = z.strictObject({
   version: z.literal(1),
   code: z.string(),
-  /** What the turn that proposed it had read; left out by older versions. */
+  /** Origins that the turn which proposed it had; left out by older versions. */
   origins: z.array(z.enum(origins)).default([...unknownLineage.origins]),
   files: skillTexts,
 });

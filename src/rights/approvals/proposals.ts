@@ -17,7 +17,7 @@ export interface AllowedChange {
   readonly tool: string;
   /** SHA-256 of what it is a change of. */
   readonly base: string;
-  /** What the turn that proposed it had read. */
+  /** Origins that the turn which proposed it had. */
   readonly origins: readonly Origin[];
   readonly actor: Actor;
   /** When people allowed it. */
