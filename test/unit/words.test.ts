@@ -80,7 +80,7 @@ const left: Readonly<Record<Rule, Readonly<Record<string, number>>>> = {
   riddle: {},
   relic: { rebuilt: 1, redteam: 3, "src/sandbox": 1, "src/tools": 2 },
   jobTitle: { "src/domain": 1 },
-  twice: { anywhere: 89 },
+  twice: { anywhere: 90 },
   tooLong: {
     bench: 4,
     container: 14,
