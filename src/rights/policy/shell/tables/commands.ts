@@ -357,5 +357,5 @@ export const table: readonly CommandRow[] = [
 
 /** These only say which version they are. */
 export const versions = `
-      node+-v python+-V python3+-V go+version node npm python python3 uv git gcc clang make cmake cargo rustc
+      node+-v python+-V python3+-V go+version node python python3 uv git gcc clang make cmake cargo rustc
       java javac ruby perl php docker gh curl rg jq tsc bash`;
