@@ -52,7 +52,7 @@ export class ProviderError extends Error {
 
 /**
  * A vendor of models. `complete` makes exactly one attempt, streams, and resolves with a whole answer: tool inputs are
- * parsed JSON objects, and an unparsable one makes the answer malformed. A silent stream is ended. Rejects with
+ * parsed JSON objects, or the text of what is none. A silent stream is ended. Rejects with
  * ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a log or an answer.
  */
 export interface Provider extends AsyncDisposable {

@@ -1,6 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 
 import type { ToolCall, ToolDefinition } from "../../domain/turns/model.ts";
+import { inputForVendor } from "../wire/call-input.ts";
 import { givesThoughts, learn } from "../wire/dialects.ts";
 import type { Adapted, Lesson } from "../wire/dialects.ts";
 import { inOrder } from "../wire/ordered-content.ts";
@@ -187,7 +188,7 @@ function toContent(part: WirePart): ContentBlock {
 }
 
 function toInput(input: unknown): unknown {
-  return JSON.parse(wellFormedJson(input ?? {}));
+  return JSON.parse(wellFormedJson(inputForVendor(input)));
 }
 
 function toTools(tools: readonly ToolDefinition[]): Anthropic.Tool[] {

@@ -8,6 +8,7 @@ import { ProviderError } from "../provider.ts";
 import type { OnDelta, ProviderFailure } from "../provider.ts";
 import { textFields } from "./thoughts.ts";
 import type { Thought } from "./thoughts.ts";
+import { TaggedThoughts, withoutUnopenedThought } from "./tagged-thoughts.ts";
 
 const stops: Readonly<Record<string, StopReason>> = {
   stop: "end",
@@ -28,6 +29,8 @@ const breaks: Readonly<Record<string, ProviderFailure>> = {
 
 /** A server's real chunk: any part may be missing or null, despite the SDK's types. */
 interface LooseChunk {
+  /** Put in by the transport where the stream said `[DONE]`. */
+  readonly ended?: boolean | null;
   readonly choices?: readonly LooseChoice[] | null;
   readonly usage?: LooseUsage | null;
   /** Groq. */
@@ -35,6 +38,8 @@ interface LooseChunk {
 }
 interface LooseChoice {
   readonly delta?: LooseDelta | null;
+  /** In place of a delta: the whole answer of a server that knows no streaming. */
+  readonly message?: LooseDelta | null;
   readonly finish_reason?: string | null;
   /** Kimi. */
   readonly usage?: LooseUsage | null;
@@ -77,6 +82,8 @@ export class OpenAiAnswer {
   #reported: ModelUsage | undefined;
   #isStarted = false;
   #stop: StopReason | undefined;
+  #hasEnded = false;
+  readonly #tagged = new TaggedThoughts();
   #breakage: ProviderError | undefined;
   #isRefusal = false;
 
@@ -87,13 +94,19 @@ export class OpenAiAnswer {
   }
 
   add(chunk: OpenAI.ChatCompletionChunk): void {
-    const { choices, usage, x_groq } = chunk as LooseChunk;
-    this.#isStarted = true;
+    const { choices, usage, x_groq, ended } = chunk as LooseChunk;
+    if (ended === true) this.#hasEnded = true;
+    else this.#isStarted = true;
     const choice = choices?.[0];
     const counted = usage ?? x_groq?.usage ?? choice?.usage;
     if (counted) this.#reported = toUsage(counted) ?? this.#reported;
-    if (choice?.delta) this.#addDelta(choice.delta);
-    if (typeof choice?.finish_reason === "string") this.#end(choice.finish_reason);
+    if (choice) this.#addChoice(choice);
+  }
+
+  #addChoice({ delta, message, finish_reason }: LooseChoice): void {
+    const content = delta ?? message;
+    if (content) this.#addDelta(content);
+    if (typeof finish_reason === "string") this.#end(finish_reason);
   }
 
   #end(reason: string): void {
@@ -113,11 +126,21 @@ export class OpenAiAnswer {
   /** Throws ProviderError when the stream ended before the answer did. */
   finish(model: string): ModelAnswer {
     if (this.#breakage) throw this.#breakage;
+    this.#addTaken(this.#tagged.end());
     const usage = this.usage();
-    if (this.#stop === undefined || usage === undefined)
+    const stop = this.#stop ?? this.#stopOfEnded();
+    if (stop === undefined || usage === undefined)
       throw malformed(this.#vendor, "the stream ended before the answer did");
-    const stop = this.#isRefusal ? "refusal" : this.#stop;
-    return this.#draft.finish({ stop, usage, model, thoughts: this.#allThoughts() });
+    const thoughts = this.#allThoughts();
+    const answer = this.#draft.finish({ stop: this.#isRefusal ? "refusal" : stop, usage, model, thoughts });
+    return { ...answer, text: withoutUnopenedThought(answer.text) };
+  }
+
+  /** Servers that never say why they stop: what they have sent before the end of the stream is whole. */
+  #stopOfEnded(): StopReason | undefined {
+    if (!this.#hasEnded) return undefined;
+    if (this.#draft.calls.length > 0) return "tool-calls";
+    return this.#draft.hasText ? "end" : undefined;
   }
 
   #allThoughts(): readonly Thought[] {
@@ -166,8 +189,13 @@ export class OpenAiAnswer {
 
   #addText(text: unknown): boolean {
     if (typeof text !== "string" || text === "") return false;
-    this.#draft.addText(text);
+    this.#addTaken(this.#tagged.take(text));
     return true;
+  }
+
+  #addTaken({ text, thought }: ReturnType<TaggedThoughts["take"]>): void {
+    this.#draft.addText(text);
+    if (thought !== "") this.#draft.countThought(thought);
   }
 
   #addCall(delta: LooseCall): void {

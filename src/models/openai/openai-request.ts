@@ -3,6 +3,7 @@ import type OpenAI from "openai";
 import type { ToolCall } from "../../domain/turns/model.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
+import { inputForVendor } from "../wire/call-input.ts";
 import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire/wire.ts";
 import type { WireMessage, WirePart, WireResult } from "../wire/wire.ts";
 import type { OpenAiDialect } from "./dialect.ts";
@@ -118,7 +119,7 @@ function toCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
   return {
     id: call.id,
     type: "function",
-    function: { name: call.name, arguments: wellFormedJson(call.input ?? {}) },
+    function: { name: call.name, arguments: wellFormedJson(inputForVendor(call.input)) },
   };
 }
 

@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 
 import type { ToolCall, ToolDefinition } from "../../domain/turns/model.ts";
+import { inputForVendor } from "../wire/call-input.ts";
 import { givesThoughts, learn } from "../wire/dialects.ts";
 import type { Adapted, Lesson } from "../wire/dialects.ts";
 import { inOrder } from "../wire/ordered-content.ts";
@@ -106,7 +107,7 @@ function toMessage(text: string, phase?: string): Item[] {
 type Phase = NonNullable<OpenAI.Responses.EasyInputMessage["phase"]>;
 
 function toCall({ id, name, input }: ToolCall): Item {
-  return { type: "function_call", call_id: id, name, arguments: wellFormedJson(input ?? {}) };
+  return { type: "function_call", call_id: id, name, arguments: wellFormedJson(inputForVendor(input)) };
 }
 
 function toOutput({ callId, parts, isError }: WireResult): Item {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 
 import type { ModelAnswer, ModelUsage, StopReason, Thoughts, ToolCall } from "../../domain/turns/model.ts";
-import { parseJson } from "../../lib/text/parse-json.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
+import { readCallInput } from "./call-input.ts";
 import { malformed } from "./failures.ts";
 import type { OnDelta } from "../provider.ts";
 
@@ -64,6 +64,10 @@ export class AnswerDraft {
     return this.#calls;
   }
 
+  get hasText(): boolean {
+    return this.#text.trim() !== "";
+  }
+
   /** Estimated tokens received so far. */
   estimateTokens(): number {
     const parts = [this.#text, ...this.#calls.map((call) => call.name + call.input)];
@@ -72,7 +76,7 @@ export class AnswerDraft {
 
   /**
    * The finished answer. One cut at the output limit keeps only its text: its calls and reasoning are incomplete.
-   * Throws ProviderError for a call without a name or with invalid JSON input.
+   * Throws ProviderError for a call without a name.
    */
   finish(end: { stop: StopReason; usage: ModelUsage; model: string; thoughts?: Thoughts | undefined }): ModelAnswer {
     const toolCalls = end.stop === "length" ? [] : this.#finishCalls();
@@ -90,16 +94,8 @@ export class AnswerDraft {
       const isUsable = call.id !== "" && call.id.length <= maxIdChars && !ids.has(call.id);
       const id = isUsable ? call.id : `call_${randomUUID().replaceAll("-", "")}`;
       ids.add(id);
-      return { id, name: call.name, input: this.#parseInput(call) };
+      return { id, name: call.name, input: readCallInput(call.input) };
     });
-  }
-
-  #parseInput(call: CallDraft): unknown {
-    // A tool without parameters: several servers send nothing at all.
-    if (call.input.trim() === "") return {};
-    const input = parseJson(call.input);
-    if (typeof input === "object" && input !== null && !Array.isArray(input)) return input;
-    throw malformed(this.#vendor, `the input of the tool call ${call.name} is not a JSON object`);
   }
 
   #count(text: string): void {

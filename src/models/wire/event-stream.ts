@@ -23,6 +23,8 @@ export async function* readEventStream(body: AsyncIterable<Uint8Array>): AsyncGe
   const parser = createParser({
     onEvent: ({ event, data }) => {
       sinceEvent = 0;
+      // The vendor's library ends there, and does not say whether it came.
+      if (data === "[DONE]") events.push('data: {"choices":[],"ended":true}\n\n');
       events.push(plainForm(event, data));
     },
   });

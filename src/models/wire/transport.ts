@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
+import { pipeline, type Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
 import { toError } from "../../lib/app-error.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
@@ -90,14 +92,40 @@ function headersFor(body: string | undefined): Record<string, string> {
 /** Response to a request with a body is an event stream unless it says otherwise. */
 function toResponse(response: http.IncomingMessage, hasAsked: boolean): Response {
   const status = response.statusCode ?? 502;
-  const isJson = /\bjson\b/i.test(response.headers["content-type"] ?? "");
-  const isStream = hasAsked && status === 200 && !isJson;
-  const received = isStream ? readEventStream(upTo(maxStreamBytes, response)) : upTo(maxBodyBytes, response);
+  const body = unpacked(response);
+  const received = hasAsked && status === 200 ? eventsOf(response, body) : upTo(maxBodyBytes, body);
   const hasBody = ![204, 205, 304].includes(status);
   const headers = new Headers();
   for (const [name, values] of Object.entries(response.headersDistinct))
-    for (const value of values ?? []) headers.append(name, value);
+    for (const value of values ?? []) if (name !== "content-encoding") headers.append(name, value);
   return new Response(hasBody ? ReadableStream.from(received) : null, { status, headers });
+}
+
+function eventsOf(response: http.IncomingMessage, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const type = response.headers["content-type"] ?? "";
+  if (/\bjson\b/i.test(type)) return asOneEvent(upTo(maxBodyBytes, body));
+  if (/\bhtml\b/i.test(type)) response.destroy(new Error("it answered with a web page"));
+  return readEventStream(upTo(maxStreamBytes, body));
+}
+
+const unpackers: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** Nobody has asked for a packed body; some proxies pack it all the same. */
+function unpacked(response: http.IncomingMessage): AsyncIterable<Uint8Array> {
+  const unpack = unpackers[response.headers["content-encoding"]?.trim().toLowerCase() ?? ""];
+  return unpack === undefined ? response : pipeline(response, unpack(), () => undefined);
+}
+
+/** A whole answer, of a server that knows no streaming, as the only event of a stream. */
+async function* asOneEvent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const text = Buffer.concat(await Array.fromAsync(body)).toString("utf8");
+  yield Buffer.from(`data: ${text.trim().replaceAll(/\r\n?|\n/g, "\ndata: ")}\n\n`);
 }
 
 /** The chunks of a body; fails where they are more than this many bytes. */

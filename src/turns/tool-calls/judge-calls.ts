@@ -60,14 +60,15 @@ export async function judgeCalls(
   for (const [index, call] of calls.entries()) {
     // Others go on between calls that take long to judge.
     if (index > 0) await setImmediate();
-    const verdict = await tools.judge(call);
-    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length) ?? (await refusal(call));
+    const unread = unreadInput(call);
+    const verdict = await tools.judge(unread === undefined ? call : { ...call, input: {} });
+    const unfit = unread ?? unfitness({ call, verdict }, allowed.length + asked.length);
+    const reason = unfit ?? (await refusal(call));
     const allowedNow = reason === undefined ? await allowedCall({ call, verdict }, granted) : undefined;
     if (reason !== undefined) denied.push({ call, verdict, reason });
     else if (allowedNow) allowed.push(allowedNow);
-    else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
     else {
-      const why = await futility(call);
+      const why = asked.some((other) => other.call.id === call.id) ? sameId : await futility(call);
       if (why === undefined) asked.push({ call, verdict });
       else denied.push({ call, verdict, reason: why });
     }
@@ -82,15 +83,22 @@ async function allowedCall(
   return judged.verdict.action === "allow" ? judged : granted(judged);
 }
 
+/** Characters that show a model what was wrong with its arguments. */
+const shownInput = 300;
+
 const sameId = "Another call of this answer has the same id.";
 
-/** Returns why a call may not run, whatever people say. */
-function refusalOf({ name }: ToolCall, { action, reason }: Verdict): string | undefined {
-  return action === "deny" ? (reason ?? `"${name}" is not allowed.`) : undefined;
+/** Returns what the model wrote in place of arguments, for it to write them again. */
+function unreadInput({ name, input }: ToolCall): string | undefined {
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) return undefined;
+  const said = typeof input === "string" ? input : JSON.stringify(input);
+  return `${name} was not run, because its arguments are not a JSON object: ${said.slice(0, shownInput)}`;
 }
 
-function unfitness({ input }: ToolCall, before: number): string | undefined {
+/** Returns why a call may not run, whatever people say. */
+function unfitness({ call, verdict: { action, reason } }: JudgedCall, before: number): string | undefined {
+  if (action === "deny") return reason ?? `"${call.name}" is not allowed.`;
   if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
-  const refusal = refusalOfValue(input);
+  const refusal = refusalOfValue(call.input);
   return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
 }

@@ -98,3 +98,25 @@ test("while people have not decided, the turn takes no container", async () => {
 
   expect(rig.agents).toHaveLength(1);
 });
+
+test.for(['{"command":', [1], 5])(
+  "a call with %j for arguments does not run, and the model reads why",
+  async (input) => {
+    const ran: string[] = [];
+    await using rig = await openTurnRig({
+      answers: [modelAnswer("", { id: "1", name: "look", input }, call("2", "look")), modelAnswer("looked")],
+      tools: [tool("look", async () => `${ran.push("look")}`)],
+    });
+
+    await rig.ask("hello");
+
+    const [turn] = await rig.store.turns.list({ limit: 1 });
+    const bodies = (await rig.store.turns.steps(turn?.id ?? "")).map(({ body }) => body);
+    const reason = "look was not run, because its arguments are not a JSON object: ";
+    expect(ran).toEqual(["look"]);
+    expect(bodies.flatMap((body) => (body.kind === "model" ? body.denied : []))).toMatchObject([
+      { callId: "1", isError: true, output: reason + (typeof input === "string" ? input : JSON.stringify(input)) },
+    ]);
+    expect((await rig.outbox()).at(-1)).toBe("looked");
+  },
+);

@@ -35,6 +35,7 @@ test("events come out one by one in their plainest form, however the server writ
     'event: message_start\ndata: {"a":1}\n\n',
     "data: one\ndata: two\n\n",
     "data: \n\n",
+    'data: {"choices":[],"ended":true}\n\n',
     "data: [DONE]\n\n",
   ]);
 });
