@@ -1,3 +1,6 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
 import type { Attack } from "../suite/attack.ts";
 import { isSoon } from "../suite/waiting.ts";
 
@@ -22,7 +25,8 @@ function planted(id: string, title: string, paths: readonly string[], make?: str
       };
       await isSoon(async () => (await untold()).length === 0);
       const missing = await untold();
-      await stage.shell("mounts", `cd ${inside} && rm -rf ${tops.map((top) => `'${top}'`).join(" ")}; cd /tmp`);
+      const root = join(stage.playground.userHome, "projects/app");
+      for (const top of tops) await rm(join(root, top), { recursive: true, force: true });
       return { seen: missing.join(", ") || `${paths.length} on record`, holds: missing.length === 0 };
     },
   };
@@ -58,7 +62,6 @@ export const attacks: readonly Attack[] = [
   planted("A46", "what builds, packages and containers are made by", [
     "Makefile",
     "sub/GNUmakefile",
-    ".cargo/config.toml",
     ".mvn/extensions.xml",
     "compose.override.yaml",
     "Justfile",
