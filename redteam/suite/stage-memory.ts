@@ -11,7 +11,7 @@ const rules = [
  * one folder; `beats`, which looks by itself; `family`, a person's `direct` chat and another chat of that person.
  */
 export function giveMemory(
-  config: { readonly groups: object },
+  config: { readonly groups: object; readonly models: object },
   { userHome }: { readonly port: number; readonly userHome: string },
 ): object {
   const groups = config.groups as Readonly<Record<string, object>>;
@@ -35,6 +35,11 @@ export function giveMemory(
       ann: { ids: ["http:ann", "http:ann-at-work"], role: "member" },
       owen: { ids: ["http:owen", "http:owen-at-work"], role: "owner" },
       olga: { ids: ["http:olga"], role: "owner" },
+    },
+    // Small enough that a conversation can be summed up.
+    models: {
+      ...config.models,
+      capabilities: { "attacker/model": { contextTokens: 200_000 }, "attacker/eyes": { vision: true } },
     },
     memory: {
       enabled: true,

@@ -82,7 +82,7 @@ export type StageGroup =
 
 /** Adds to the configuration of a stage what some attacks need. */
 type ChangeConfig = (
-  config: { readonly groups: object; readonly sandbox: object },
+  config: { readonly groups: object; readonly models: object; readonly sandbox: object },
   place: { readonly port: number; readonly userHome: string },
 ) => object;
 
