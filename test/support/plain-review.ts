@@ -118,7 +118,8 @@ async function filesIn(folder: string): Promise<Map<string, string>> {
 }
 
 function entryOf(text: string): ReviewEntry {
-  return { entry: "file", sha256: sha256(text), size: text.length, mode: 0o644 };
+  const script = text.startsWith("#!") ? ({ isScript: true } as const) : {};
+  return { entry: "file", sha256: sha256(text), size: text.length, mode: 0o644, ...script };
 }
 
 function sha256(text: string): string {

@@ -11,8 +11,7 @@ import { ApprovalService } from "../../src/rights/approvals/approval-service.ts"
 import { ReviewService } from "../../src/rights/approvals/reviews/review-service.ts";
 import { ReviewEffects } from "../../src/rights/approvals/reviews/review-effects.ts";
 import { ReviewQuestions } from "../../src/rights/approvals/reviews/review-questions.ts";
-import type { PlantedKind } from "../../src/rights/approvals/reviews/review-changes.ts";
-import { executionPointKind } from "../../src/sandbox/mounts/execution-points.ts";
+import { plantedKind } from "../../src/rights/approvals/reviews/open-reviews.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { plainLayers, PlainReview } from "./plain-review.ts";
 import { someGroup } from "./some-group.ts";
@@ -22,8 +21,6 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export function admin(name: string): Decider {
   return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
 }
-
-const plantedKind: PlantedKind = ({ path }, repositories) => executionPointKind({ path }, repositories);
 
 /** Writes files, or removes those without a text. */
 async function write(side: string, files: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -56,7 +53,7 @@ export async function openReviewRig(
   const time = { now: 1_000_000_000 };
   const clock = { now: () => time.now, monotonic: () => time.now };
   const told: { readonly type: string; readonly data: unknown }[] = [];
-  const settings: ReviewSettings = { apply: "admin", quorum: 1, expiresMinutes: 60, ...own };
+  const settings: ReviewSettings = { apply: "admin", quorum: 1, expiresMinutes: 60, isOrdinaryApplied: false, ...own };
   const group = someGroup("family");
   const main: Group = { ...someGroup("main"), main: true, chat: "main" };
   const logger = pino({ level: "silent" });

@@ -48,14 +48,19 @@ export function timezoneOf(config: Pick<Config, "groups" | "timezone">, name: st
   return entryOf(config, name)?.timezone ?? config.timezone;
 }
 
-const usualReview: ReviewSettings = { apply: "admin", quorum: 1, expiresMinutes: 7 * 24 * 60 };
+const usualReview = { apply: "admin", quorum: 1, expiresMinutes: 7 * 24 * 60 } as const;
 
 /** Returns how changes in a mount of the group are decided. */
 export function reviewSettingsOf(config: Pick<Config, "groups">, name: string, target: string): ReviewSettings {
   const entry = entryOf(config, name);
-  const own = entry?.mounts.find((mount) => mount.target === target)?.review;
-  const from = (key: keyof ReviewSettings) => own?.[key] ?? entry?.review?.[key] ?? usualReview[key];
-  return { apply: from("apply"), quorum: from("quorum"), expiresMinutes: from("expiresMinutes") } as ReviewSettings;
+  const mount = entry?.mounts.find((each) => each.target === target);
+  const [own, ofGroup] = [mount?.review, entry?.review];
+  return {
+    apply: own?.apply ?? ofGroup?.apply ?? usualReview.apply,
+    quorum: own?.quorum ?? ofGroup?.quorum ?? usualReview.quorum,
+    expiresMinutes: own?.expiresMinutes ?? ofGroup?.expiresMinutes ?? usualReview.expiresMinutes,
+    isOrdinaryApplied: mount?.access === "rw" && mount.protect === "strict",
+  };
 }
 
 /** Returns the signs of progress that a group gets. */

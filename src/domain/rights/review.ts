@@ -12,6 +12,8 @@ export type ReviewRule = (typeof reviewRules)[number];
 /** Settings for decisions about changes in a folder with review. */
 export interface ReviewSettings {
   readonly apply: ReviewRule;
+  /** True where only what programs run by themselves waits: an agent writes everything else at once. */
+  readonly isOrdinaryApplied: boolean;
   /** Number of different people who must apply a change. One can discard it. */
   readonly quorum: number;
   /** A card that nobody has answered for so long is over. What it is about stays undecided. */
@@ -19,7 +21,9 @@ export interface ReviewSettings {
 }
 
 /** The same as it is written for a group or a mount: what is left out comes from elsewhere. */
-export type OwnReviewSettings = { readonly [Key in keyof ReviewSettings]?: ReviewSettings[Key] | undefined };
+export type OwnReviewSettings = {
+  readonly [Key in Exclude<keyof ReviewSettings, "isOrdinaryApplied">]?: ReviewSettings[Key] | undefined;
+};
 
 /** The least role that decides by this rule. */
 export function reviewersOf({ apply }: Pick<ReviewSettings, "apply">): Role {
@@ -100,10 +104,14 @@ export interface ChosenChanges {
 /** Chooses changes by paths: of files, or of folders with all below them. No paths: all. */
 export function chooseChanges(changes: readonly ReviewedChange[], paths: readonly string[] | undefined): ChosenChanges {
   if (paths === undefined || paths.length === 0) return { chosen: changes, rest: [], unknown: [] };
-  const wanted = paths.map((path) => path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, ""));
-  const isWanted = ({ path }: ReviewedChange): boolean => wanted.some((one) => isWithin(path, one));
-  const unknown = paths.filter((_, index) => !changes.some(({ path }) => isWithin(path, wanted[index] ?? "")));
+  const isWanted = ({ path }: ReviewedChange): boolean => paths.some((one) => isAtOrBelow(path, one));
+  const unknown = paths.filter((one) => !changes.some(({ path }) => isAtOrBelow(path, one)));
   return { chosen: changes.filter(isWanted), rest: changes.filter((one) => !isWanted(one)), unknown };
+}
+
+/** Is the path of a change what somebody wrote, such as `./src/`, or below it? */
+export function isAtOrBelow(path: string, written: string): boolean {
+  return isWithin(path, written.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, ""));
 }
 
 /** `2 added, 1 changed, 3 deleted`. */

@@ -20,6 +20,7 @@ const entryView = z.strictObject({
   size: z.number(),
   mode: z.number(),
   link: z.string().optional(),
+  isScript: z.literal(true).optional().describe("It begins with #!"),
 });
 
 const changeView = z.strictObject({

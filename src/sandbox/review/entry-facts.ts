@@ -75,34 +75,36 @@ export class EntryReader {
     }
     try {
       const isSmall = show && size <= maxTextBytes && this.#shown < maxShownBytes;
-      const { sha256, bytes } = await digestFile(descriptor, isSmall ? maxTextBytes : 0);
+      const { sha256, bytes, isScript } = await digestFile(descriptor, isSmall ? maxTextBytes : 0);
       // It grew meanwhile: the next look sees all of it.
       const content = isSmall && bytes !== undefined ? textOf(bytes) : undefined;
       this.#shown += content?.length ?? 0;
       const now = fstatSync(descriptor, { bigint: true });
-      return { ...commonOf(now), entry: "file", size: Number(now.size), sha256, content };
+      const facts = { ...commonOf(now), entry: "file", size: Number(now.size), sha256, content } as const;
+      return isScript ? { ...facts, isScript } : facts;
     } finally {
       closeSync(descriptor);
     }
   }
 }
 
-/** SHA-256 of an open file, and its bytes if there are at most `keep`; lets others at work between two pieces. */
+/** SHA-256 of an open file, whether it begins with `#!`, and its bytes if there are at most `keep`; lets others at work between two pieces. */
 async function digestFile(
   descriptor: number,
   keep: number,
-): Promise<{ readonly sha256: string; readonly bytes: Buffer | undefined }> {
+): Promise<{ readonly sha256: string; readonly bytes: Buffer | undefined; readonly isScript: boolean }> {
   const hash = createHash("sha256");
   const chunk = Buffer.allocUnsafe(keep > 0 ? keep + 1 : chunkBytes);
-  let [total, kept] = [0, Buffer.alloc(0)];
+  let [total, kept, isScript] = [0, Buffer.alloc(0), false];
   for (let bytes = -1; bytes !== 0 && total <= maxFileBytes;) {
     bytes = readSync(descriptor, chunk, 0, chunk.length, total);
     hash.update(chunk.subarray(0, bytes));
+    if (total === 0) isScript = bytes >= 2 && chunk[0] === 0x23 && chunk[1] === 0x21;
     if (total < keep) kept = Buffer.concat([kept, chunk.subarray(0, bytes)]);
     total += bytes;
     if (bytes === chunkBytes) await nextTurnOfLoop();
   }
-  return { sha256: hash.digest("hex"), bytes: total <= keep ? kept : undefined };
+  return { sha256: hash.digest("hex"), bytes: total <= keep ? kept : undefined, isScript };
 }
 
 function textOf(bytes: Buffer): string | undefined {

@@ -35,8 +35,8 @@ export function presentChange(change: KnownChange): ReviewChange {
   };
 }
 
-function entryOf({ entry, sha256, size, mode, link }: EntryFacts): ReviewEntry {
-  return { entry, sha256, size, mode, link };
+function entryOf({ entry, sha256, size, mode, link, isScript }: EntryFacts): ReviewEntry {
+  return { entry, sha256, size, mode, link, ...(isScript && { isScript }) };
 }
 
 function textOf(before: EntryFacts | undefined, after: EntryFacts | undefined): string | undefined {

@@ -16,6 +16,8 @@ export interface ReviewEntry {
   readonly mode: number;
   /** Target of a link; hostile. */
   readonly link?: string | undefined;
+  /** True for a file that begins with `#!`. */
+  readonly isScript?: true | undefined;
 }
 
 /** A difference between the real folder and what the agent sees. */

@@ -1,4 +1,5 @@
 import type { KnownChange } from "./change-history.ts";
+import { isAtOrBelow } from "../../domain/rights/review.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { isWithin } from "../../lib/files/paths.ts";
 import { visible } from "../../lib/text/visible.ts";
@@ -9,12 +10,11 @@ import { visible } from "../../lib/text/visible.ts";
  */
 export function selectChanges(changes: readonly KnownChange[], paths: readonly string[] | undefined): KnownChange[] {
   if (paths === undefined) return [...changes];
-  const wanted = paths.map((path) => path.replace(/^\.\//, "").replace(/(?<!\/)\/+$/, ""));
-  for (const path of wanted) {
-    if (!changes.some((change) => isWithin(change.path, path)))
-      throw new AppError("not_found", `There is no change at ${visible(path)}.`);
+  for (const wanted of paths) {
+    if (!changes.some(({ path }) => isAtOrBelow(path, wanted)))
+      throw new AppError("not_found", `There is no change at ${visible(wanted)}.`);
   }
-  return changes.filter((change) => wanted.some((path) => isWithin(change.path, path)));
+  return changes.filter(({ path }) => paths.some((wanted) => isAtOrBelow(path, wanted)));
 }
 
 /** Adds the new folders without which the chosen entries have no place. */

@@ -26,9 +26,10 @@ export interface ReviewsOptions
 }
 
 /** A script is known by its first line, which stands in the diff of a file that is new. */
-const plantedKind: PlantedKind = ({ path, entry, after, text }, repositories) => {
+/** Says by what is known of a change which kind of program runs it by itself. */
+export const plantedKind: PlantedKind = ({ path, entry, after }, repositories) => {
   const isExecutable = after?.entry === "file" && (after.mode & 0o111) !== 0;
-  const head = text !== undefined && /^[+ ]#!/m.test(text) ? { head: Buffer.from("#!") } : {};
+  const head = after?.isScript === true ? { head: Buffer.from("#!") } : {};
   const facts = { path, isFolder: entry === "folder", isExecutable, linkTarget: after?.link, ...head };
   return executionPointKind(facts, repositories);
 };

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 
-import { digestedChanges, type Review, type ReviewedChange } from "../../../domain/rights/review.ts";
+import {
+  digestedChanges,
+  type Review,
+  type ReviewedChange,
+  type ReviewSettings,
+} from "../../../domain/rights/review.ts";
 import { repositoriesIn } from "../../../sandbox/mounts/execution-points.ts";
 import type { ReviewChange, ReviewDiff, ReviewEntry } from "../../../sandbox/review/review-layer.ts";
 
@@ -92,34 +97,46 @@ export function isSameChange(shown: ReviewedChange, now: ReviewChange): boolean 
 }
 
 /**
- * The changes that need nobody where small changes of plain text do not: files that are text before and after, with the
- * permissions of before, which no program runs by itself and about which there is nothing else to know. A folder is
- * among them if all that is new in it is.
+ * The changes that need nobody by these settings, which no program runs by itself and about which there is nothing else
+ * to know. By `auto-text` they are files that are text before and after, with the permissions of before. A folder is
+ * among them if all that has changed in it is.
  */
-export function automaticChanges(changes: readonly ReviewChange[], plantedKind: PlantedKind): ReadonlySet<string> {
+export function automaticChanges(
+  changes: readonly ReviewChange[],
+  { apply, isOrdinaryApplied }: Pick<ReviewSettings, "apply" | "isOrdinaryApplied">,
+  plantedKind: PlantedKind,
+): ReadonlySet<string> {
+  if (!isOrdinaryApplied && apply !== "auto-text") return new Set();
   const planted = plantedAmong(changes, plantedKind);
+  const isOrdinary = (change: ReviewChange): boolean =>
+    !isRemarkable(change) && !gitNames.test(change.path) && planted(change) === undefined;
   const files = changes.filter(
-    (change) => isPlainText(change) && !gitNames.test(change.path) && planted(change) === undefined,
+    (change) => change.entry !== "folder" && isOrdinary(change) && (isOrdinaryApplied || isPlainText(change)),
   );
-  if (files.length === 0 || files.length > mostAutomatic) return new Set();
+  if (!isOrdinaryApplied && (files.length === 0 || files.length > mostAutomatic)) return new Set();
   const paths = new Set(files.map(({ path }) => path));
   const folders = changes.filter(
-    ({ path, kind, entry, remarks, refused }) =>
-      kind === "added" && entry === "folder" && remarks.length === 0 && refused === undefined && isAllIn(path),
+    (change) =>
+      change.entry === "folder" &&
+      isOrdinary(change) &&
+      (isOrdinaryApplied || change.kind === "added") &&
+      isAllIn(change),
   );
   return new Set([...paths, ...folders.map(({ path }) => path)]);
 
-  function isAllIn(folder: string): boolean {
+  function isAllIn({ path: folder }: ReviewChange): boolean {
     const inside = changes.filter(({ path, entry }) => entry !== "folder" && path.startsWith(`${folder}/`));
-    return inside.length > 0 && inside.every(({ path }) => paths.has(path));
+    return (isOrdinaryApplied || inside.length > 0) && inside.every(({ path }) => paths.has(path));
   }
 }
 
-function isPlainText(change: ReviewChange): boolean {
-  const { entry, after, text, remarks, refused, conflict } = change;
-  const isRemarkable = remarks.length > 0 || refused !== undefined || conflict === true;
-  if (isRemarkable || entry !== "file" || !after) return false;
-  return text !== undefined && text.length <= keptDiffChars && hasUsualMode(change.before, after);
+function isRemarkable({ remarks, refused, conflict }: ReviewChange): boolean {
+  return remarks.length > 0 || refused !== undefined || conflict === true;
+}
+
+function isPlainText({ entry, before, after, text }: ReviewChange): boolean {
+  if (entry !== "file" || !after) return false;
+  return text !== undefined && text.length <= keptDiffChars && hasUsualMode(before, after);
 }
 
 function hasUsualMode(before: ReviewEntry | undefined, { mode }: ReviewEntry): boolean {

@@ -172,15 +172,15 @@ export class ReviewQuestions {
   async #asks(undecided: Undecided, how: Asking): Promise<readonly StandingAsk[]> {
     const { group, layer, diff, changes } = undecided;
     const settings = this.#options.settingsOf(group.name, layer.target);
-    const isAutomatic = how.isAutomatic && settings.apply === "auto-text" && !diff.cut;
-    const paths = isAutomatic ? automaticChanges(diff.changes, this.#options.plantedKind) : new Set<string>();
+    const isAutomatic = how.isAutomatic && !diff.cut;
+    const paths = isAutomatic ? automaticChanges(diff.changes, settings, this.#options.plantedKind) : new Set<string>();
     const [auto, others] = [
       changes.filter(({ path }) => paths.has(path)),
       changes.filter(({ path }) => !paths.has(path)),
     ];
     const asks: StandingAsk[] = [];
     if (auto.length > 0)
-      asks.push(await this.#ask({ ...undecided, changes: auto }, settings, { allowedBy: bySetting }));
+      asks.push(await this.#ask({ ...undecided, changes: auto }, settings, { allowedBy: settingOf(settings) }));
     if (others.length > 0) asks.push(await this.#ask({ ...undecided, changes: others }, settings, how));
     return asks;
   }
@@ -250,4 +250,7 @@ export class ReviewQuestions {
 
 const automatic: Asking = { isAutomatic: true };
 
-const bySetting = { actor: "host", name: "The setting review.apply", role: "owner" } as const;
+function settingOf({ isOrdinaryApplied }: ReviewSettings): Omit<Decider, "person"> {
+  const name = isOrdinaryApplied ? "The setting protect" : "The setting review.apply";
+  return { actor: "host", name, role: "owner" };
+}

@@ -243,6 +243,48 @@ test("by auto-text small changes of text need nobody; deletions, planted files a
   expect(said).toMatch(/^The setting review\.apply has applied 2 changes in site/);
 });
 
+test("by auto-text a script is known as one wherever in it the agent has changed a line", async () => {
+  await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
+  const script = (last: string): string => `#!/bin/sh\n${"true\n".repeat(200)}${last}\n`;
+  await rig.begin({ "tools/run": script("exit 0"), "notes/run": `no ${script("exit 0")}` });
+
+  await rig.turn({ "tools/run": script("evil"), "notes/run": `no ${script("evil")}` });
+  await expect.poll(() => rig.real("notes/run")).toContain("evil");
+  await rig.effects.carryOut();
+
+  expect(await rig.real("tools/run")).toBe(script("exit 0"));
+  expect((await rig.texts()).join("\n")).toContain(
+    "⚠ ~ tools/run (programs of the operator's run it by themselves: script)",
+  );
+});
+
+test("where only what programs run by themselves waits, all else is applied: deletions, folders, many files", async () => {
+  await using rig = await openReviewRig({ settings: { isOrdinaryApplied: true } });
+  await rig.begin({ "gone.txt": "x", Makefile: "all:\n", "old/a": "x" });
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`many/${index}`, `${index}`]));
+
+  await rig.turn({
+    ...many,
+    "gone.txt": undefined,
+    "old/a": undefined,
+    Makefile: "all: evil\n",
+    ".envrc": "evil\n",
+    "x.bin": "\0",
+  });
+  await expect.poll(() => rig.real("many/59")).toBe("59");
+  await rig.effects.carryOut();
+
+  expect([await rig.real("gone.txt"), await rig.real("old/a"), await rig.real("x.bin")]).toEqual([
+    undefined,
+    undefined,
+    "\0",
+  ]);
+  expect([await rig.real("Makefile"), await rig.real(".envrc")]).toEqual(["all:\n", undefined]);
+  const texts = (await rig.texts()).join("\n");
+  expect(texts).toContain("⚠ ~ Makefile");
+  expect(texts).toContain("The setting protect has applied 63 changes in site");
+});
+
 test("by auto-text nobody gets a repository into the folder piece by piece", async () => {
   await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
   await rig.turn({ "x/objects/a": "a\n", "x/refs/a": "a\n", note: "n\n" });
