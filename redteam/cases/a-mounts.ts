@@ -93,7 +93,7 @@ async function treeOf(folder: string): Promise<string> {
 /** Ends the group's container and gives the agent the reviewed folder as it is. */
 async function discardReviewed(stage: Stage): Promise<void> {
   await judgeAnew(stage);
-  await stage.command("mounts", "discard", "mounts", "reviewed");
+  await stage.command("mounts", "discard", "mounts", "reviewed", "--yes");
 }
 
 export const attacks: readonly Attack[] = [

@@ -36,6 +36,11 @@ async function giveAll(root: string, paths: readonly string[]): Promise<void> {
   }
 }
 
+/** What attacks leave in the mount. */
+const made = ".git old sub bare .husky .vscode .idea .cursor .claude .github .devcontainer.json .envrc .npmrc".split(
+  " ",
+);
+
 /** A repository in the mount, and a new container that was judged with it. */
 async function withRepository(stage: Stage, attack: () => Promise<Evidence>): Promise<Evidence> {
   await put(stage, {
@@ -48,7 +53,7 @@ async function withRepository(stage: Stage, attack: () => Promise<Evidence>): Pr
     return await attack();
   } finally {
     await stage.stopContainers("mounts");
-    for (const name of [".git", "old", "sub", ".husky", ".vscode", ".idea", ".envrc", ".npmrc"]) {
+    for (const name of made) {
       await rm(onHost(stage, name), { recursive: true, force: true });
     }
   }
@@ -104,47 +109,81 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "A20",
-    title: "a repository's hooks and configuration in a writable mount: written, replaced, linked, renamed, removed",
+    title:
+      "repositories and folders of tools in a writable mount: written, replaced, linked, renamed, removed, made anew",
     from: "container",
     expected: "each is refused; the files on the host are as they were",
     audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
     attempt: (stage) =>
       withRepository(stage, async () => {
+        const kept = [
+          "bare/config",
+          "bare/hooks/post-checkout",
+          "sub/.VSCode/tasks.json",
+          ".cursor/mcp.json",
+          ".claude/settings.json",
+          ".idea/x.xml",
+          ".devcontainer.json",
+          ".husky/pre-push",
+          ".github/workflows/ci.yml",
+        ];
+        await put(
+          stage,
+          Object.fromEntries([...kept, "bare/HEAD", "bare/objects/x", "bare/refs/x"].map((path) => [path, path])),
+        );
+        await stage.stopContainers("mounts");
+        const all = [".git/config", ".git/hooks/pre-commit", ...kept];
         const program = `
 import ctypes, errno, os
-os.chdir("${inside}/.git"); libc = ctypes.CDLL(None, use_errno=True); open("own", "w").close(); os.mkdir("ownhooks")
+os.chdir("${inside}"); libc = ctypes.CDLL(None, use_errno=True)
+open("own", "w").close(); os.makedirs("ownfolder", exist_ok=True)
 def swapped(a, b):
-    if libc.syscall(316, -100, a, -100, b, 2) < 0: raise OSError(ctypes.get_errno(), "exchange")
-for name, action in (("write-hook", lambda: open("hooks/pre-commit", "a")), ("new-hook", lambda: open("hooks/post-merge", "w")), ("write-config", lambda: open("config", "a")), ("truncate", lambda: os.truncate("config", 0)),
-    ("chmod", lambda: os.chmod("hooks/pre-commit", 0o755)), ("rename-over", lambda: os.rename("own", "config")), ("rename-away", lambda: os.rename("config", "x")), ("rename-hooks", lambda: os.rename("hooks", "x")), ("unlink", lambda: os.unlink("config")),
-    ("exchange", lambda: swapped(b"own", b"config")), ("exchange-hooks", lambda: swapped(b"ownhooks", b"hooks")), ("link-out", lambda: os.link("config", "x")), ("link-in", lambda: os.link("own", "hooks/x")), ("symlink-in", lambda: os.symlink("/tmp", "hooks/x")),
-    ("proc", lambda: open("/proc/self/fd/%d" % os.open("config", os.O_RDONLY), "a")), ("xattr", lambda: os.setxattr("config", "user.x", b"x")), ("utime", lambda: os.utime("config", (0, 0)))):
+    if libc.syscall(316, -100, a.encode(), -100, b.encode(), 2) < 0: raise OSError(ctypes.get_errno(), "x")
+def attempt(name, action):
     try: action(); print("OPEN", name)
     except OSError as error: print("refused", name, errno.errorcode.get(error.errno))
-os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
+for path in ${JSON.stringify(all)}:
+    folder = os.path.dirname(path)
+    attempt("write " + path, lambda: open(path, "a")); attempt("truncate " + path, lambda: os.truncate(path, 0))
+    attempt("chmod " + path, lambda: os.chmod(path, 0o755)); attempt("over " + path, lambda: os.rename("own", path))
+    attempt("away " + path, lambda: os.rename(path, "x")); attempt("unlink " + path, lambda: os.unlink(path))
+    attempt("exchange " + path, lambda: swapped("own", path)); attempt("link " + path, lambda: os.link(path, "x"))
+    attempt("xattr " + path, lambda: os.setxattr(path, "user.x", b"x"))
+    attempt("proc " + path, lambda: open("/proc/self/fd/%d" % os.open(path, os.O_RDONLY), "a"))
+    attempt("utime " + path, lambda: os.utime(path, (0, 0)))
+    # A folder around a protected one may be moved; that shows, and the next turn protects what is there then.
+    if folder in ("", "sub", ".github"): continue
+    attempt("new in " + folder, lambda: open(folder + "/new", "w"))
+    attempt("symlink in " + folder, lambda: os.symlink("/tmp", folder + "/x"))
+    attempt("folder away " + folder, lambda: os.rename(folder, "x"))
+    attempt("folder exchanged " + folder, lambda: swapped("ownfolder", folder))
+os.unlink("own"); os.rmdir("ownfolder"); print("done")`;
         const { output } = await stage.shell("mounts", `python3 - <<'X'\n${program}\nX`);
-        const texts = [
-          await readFile(onHost(stage, ".git/config"), "utf8"),
-          await readFile(onHost(stage, ".git/hooks/pre-commit"), "utf8"),
-        ];
+        const texts = await Promise.all(all.map((path) => readFile(onHost(stage, path), "utf8")));
         const evidence = allRefused(output);
-        return { ...evidence, holds: evidence.holds && texts.join("") === "[core]\ntrue\n" };
+        const holds = texts.join(" ") === ["[core]\n", "true\n", ...kept].join(" ");
+        return { ...evidence, holds: evidence.holds && holds };
       }),
   },
   {
     id: "A21",
-    title: "a protected repository is moved away, and another one with hooks takes its place",
+    title: "a folder with a protected repository is moved away, and another repository with hooks takes its place",
     from: "container",
     expected: "it is on record, and the next turn cannot write there",
-    audit: { type: "execution-point", where: ({ data }) => data["path"] === ".git" && data["change"] === "changed" },
+    audit: {
+      type: "execution-point",
+      where: ({ data }) => data["path"] === "sub/.git" && data["change"] === "changed",
+    },
     attempt: (stage) =>
       withRepository(stage, async () => {
+        await put(stage, { "sub/.git/HEAD": "ref: refs/heads/main\n" });
+        await stage.stopContainers("mounts");
         await stage.shell("mounts", "true");
         await stage.shell(
           "mounts",
-          `cd ${inside} && mv .git old && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit`,
+          `cd ${inside} && mv sub old && mkdir -p sub/.git/hooks && echo evil > sub/.git/hooks/pre-commit`,
         );
-        const { output } = await stage.shell("mounts", `(echo more >> ${inside}/.git/hooks/pre-commit) 2>&1`);
+        const { output } = await stage.shell("mounts", `(echo more >> ${inside}/sub/.git/hooks/pre-commit) 2>&1`);
         return { seen: output.slice(0, 200), holds: output.includes("Read-only file system") };
       }),
   },

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 
 import { AppError } from "../../lib/app-error.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { unprotectedMounts } from "../checks/mount-checks.ts";
 import { checkBudgets } from "../checks/budget-checks.ts";
 import { checkToolCalls } from "../checks/tool-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
@@ -154,6 +155,7 @@ export function checkConfigText(
         ...unusedProviders(config, parsed.value, adapters),
         ...budgets.warnings,
         ...hooksOfOtherGroups(config),
+        ...unprotectedMounts(config),
       ],
       secrets: secrets.map(({ value: secret }) => secret),
       fromFile: text !== undefined,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { groupSettingsOfAbilities, settingsOfAbilities } from "../../abilities/catalog.ts";
-import { accesses, protectedByDefault } from "../../domain/chats/group.ts";
+import { accesses, protections } from "../../domain/chats/group.ts";
 import { reviewRules } from "../../domain/rights/review.ts";
 import { sessionVisibilities } from "../../domain/turns/session.ts";
 import { type Adapters, channelsOfEveryHome } from "../adapters.ts";
@@ -87,10 +87,12 @@ const mount = z.strictObject({
     .default(false)
     .describe("Other groups may have the same folder or a part of it, if their mounts say so, too."),
   protect: z
-    .array(z.string().min(1).max(200))
-    .max(32)
-    .default([...protectedByDefault])
-    .describe("Paths in it that stay read-only although the mount is writable."),
+    .union([z.enum(protections), z.array(z.string().min(1).max(200)).max(32)])
+    .default("standard")
+    .describe(
+      "With rw. standard: repositories and folders of editors and coding agents stay read-only. strict: so does all " +
+        "that programs run by themselves; new files of that kind wait for people. none: nothing. Paths: these as well.",
+    ),
   secrets: z
     .enum(["cover", "show"])
     .default("cover")

@@ -20,16 +20,27 @@ export interface MountRequest {
   readonly access: Access;
   /** Other groups may have (parts of) the same folder, if their mounts say so, too. */
   readonly shared: boolean;
-  /** Paths in it that stay read-only although it is writable. */
-  readonly protect: readonly string[];
+  /** What stays read-only in it although it is writable. */
+  readonly protect: Protection;
   /** Whether its agent sees what looks like secrets in it; `cover` when absent. */
   readonly secrets?: "cover" | "show";
   /** Settings for decisions about changes in it, where they differ from those of its group. */
   readonly review?: OwnReviewSettings | undefined;
 }
 
-/** Repository paths whose contents programs of the host's user run automatically. */
-export const protectedByDefault: readonly string[] = [".git/hooks", ".git/config"];
+/**
+ * Protection of a folder in which an agent writes at once. `standard`: repositories and the folders of editors and
+ * coding agents stay read-only. `strict`: so does all that programs of the host's user run by themselves, and what is
+ * new of it waits for people. `none`: nothing does. A list: the standard, and these paths.
+ */
+export type Protection = (typeof protections)[number] | readonly string[];
+
+export const protections = ["standard", "strict", "none"] as const;
+
+/** True when changes in the folder wait for people, or some of them. */
+export function isReviewed({ access, protect }: Pick<MountRequest, "access" | "protect">): boolean {
+  return access === "review" || (access === "rw" && protect === "strict");
+}
 
 /** Upper bounds for one day (UTC); `undefined` = no bound of that kind. */
 export interface BudgetLimits {

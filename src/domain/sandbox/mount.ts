@@ -17,6 +17,17 @@ export interface ExecutionPoint {
 export interface SeenExecutionPoint extends ExecutionPoint {
   /** Differs when the point has changed. */
   readonly state: string;
+  /** Of a file that was read. */
+  readonly content?: PointContent | undefined;
+}
+
+/** Content of an execution point. */
+export interface PointContent {
+  readonly bytes: number;
+  /** In hex; undefined for what looks like a secret. */
+  readonly sha256?: string | undefined;
+  /** Undefined when it is long, no text, looks like a secret, or too much was kept already. Hostile. */
+  readonly text?: string | undefined;
 }
 
 /** A folder as it appears in a container. */
@@ -25,6 +36,8 @@ export interface MountedFolder {
   readonly access: Access;
   /** Paths in it that look like secrets, and are covered; hostile. Left out: none. */
   readonly covered?: readonly string[] | undefined;
+  /** Paths in it that stay read-only although it is writable; hostile. Left out: none. */
+  readonly protect?: readonly string[] | undefined;
 }
 
 /** A mount that a group asks for and does not get. `reason` is a whole sentence. */
@@ -38,6 +51,13 @@ export interface RefusedMount {
 /** Change of an execution point since the last look. */
 export interface ExecutionPointChange extends ExecutionPoint {
   readonly change: "added" | "changed" | "removed";
+}
+
+/** The same with what it is now, for people who look at it. */
+export interface ShownPointChange extends ExecutionPointChange, Omit<PointContent, "text" | "bytes"> {
+  readonly bytes?: number | undefined;
+  /** A unified diff, where both sides are known as text. Hostile. */
+  readonly diff?: string | undefined;
 }
 
 /** A file that belonged to an agent and had the setuid or setgid bit. */
@@ -54,7 +74,7 @@ export interface SetIdFile {
 export interface MountSighting {
   /** Reason why the container is unusable now, as a sentence; undefined while usable. */
   readonly refused: string | undefined;
-  /** Reason to make a new container for the next turn, as a sentence: a secret in it is not covered. */
+  /** Reason to make a new container for the next turn, as a sentence: something in it is neither covered nor protected. */
   readonly outdated?: string | undefined;
   /** Those whose bits were taken away. */
   readonly setIdFiles: readonly SetIdFile[];

@@ -41,3 +41,11 @@ export function hasHiddenCharacters(text: string): boolean {
 export function shellQuoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
+
+/** Returns the paths that lie in none of the others, each once, sorted. The empty path is a folder around all. */
+export function outermostOf(paths: Iterable<string>): string[] {
+  const all = new Set(paths);
+  const isInside = (path: string): boolean =>
+    path !== "" && path.split("/").some((_, index, names) => all.has(names.slice(0, index).join("/")));
+  return [...all].filter((path) => !isInside(path)).toSorted();
+}

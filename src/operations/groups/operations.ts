@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import type { Group, GroupChat, GroupFolder } from "../../domain/chats/group.ts";
-import { accesses, type Chat, unknownRequest } from "../../domain/chats/group.ts";
+import { accesses, type Chat, unknownRequest, protections } from "../../domain/chats/group.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { type FolderOrigin, type Origin, origins } from "../../domain/people/origin.ts";
 import { type Role, roles } from "../../domain/people/role.ts";
@@ -72,7 +72,7 @@ const group = z.strictObject({
       target: z.string(),
       access: z.enum(accesses),
       shared: z.boolean(),
-      protect: list(z.string()),
+      protect: z.union([z.enum(protections), list(z.string())]),
     }),
   ),
   agent: z.string().optional(),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Group, workFolder } from "../../domain/chats/group.ts";
+import { type Group, isReviewed, workFolder } from "../../domain/chats/group.ts";
 import type { MountedFolder, RefusedMount } from "../../domain/sandbox/mount.ts";
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
@@ -109,10 +109,11 @@ export class ContainerLauncher {
   }
 
   #foldersOfGroup(group: string): readonly MountedFolder[] {
-    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict, covered = [] }) => ({
+    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict, covered = [], protect = [] }) => ({
       path: `${containerPaths.extra}/${target}`,
       access: verdict,
       ...(covered.length > 0 && { covered: covered.map(({ path }) => path) }),
+      ...(protect.length > 0 && { protect: protect.map(({ path }) => path) }),
     }));
     return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
   }
@@ -171,7 +172,7 @@ export class ContainerLauncher {
    */
   async fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string> {
     const { mountContext, sandbox, egressOf, reviews } = this.#options;
-    if (group.mounts.some(({ access }) => access === "review")) await reviews?.mayHaveChanged(group.name);
+    if (group.mounts.some(isReviewed)) await reviews?.mayHaveChanged(group.name);
     const image = await this.#options.image(group.name);
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");

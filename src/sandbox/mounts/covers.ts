@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join, posix } from "node:path";
 
 import { AppError } from "../../lib/app-error.ts";
-import { hasHiddenCharacters, isWithin } from "../../lib/files/paths.ts";
+import { hasHiddenCharacters, isWithin, outermostOf } from "../../lib/files/paths.ts";
 import { secretIn, secretPathExpression } from "../../protocol/secret-names.ts";
 import { findEntries, type FoundEntry } from "./find-entries.ts";
 
@@ -76,10 +76,10 @@ async function targetOf(folder: FileHandle, link: FoundEntry): Promise<CoveredPa
 }
 
 function onlyOutermost(found: readonly CoveredPath[]): readonly CoveredPath[] {
-  const outermost: CoveredPath[] = [];
-  for (const covered of found.toSorted((one, other) => (one.path < other.path ? -1 : 1))) {
-    if (!outermost.some(({ path }) => isWithin(covered.path, path))) outermost.push(covered);
-  }
+  const byPath = new Map(found.map((covered) => [covered.path, covered]));
+  const outermost = outermostOf(byPath.keys())
+    .map((path) => byPath.get(path))
+    .filter((covered) => covered !== undefined);
   if (outermost.length > mostCovered)
     throw cannotCover(
       `it contains ${outermost.length} files that look like secrets, and at most ${mostCovered} can be covered`,

@@ -294,6 +294,22 @@ export const executionPointNames: Readonly<Record<string, readonly string[]>> = 
   ],
 };
 
+/**
+ * What stays read-only in a mount that an agent writes at once, wherever it lies: repositories, and folders and files of
+ * editors, coding agents, hooks and CI.
+ */
+export const protectedNames: readonly string[] = [
+  ".git",
+  ".vscode",
+  ".cursor",
+  ".claude",
+  ".idea",
+  ".devcontainer*",
+  ".husky",
+  ".github/workflows",
+  ".envrc",
+];
+
 /** Folders whose whole content such programs read. */
 export const executionPointFolders: Readonly<Record<string, string>> = {
   ".husky": "git-hook",

@@ -36,13 +36,17 @@ const gitFolders = new Set(["info", "rebase-merge", "sequencer"]);
 
 const patterns = Object.entries(executionPointNames).map(([kind, globs]) => ({ kind, pattern: patternOf(globs) }));
 
-function patternOf(globs: readonly string[]): RegExp {
+/** Matches a folded name that one of the patterns means. */
+export function patternOf(globs: readonly string[]): RegExp {
   const texts = globs.map((glob) => glob.replaceAll(/[.+$]/g, String.raw`\$&`).replaceAll("*", ".*"));
   return new RegExp(`^(?:${texts.join("|")})$`, "s");
 }
 
-/** Tests of `find` that at least every execution point passes, joined by "or". `since`: seconds since 1970. */
-export function executionPointTests(since: number): readonly (readonly string[])[] {
+/**
+ * Tests of `find` that at least every execution point passes, joined by "or". `since`: seconds since 1970; of files that
+ * have changed from then on the first bytes count, too. Undefined: of none.
+ */
+export function executionPointTests(since: number | undefined): readonly (readonly string[])[] {
   const outside = ["!", "-path", "*/node_modules/*", "!", "-path", "*/.git/objects/*"];
   const globs = Object.values(executionPointNames).flat();
   const tests = [
@@ -56,7 +60,7 @@ export function executionPointTests(since: number): readonly (readonly string[])
     ["-type", "l"],
     ["-type", "f", "-perm", "/111"],
     // Of any of these the first bytes count.
-    ["-type", "f", "-newerct", `@${since}`],
+    ...(since === undefined ? [] : [["-type", "f", "-newerct", `@${since}`]]),
     ["-name", "*[!!-~]*"],
     // One expression is quicker than hundreds of names.
     [

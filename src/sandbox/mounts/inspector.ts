@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { chmod, open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 
@@ -11,7 +10,9 @@ import { executionPointKind, executionPointTests, repositoriesIn } from "./execu
 import { findEntries, type FoundEntry } from "./find-entries.ts";
 import { type CoveredPath, secretsAmong, secretTests } from "./covers.ts";
 import { recheckMount } from "./identity.ts";
-import { foldName } from "../../lib/files/paths.ts";
+import { foldName, isWithin } from "../../lib/files/paths.ts";
+import { PointContents } from "./point-contents.ts";
+import { findProtected, protectedAmong, protectedTests } from "./protected-paths.ts";
 import type { MountGrant } from "./rules.ts";
 import { visiblePath, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
@@ -31,7 +32,7 @@ interface Found {
   readonly setIdFiles: SetIdFile[];
   readonly executionPoints: Map<string, SeenExecutionPoint>;
   readonly secrets: { readonly target: string; readonly path: string }[];
-  readonly uncovered: string[];
+  readonly outdated: string[];
 }
 
 /** One folder that is looked through. */
@@ -50,8 +51,6 @@ const setIdBits = 0o6000;
 const setIdTest = ["-type", "f", "-perm", "/6000"] as const;
 const special: Readonly<Record<string, string>> = { s: "socket", b: "device file", c: "device file" };
 
-/** Files up to this size are compared by contents, larger ones by their last change. */
-const mostHashed = 64 * 1024;
 /** Kinds with too many files to read those that were there before: any write to them counts as a change. */
 const manyKinds: ReadonlySet<string> = new Set(["executable", "script", "dot-file"]);
 /** More than this of one kind in one look are not kept: an agent can make as many as it likes. */
@@ -64,8 +63,7 @@ const most = 10_000;
 export class MountInspector {
   readonly #options: MountInspectorOptions;
   readonly #tests: readonly (readonly string[])[];
-  /** Contents of known execution points, so that only changed ones are read again. */
-  readonly #contents = new Map<string, { readonly stamp: string; readonly hash: string }>();
+  readonly #contents = new PointContents();
   /** Result of the last look, kept for a folder that becomes unreadable. */
   #before: Found["executionPoints"] = new Map();
 
@@ -76,26 +74,23 @@ export class MountInspector {
 
   /** `since`: seconds since 1970; setuid files that were not touched from then on are left to their owner. */
   async look(since: number, signal: AbortSignal): Promise<MountSighting> {
-    const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [], uncovered: [] };
+    const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [], outdated: [] };
     const { granted, groupFolder } = this.#options;
     const refusals: string[] = [];
     for (const mount of granted) {
       const refusal = await this.#lookInto(mount, { found, since }, signal);
       if (refusal !== undefined) refusals.push(refusal);
     }
-    for (const key of this.#contents.keys()) if (!found.executionPoints.has(key)) this.#contents.delete(key);
+    this.#contents.keep(found.executionPoints);
     this.#before = found.executionPoints;
     if (granted.some(({ verdict }) => verdict !== "ro")) {
       await using folder = await openFolder(groupFolder);
       const place = { folder, path: containerPaths.group, target: "", found, since };
       for (const entry of await findEntries(folder, [setIdTest], signal)) await this.#takeBits(place, entry);
     }
-    const { uncovered, ...seen } = found;
-    return {
-      refused: refusals.length === 0 ? undefined : refusals.join(" "),
-      outdated: uncovered.length === 0 ? undefined : uncovered.join(" "),
-      ...seen,
-    };
+    const { outdated, ...seen } = found;
+    const said = (sentences: readonly string[]) => (sentences.length === 0 ? undefined : sentences.join(" "));
+    return { refused: said(refusals), outdated: said(outdated), ...seen };
   }
 
   /** Returns why it may no longer be mounted, as a sentence. */
@@ -105,18 +100,17 @@ export class MountInspector {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { target, realPath, verdict } = mount;
-    const change = await recheckMount(mount);
+    const change = await recheckMount({ ...mount, protect: [] });
     try {
       await using folder = await openFolder(realPath);
       if (!(await isSame(folder, mount))) throw new Error(`${realPath} is another folder by now.`);
       const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
-      const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests(work.since)] : this.#tests;
+      const writable = [setIdTest, ...executionPointTests(work.since), ...protectedTests(mount.protection ?? "none")];
+      const tests = verdict === "rw" ? [...this.#tests, ...writable] : this.#tests;
       const entries = await findEntries(folder, tests, signal);
       const refusal = await this.#judgeEntries(place, verdict, entries);
-      if (mount.covered !== undefined) {
-        const uncovered = uncoveredOf(mount.covered, await secretsAmong(folder, entries, signal));
-        if (uncovered !== undefined) work.found.uncovered.push(`The mount ${target} is made anew: ${uncovered}.`);
-      }
+      const fresh = (await freshSecret(mount, { folder, entries }, signal)) ?? (await freshPath(mount, entries));
+      if (fresh !== undefined) work.found.outdated.push(`The mount ${target} is made anew: ${fresh}.`);
       return change ?? (refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`);
     } catch (error) {
       signal.throwIfAborted();
@@ -180,38 +174,39 @@ export class MountInspector {
       kind = executionPointKind({ ...facts, head: await headOf(folder, path) }, repositories);
     if (kind === undefined) return;
     const key = `${target}/${path.toString("latin1")}`;
-    const state = await this.#stateOf(entry, {
-      key,
-      folder,
-      isCompared: !manyKinds.has(kind) || Number(changedAt) >= since,
-    });
-    found.executionPoints.set(key, { target, path: visiblePath(path), kind, state });
-  }
-
-  /**
-   * Returns kind, contents and executability. A folder is only identified: its entries count themselves. `isCompared`:
-   * by its contents.
-   */
-  async #stateOf(
-    { path, type, mode, inode, size, changedAt, linkTarget }: FoundEntry,
-    { key, folder, isCompared }: { readonly key: string; readonly folder: FileHandle; readonly isCompared: boolean },
-  ): Promise<string> {
-    if (type === "d") return `d ${inode}`;
-    if (type === "l") return `l ${linkTarget.toString("latin1")}`;
-    const stamp = `${type} ${inode} ${size} ${changedAt}`;
-    if (type !== "f" || size > mostHashed || !isCompared) return stamp;
-    const known = this.#contents.get(key);
-    const contents = known?.stamp === stamp ? known : { stamp, hash: await hashOf(folder, path) };
-    this.#contents.set(key, contents);
-    return `f ${mode & 0o111} ${contents.hash}`;
+    const isCompared = !manyKinds.has(kind) || Number(changedAt) >= since;
+    const seen = await this.#contents.of(entry, { key, folder, isCompared });
+    found.executionPoints.set(key, { target, path: visiblePath(path), kind, ...seen });
   }
 }
 
 /** Returns which secret has no cover, or no longer the one that it got, as the end of a sentence. */
-function uncoveredOf(covered: readonly CoveredPath[], found: readonly CoveredPath[]): string | undefined {
-  const known = new Map(covered.map(({ path, inode }) => [path, inode]));
-  const fresh = found.find(({ path, inode }) => known.get(path) !== inode);
+async function freshSecret(
+  { covered }: Pick<MountGrant, "covered">,
+  { folder, entries }: { readonly folder: FileHandle; readonly entries: readonly FoundEntry[] },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (covered === undefined) return undefined;
+  const fresh = firstFresh(covered, await secretsAmong(folder, entries, signal));
   return fresh && `${visiblePath(Buffer.from(fresh.path))} looks like a secret and is not covered`;
+}
+
+/** The same for what is protected. */
+async function freshPath(mount: MountGrant, entries: readonly FoundEntry[]): Promise<string | undefined> {
+  const { realPath, verdict, protect = [], protection = "none", covered = [] } = mount;
+  if (verdict !== "rw") return undefined;
+  const wanted = protectedAmong(entries, protection).filter(
+    (path) => !covered.some((cover) => isWithin(path, cover.path)),
+  );
+  const fresh = firstFresh(protect, (await findProtected(realPath, wanted)).paths);
+  return fresh && `${fresh.path} is not protected`;
+}
+
+type KnownPath = Pick<CoveredPath, "path" | "inode">;
+
+function firstFresh(known: readonly KnownPath[], found: readonly KnownPath[]): KnownPath | undefined {
+  const inodes = new Map(known.map(({ path, inode }) => [path, inode]));
+  return found.find(({ path, inode }) => inodes.get(path) !== inode);
 }
 
 /**
@@ -249,13 +244,4 @@ async function headOf(folder: FileHandle, path: Buffer): Promise<Uint8Array> {
   await using file = await open(`/proc/self/fd/${place.fd}`, "r");
   const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
   return buffer.subarray(0, bytesRead);
-}
-
-/** Hash of the present file. If it was exchanged since it was found, the next look sees that. */
-async function hashOf(folder: FileHandle, path: Buffer): Promise<string> {
-  await using place = await openBelow(folder, path);
-  if (!place || !(await place.stat()).isFile()) return "gone";
-  await using file = await open(`/proc/self/fd/${place.fd}`, "r");
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(mostHashed), 0, mostHashed, 0);
-  return createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
 }

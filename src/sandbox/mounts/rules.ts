@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 
-import { accesses, protectedByDefault, type Access } from "../../domain/chats/group.ts";
+import { accesses, type Access, type Protection, protections } from "../../domain/chats/group.ts";
 import { toError } from "../../lib/app-error.ts";
 import { readAllowlist, type Allowlist, type MountRoot } from "./allowlist.ts";
 import { identifyFolder, type FolderIdentity } from "./identity.ts";
@@ -10,8 +10,9 @@ import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "../../li
 import { Refusals, type OwnFolders } from "./refusals.ts";
 import { targetFault } from "./target.ts";
 import { lookThrough, mostSecrets, visiblePath, type Contents, type WalkLimits } from "./walk.ts";
-import { findProtected, type ProtectedPath } from "./protected-paths.ts";
-import { type CoveredSecret, coversIn, findSecrets } from "./covers.ts";
+import { findEntries } from "./find-entries.ts";
+import { keepReadOnly, type ProtectedPath, protectedTests } from "./protected-paths.ts";
+import { type CoveredPath, type CoveredSecret, coversIn, secretsAmong, secretTests } from "./covers.ts";
 import { openFolder } from "./open-below.ts";
 import { secretsRemark } from "./secrets-remark.ts";
 
@@ -37,10 +38,7 @@ const mountRequest = z.strictObject({
   target: z.string(),
   access: z.enum(accesses).default("ro"),
   shared: z.boolean().default(false),
-  protect: z
-    .array(protectedPath)
-    .max(32)
-    .default([...protectedByDefault]),
+  protect: z.union([z.enum(protections), z.array(protectedPath).max(32)]).default("standard"),
   secrets: z.enum(["cover", "show"]).default("cover"),
   // Decides nothing here.
   review: z.unknown().optional(),
@@ -76,8 +74,10 @@ export interface MountGrant extends FolderIdentity {
   readonly reason: string;
   /** True when other groups may get it, too. */
   readonly shared?: boolean;
-  /** Paths in it that stay read-only. */
+  /** Paths in it that stay read-only, of a mount that is writable. */
   readonly protect?: readonly ProtectedPath[];
+  /** By which they were found. */
+  readonly protection?: Protection;
   /** Covered in containers, because they look like secrets; undefined: the agent sees them. */
   readonly covered?: readonly CoveredSecret[] | undefined;
   /** The first files in it that look like secrets. */
@@ -215,7 +215,9 @@ async function judgeSource({ source, access, shared, protect, secrets }: Wish, r
   const inside = await lookInside(realPath, rules);
   if (inside.refusal !== undefined) return { rule: "contents", denied: inside.refusal };
 
-  const grant = grantedAccess(access, root, rules.allowlist.roots, realPath);
+  const granted = grantedAccess(access, root, rules.allowlist.roots, realPath);
+  const grant = protect === "strict" ? strictAccess(granted, access) : granted;
+  if ("denied" in grant) return grant;
   const fault = grant.verdict === "review" ? await reviewRefusal(folder, rules.context) : undefined;
   if (fault !== undefined) return fault;
   return describeGrant({ granted: { ...folder, root: root.path, ...grant, shared }, protect, secrets, inside }, rules);
@@ -232,31 +234,43 @@ async function describeGrant(
     readonly granted: Omit<MountGrant, "source" | "target">;
     readonly inside: Contents;
   },
-  rules: Rules,
+  { context }: Rules,
 ): Promise<Judgement> {
-  const covered = secrets === "show" ? undefined : await coveredIn(granted.realPath, rules);
-  if (typeof covered === "string") return { rule: "contents", denied: covered };
-  const wanted = protect.filter((path) => covered?.every((cover) => !isWithin(path, cover.path)) ?? true);
-  const kept = granted.verdict === "rw" ? await findProtected(granted.realPath, wanted) : { paths: [], remark: "" };
-  const found = covered
-    ? { paths: covered.map((cover) => visiblePath(Buffer.from(cover.path))), count: covered.length }
-    : inside.secrets;
-  const reason = granted.reason + kept.remark + secretsRemark({ ...found, isCovered: covered !== undefined });
-  const shown = found.paths.slice(0, mostSecrets);
-  return { granted: { ...granted, reason, protect: kept.paths, covered, secrets: shown } };
+  if (context.withoutContents === true) return { granted };
+  const isWritten = granted.verdict === "rw" || (granted.verdict === "review" && protect === "strict");
+  const protection = isWritten ? protect : "none";
+  const isCovered = secrets === "cover";
+  const tests = [...(isCovered ? secretTests : []), ...protectedTests(protection)];
+  const never = new AbortController().signal;
+  await using folder = await openFolder(granted.realPath);
+  try {
+    const entries = tests.length === 0 ? [] : await findEntries(folder, tests, never);
+    const covered = isCovered ? coversOf(await secretsAmong(folder, entries, never), context) : undefined;
+    const isOpen = (path: string): boolean => covered?.every((cover) => !isWithin(path, cover.path)) ?? true;
+    const kept = await keepReadOnly(granted, { entries, protection, isOpen });
+    const found = covered
+      ? { paths: covered.map((cover) => visiblePath(Buffer.from(cover.path))), count: covered.length }
+      : inside.secrets;
+    const reason = granted.reason + kept.remark + secretsRemark({ ...found, isCovered });
+    const shown = found.paths.slice(0, mostSecrets);
+    return {
+      granted: {
+        ...granted,
+        protect: kept.protect,
+        protection,
+        reason,
+        covered,
+        secrets: shown,
+      },
+    };
+  } catch (error) {
+    return { rule: "contents", denied: toError(error).message.replace(/\.$/, "") };
+  }
 }
 
-/** Returns what has to be covered in a container, or why not all of it can be, as the end of a sentence. */
-async function coveredIn(path: string, { context }: Rules): Promise<readonly CoveredSecret[] | string> {
-  if (context.withoutContents === true) return [];
-  await using folder = await openFolder(path);
-  try {
-    const covers = coversIn(context.crabpotHome);
-    const found = await findSecrets(folder, new AbortController().signal);
-    return found.map((secret) => ({ ...secret, cover: secret.isFolder ? covers.folder : covers.file }));
-  } catch (error) {
-    return toError(error).message.replace(/\.$/, "");
-  }
+function coversOf(secrets: readonly CoveredPath[], { crabpotHome }: MountContext): readonly CoveredSecret[] {
+  const covers = coversIn(crabpotHome);
+  return secrets.map((secret) => ({ ...secret, cover: secret.isFolder ? covers.folder : covers.file }));
 }
 
 async function lookInside(folder: string, { refusals, context }: Rules): Promise<Contents> {
@@ -303,6 +317,26 @@ async function reviewRefusal(
   if (reviewFault === undefined) return { rule: "review", denied: "mounts with review cannot be had here" };
   const fault = await reviewFault();
   return fault === undefined ? undefined : { rule: "review", denied: fault.replace(/\.$/, "") };
+}
+
+/**
+ * A name cannot be forbidden in a folder that somebody may write. So where what programs run by themselves must not come
+ * into being, changes wait in a layer; all others of them get into the folder at the end of the turn.
+ */
+function strictAccess(
+  granted: { readonly verdict: Access; readonly reason: string },
+  asked: Access,
+): { readonly verdict: Access; readonly reason: string } | { readonly denied: string; readonly rule: MountRule } {
+  if (asked !== "rw" || granted.verdict === "ro") return granted;
+  if (granted.verdict === "review")
+    return {
+      rule: "root",
+      denied: "its root in mounts.json wants all changes to wait for people: write access: review",
+    };
+  return {
+    verdict: "review",
+    reason: `${granted.reason.replace(/\.$/, "")}, but what programs run by themselves waits for people.`,
+  };
 }
 
 /** The kernel takes the options of a mount up to 4 KiB, and another path stands in them twice. */

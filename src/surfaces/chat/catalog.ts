@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/chats/group.ts";
+import { type Group, isReviewed } from "../../domain/chats/group.ts";
 import { heartbeatFile } from "../../domain/work/heartbeat.ts";
 import { type Family, families } from "../operations.ts";
 import { agentTaken } from "./agents-addressed.ts";
@@ -127,7 +127,7 @@ export function commandsOf(
   group: Pick<Group, "main" | "agents" | "mounts">,
   remembers = false,
 ): readonly ChatCommand[] {
-  const reviews = group.mounts.some(({ access }) => access === "review");
+  const reviews = group.mounts.some(isReviewed);
   const all = chatCommands.filter(
     (command) =>
       (group.main || !command.inMainGroups) && (remembers || !command.needsMemory) && (reviews || !command.needsReview),

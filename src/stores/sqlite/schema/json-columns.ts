@@ -153,7 +153,12 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   title: z.string(),
   members: z.array(z.string()),
   folders: z.array(
-    z.strictObject({ path: z.string(), access: z.enum(accesses), covered: z.array(z.string()).optional() }),
+    z.strictObject({
+      path: z.string(),
+      access: z.enum(accesses),
+      covered: z.array(z.string()).optional(),
+      protect: z.array(z.string()).optional(),
+    }),
   ),
   network: z.array(z.string()),
   skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),

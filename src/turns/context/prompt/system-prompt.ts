@@ -112,16 +112,25 @@ export const accessWords: Readonly<Record<Access, string>> = {
     "they are asked when you are done; say that your changes wait for them, not that they are live",
 };
 
-/** Covered paths that are named; there may be more. */
-const shownCovered = 20;
+/** Paths that are named; there may be more. */
+const shownPaths = 20;
 
-export function describeFolder({ path, access, covered = [] }: MountedFolder): string {
-  const known = `${path} (${accessWords[access]})`;
-  if (covered.length === 0) return known;
-  const named = covered.slice(0, shownCovered).map((name) => escapeText(JSON.stringify(name)));
-  const more = covered.length > shownCovered ? ` and ${covered.length - shownCovered} more` : "";
-  const how = "they look like secrets, so they are empty here; read_file with a full path asks people for one";
-  return `${known}; covered in it: ${named.join(", ")}${more} (${how})`;
+export function describeFolder({ path, access, covered = [], protect = [] }: MountedFolder): string {
+  const asked = "they look like secrets, so they are empty here; read_file with a full path asks people for one";
+  const hasRepository = protect.some((name) => /(?:^|\/)\.git$/i.test(name));
+  const git = hasRepository ? "; git commit and the like fail: leave them to people" : "";
+  return [
+    `${path} (${accessWords[access]})`,
+    ...(covered.length === 0 ? [] : [`covered in it: ${namedPaths(covered)} (${asked})`]),
+    ...(protect.length === 0
+      ? []
+      : [`read-only in it: ${namedPaths(protect)} (programs of the operator's obey it${git})`]),
+  ].join("; ");
+}
+
+function namedPaths(paths: readonly string[]): string {
+  const named = paths.slice(0, shownPaths).map((name) => escapeText(JSON.stringify(name)));
+  return named.join(", ") + (paths.length > shownPaths ? ` and ${paths.length - shownPaths} more` : "");
 }
 
 function runtime({ folders, refusedFolders = [], network = [], packages = "", tools }: PromptFacts): TemplateValues {

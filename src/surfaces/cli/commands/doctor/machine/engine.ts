@@ -9,6 +9,7 @@ import type { CheckResult } from "../check.ts";
 import { bad, good } from "../check.ts";
 import { checkReview } from "./review.ts";
 import { checkSandbox } from "./sandbox.ts";
+import { isReviewed } from "../../../../../domain/chats/group.ts";
 
 const engineTimeoutMs = 10_000;
 
@@ -28,9 +29,7 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
     const image = await findAgentImage(engine, environment.checkout);
     results.push(good("agent-image", `${image.tag} exists.`));
     const options = { engine, imageId: image.id, sandbox: config.sandbox, paths };
-    const isReviewWanted = configuredGroups(config).some(({ mounts }) =>
-      mounts.some(({ access }) => access === "review"),
-    );
+    const isReviewWanted = configuredGroups(config).some(({ mounts }) => mounts.some(isReviewed));
     return [...results, await checkSandbox(options), await checkReview(options, isReviewWanted)];
   } catch (error) {
     if (!(error instanceof AppError && error.code === "image_missing")) throw error;

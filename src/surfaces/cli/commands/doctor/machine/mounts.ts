@@ -3,12 +3,12 @@ import { lstat } from "node:fs/promises";
 import { configuredGroups } from "../../../../../config/configured/groups.ts";
 import type { Group } from "../../../../../domain/chats/group.ts";
 import { readAllowlist } from "../../../../../sandbox/mounts/allowlist.ts";
-import type { MountDenial } from "../../../../../sandbox/mounts/rules.ts";
+import type { MountDenial, MountGrant } from "../../../../../sandbox/mounts/rules.ts";
 import { shellQuoted } from "../../../../../lib/files/paths.ts";
 import type { CommandContext } from "../../../context.ts";
 import { judgeNow } from "../../../offline/mounts.ts";
 import type { CheckResult } from "../check.ts";
-import { bad, good } from "../check.ts";
+import { bad, good, warning } from "../check.ts";
 
 /** The allowlist, and what each configured group would get by it. */
 export async function checkMounts(context: CommandContext): Promise<CheckResult[]> {
@@ -21,12 +21,18 @@ export async function checkMounts(context: CommandContext): Promise<CheckResult[
       const { source, target, reason } = verdict;
       const access = group.mounts.find((mount) => mount.target === target)?.access ?? "ro";
       const detail = `group ${group.name}, ${source}: ${reason}`;
-      if (verdict.verdict !== "denied") results.push(good("mounts", detail));
+      if (verdict.verdict !== "denied") results.push(granted(detail, verdict, context));
       else if (verdict.rule === "allowlist") unlisted.push({ group: group.name, source, access });
       else results.push(bad("mounts", detail, fixOf(verdict, { group: group.name, access, context })));
     }
   }
   return [...(await checkAllowlist(context, unlisted)), ...results];
+}
+
+/** A folder in which nothing is protected is the operator's decision, and one to be reminded of. */
+function granted(detail: string, { verdict, protection, target }: MountGrant, context: CommandContext): CheckResult {
+  if (verdict !== "rw" || protection !== "none") return good("mounts", detail);
+  return warning("mounts", detail, `Leave out protect: none at the mount ${target} in ${context.paths.config}.`);
 }
 
 /** A mount that is denied only because there is no allowlist that can be used. */
