@@ -67,14 +67,13 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
 }
 
 function noticeExecutionPoints(
-  { group, turn, data: { count, first } }: HostEvent<"execution-points.counted">,
+  { group = "", data: { count, first } }: HostEvent<"execution-points.counted">,
   warn: (text: string) => void,
   tell: TellOperator,
 ): void {
   const files = count === 1 ? "a file" : `${count} files`;
-  const about = ownCommand(turn === undefined ? `logs --group ${group}` : `turns show ${turn}`);
   tell({
-    text: `The agent of group ${group} has changed ${files} in a mounted folder that your programs may run automatically. Check before you work there: ${about}`,
+    text: `The agent of group ${group} has changed ${files} in a mounted folder that your programs may run automatically. Check before you work there: ${ownCommand(`mounts planted ${group}`)}`,
     hiddenFrom: group,
   });
   const places = first.map(({ target, path, change }) => `${target}/${path} (${change})`);

@@ -116,7 +116,7 @@ export async function openContainers(
   const mounts = stack.use(
     new MountWatch({
       publish,
-      keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
+      keepExecutionPoints: (of, changes) => store.executionPoints.add(of, changes, clock.now()),
       now: () => clock.monotonic(),
       logger,
     }),

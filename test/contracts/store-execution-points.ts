@@ -15,9 +15,16 @@ export function testExecutionPoints(open: OpenStore): void {
     for (const id of ["one", "two"]) await begin(id);
     const hook = { target: "site", path: ".git/hooks/pre-commit", kind: "git-hook", change: "added" } as const;
     const odd = { target: "site", path: "\u{FFFD}'\"/.envrc", kind: "direnv", change: "removed" } as const;
-    await home.store.executionPoints.add("one", [hook, odd], 5);
-    await home.store.executionPoints.add("one", [{ ...hook, change: "changed" }], 6);
-    await home.store.executionPoints.add("two", [], 7);
+    const shown = { bytes: 5, sha256: "abc", diff: "@@ -1 +1 @@\n-a\n+b" };
+    await home.store.executionPoints.add({ group: "family", turn: "one" }, [hook, odd], 5);
+    await home.store.executionPoints.add(
+      { group: "family", turn: "one" },
+      [{ ...hook, ...shown, change: "changed" }],
+      6,
+    );
+    await home.store.executionPoints.add({ group: "family", turn: "two" }, [], 7);
+    await home.store.executionPoints.add({ group: "family", turn: undefined }, [{ ...odd, target: "other" }], 8);
+    await home.store.executionPoints.add({ group: "friends", turn: undefined }, [odd], 9);
 
     const store = await home.restart();
 
@@ -27,5 +34,10 @@ export function testExecutionPoints(open: OpenStore): void {
       { ...hook, change: "changed", at: 6 },
     ]);
     expect(await store.executionPoints.ofTurn("two")).toEqual([]);
+    const changed = { ...hook, ...shown, change: "changed", at: 6, turn: "one" };
+    const added = { ...odd, target: "other", at: 8, turn: undefined };
+    const none = { bytes: undefined, sha256: undefined, diff: undefined };
+    expect(await store.executionPoints.ofGroup("family", { limit: 2 })).toEqual([{ ...added, ...none }, changed]);
+    expect(await store.executionPoints.ofGroup("family", { target: "site", limit: 1 })).toEqual([changed]);
   });
 }

@@ -27,6 +27,7 @@ afterAll(() => projects[Symbol.asyncDispose]());
 const names = [
   "usual",
   "unprotected",
+  "strict",
   "prompt",
   "moved",
   "configured",
@@ -50,7 +51,8 @@ const hosts = shareModelHost({
   process: "shared",
   groups: {
     ...(Object.fromEntries(names.map((name) => [name, withProject(name)])) as Record<(typeof names)[number], object>),
-    unprotected: withProject("unprotected", { protect: [] }),
+    unprotected: withProject("unprotected", { protect: "none" }),
+    strict: withProject("strict", { protect: "strict" }),
     shown: withProject("shown", { secrets: "show" }),
     plain: {},
     refused: { model: "asked", mounts: [{ source: "/srv/nowhere", target: "site" }] },
@@ -75,35 +77,65 @@ async function pointsOfLastTurn(host: TestHost, group: string): Promise<string[]
   return executionPoints.map(({ change, kind, path }) => `${change} ${kind} ${path}`).toSorted();
 }
 
-test("hooks and configuration of a repository stay as they are in a writable mount; all else is work as usual", async () => {
+test("a repository and folders of editors stay as they are in a mount that is written at once; all else is work", async () => {
   const { host, project } = projectOf("usual");
+  await mkdir(join(project, "app/.vscode"), { recursive: true });
+  await writeFile(join(project, "app/.vscode/tasks.json"), "{}");
+  await give(project);
   const verdicts = jsonLines((await host.cli("mounts", "check", "usual", "--json")).stdout);
 
   const { text } = await host.ask(
     "usual",
     `@crab run cd /workspace/extra/site
-for f in .git/hooks/pre-commit .git/hooks/post-commit .git/config; do (echo evil > $f) 2>&1 | sed 's/.*: //'; done
-mv .git/hooks .git/away 2>&1 | sed 's/.*: //'; rm -rf .git/config 2>&1 | sed 's/.*: //'
+for f in .git/hooks/pre-commit .git/hooks/post-commit .git/config .git/new app/.vscode/tasks.json app/.vscode/new
+do (echo evil > $f) 2>&1 | sed 's/.*: //'; done
+mv .git away 2>&1 | sed 's/.*: //'; rm -rf .git/config 2>&1 | sed 's/.*: //'; mv app/.vscode away 2>&1 | sed 's/.*: //'
 ln -f .git/HEAD .git/config 2>&1 | sed 's/.*: //'; git config core.fsmonitor evil 2>&1 | tail -1
-echo work > file && git add file && git commit -qm work && git log --format=%s && echo through`,
+echo work > file && git status --short && (git add file 2>&1); echo through`,
   );
 
-  expect(verdicts[0]).toMatchObject({ verdict: "rw", protectedPaths: [".git/hooks", ".git/config"] });
-  expect(text).toContain("work\nthrough");
+  expect(verdicts[0]).toMatchObject({ verdict: "rw", protectedPaths: [".git", "app/.vscode"] });
+  expect(text).toContain("?? file");
+  expect(text).toMatch(/index\.lock': Read-only file system\nthrough/);
   expect(await readFile(join(project, ".git/hooks/pre-commit"), "utf8")).toBe("#!/bin/sh\nexit 0\n");
   expect(await readFile(join(project, ".git/config"), "utf8")).not.toContain("evil");
-  await expect(stat(join(project, ".git/hooks/post-commit"))).rejects.toThrow("ENOENT");
+  expect(await readFile(join(project, "app/.vscode/tasks.json"), "utf8")).toBe("{}");
   expect(await pointsOfLastTurn(host, "usual")).toEqual([]);
 });
 
-test("without protection an agent may write there, and the operator is told about what it wrote", async () => {
+test("strictly, nothing that programs run by themselves gets into the folder by itself; all else does", async () => {
+  const { host, project } = projectOf("strict");
+  await writeFile(join(project, "Makefile"), "all:\n");
+  await writeFile(join(project, "notes.txt"), "old\n");
+  await give(project);
+
+  const { text } = await host.ask(
+    "strict",
+    `@crab run cd /workspace/extra/site; (echo evil >> Makefile) 2>&1 | sed 's/.*: //'
+echo new > notes.txt; mkdir -p .vscode src; echo evil > .vscode/tasks.json; echo evil > .envrc; echo work > src/main.ts`,
+  );
+  await expect.poll(() => readFile(join(project, "src/main.ts"), "utf8").catch(() => "")).toBe("work\n");
+  await expect.poll(() => readFile(join(project, "notes.txt"), "utf8")).toBe("new\n");
+  const planted = (await host.cli("mounts", "planted", "strict")).stdout;
+
+  expect(text).toContain("Read-only file system");
+  expect(await readFile(join(project, "Makefile"), "utf8")).toBe("all:\n");
+  for (const name of [".vscode", ".envrc"]) await expect(stat(join(project, name))).rejects.toThrow("ENOENT");
+  expect(planted).toMatch(
+    /added site\/\.envrc \(direnv, waits for people \([0-9A-Z]{6}\), 5 bytes, SHA-256 [0-9a-f]{64}\)/,
+  );
+  expect(planted).toContain("+evil");
+});
+
+test("without protection an agent may write there, and the operator is told what it wrote, with a diff", async () => {
   const { host } = projectOf("unprotected");
 
   await host.ask(
     "unprotected",
     `@crab run cd /workspace/extra/site && echo 'echo evil' > .git/hooks/pre-commit && echo x > .git/hooks/post-merge
 chmod +x .git/hooks/post-merge && git config core.pager evil && mkdir -p .husky .vscode sub/.idea node_modules/x/.vscode
-touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .exrc Makefile node_modules/x/.vscode/tasks.json`,
+touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .exrc Makefile node_modules/x/.vscode/tasks.json
+printf '\\0' > .babelrc; echo secret > .npmrc`,
   );
   const expected = [
     "added build Makefile",
@@ -115,12 +147,15 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .exrc Makefile 
     "added git-hook .git/hooks/post-merge",
     "added git-hook .husky",
     "added git-hook .husky/pre-push",
+    "added linter .babelrc",
+    "added package-manager .npmrc",
     "changed git-config .git/config",
     "changed git-hook .git/hooks/pre-commit",
   ];
   await expect.poll(() => pointsOfLastTurn(host, "unprotected")).toEqual(expected);
   const { id } = (await newestTurn(host, "unprotected")).turn;
   const report = await host.cli("turns", "show", id);
+  const planted = jsonLines((await host.cli("mounts", "planted", "unprotected", "--json")).stdout);
   await host.ask(
     "unprotected",
     "@crab run rm /workspace/extra/site/.exrc; touch /workspace/extra/site/.git/hooks/post-merge",
@@ -132,6 +167,21 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .exrc Makefile 
   expect((await host.cli("logs", "--group", "unprotected")).stdout).toContain(
     "check these before you use them on the host",
   );
+  const of = (path: string) => planted.find((one) => one["path"] === path);
+  const diff = "@@ -1,2 +1,1 @@\n-#!/bin/sh\n-exit 0\n+echo evil";
+  expect(of(".git/hooks/pre-commit")).toMatchObject({
+    target: "site",
+    state: "made",
+    turn: id,
+    change: "changed",
+    diff,
+  });
+  expect(of(".babelrc")).toMatchObject({ bytes: 1, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  expect([of(".babelrc")?.["diff"], of(".npmrc")?.["diff"], of(".npmrc")?.["sha256"]]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test("what a turn has left is told about that turn, also when the next one comes at once", async () => {
@@ -145,33 +195,37 @@ test("what a turn has left is told about that turn, also when the next one comes
   expect(reports.map(({ executionPoints }) => executionPoints.length)).toEqual([1, 0, 0]);
 });
 
-test("a repository that is moved out of the way of its protection shows, and the next container is protected again", async () => {
+test("a folder with a repository that is moved away shows, and what takes its place is protected next", async () => {
   const { host, project } = projectOf("moved");
+  await mkdir(join(project, "sub"));
+  await rename(join(project, ".git"), join(project, "sub/.git"));
   await host.ask("moved", "@crab run true");
   const before = await host.containerOf("moved");
 
   await host.ask(
     "moved",
-    "@crab run cd /workspace/extra/site && mv .git old && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
+    "@crab run cd /workspace/extra/site && mv sub old && mkdir -p sub/.git/hooks && echo evil > sub/.git/hooks/pre-commit",
   );
   await expect
     .poll(() => pointsOfLastTurn(host, "moved"))
     .toEqual([
-      "added git-config old/config",
-      "added git-hook old/hooks/pre-commit",
-      "changed git-folder .git",
-      "changed git-hook .git/hooks",
-      "changed git-hook .git/hooks/pre-commit",
-      "removed git-config .git/config",
+      "added git-config old/.git/config",
+      "added git-folder old/.git",
+      "added git-hook old/.git/hooks",
+      "added git-hook old/.git/hooks/pre-commit",
+      "changed git-folder sub/.git",
+      "changed git-hook sub/.git/hooks",
+      "changed git-hook sub/.git/hooks/pre-commit",
+      "removed git-config sub/.git/config",
     ]);
-  const { text } = await host.ask("moved", "@crab run echo more >> /workspace/extra/site/.git/hooks/pre-commit");
+  const { text } = await host.ask("moved", "@crab run echo more >> /workspace/extra/site/sub/.git/hooks/pre-commit");
 
   expect(text).toContain("Read-only file system");
   expect((await host.containerOf("moved")).id).not.toBe(before.id);
-  expect(await readFile(join(project, ".git/hooks/pre-commit"), "utf8")).toBe("evil\n");
+  expect(await readFile(join(project, "sub/.git/hooks/pre-commit"), "utf8")).toBe("evil\n");
 });
 
-test("a change of the repository's configuration on the host takes its protection away for no more than a turn", async () => {
+test("a change of the repository's configuration on the host does not take its protection away", async () => {
   const { host, project } = projectOf("configured");
   await host.ask("configured", "@crab run true");
 

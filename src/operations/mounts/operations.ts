@@ -4,6 +4,7 @@ import { accesses } from "../../domain/chats/group.ts";
 import type { MountVerdict } from "../../sandbox/mounts/rules.ts";
 import { defineOperation } from "../definition/define-operation.ts";
 import { list, name } from "../definition/schemas.ts";
+import { listPlanted } from "./list-planted.ts";
 import { reviewOperations } from "./review-operations.ts";
 
 /** A folder that a group asks for, as it is judged: the rule that decides, and for a grant the root of mounts.json. */
@@ -79,4 +80,4 @@ function viewVerdict(verdict: MountVerdict): MountView {
 }
 
 /** Operations on mounts. */
-export const mountOperations = [checkGroupMounts, ...reviewOperations] as const;
+export const mountOperations = [checkGroupMounts, listPlanted, ...reviewOperations] as const;

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 
-import type { ExecutionPointChange, MountSighting } from "../../domain/sandbox/mount.ts";
+import type { MountSighting, SeenExecutionPoint, ShownPointChange } from "../../domain/sandbox/mount.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
+import { unifiedDiff } from "../../lib/text/unified-diff.ts";
+import { shorten } from "../../lib/text/visible.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { executionPointKinds } from "../mounts/execution-points.ts";
 import type { RunningContainer } from "./launch.ts";
@@ -20,8 +22,11 @@ export interface MountWatchOptions {
   readonly publish: Publish<
     "setuid.removed" | "execution-point.changed" | "execution-points.counted" | "secrets.appeared" | "mount.refused"
   >;
-  /** Keeps what a turn has changed, to be shown with the turn. */
-  readonly keepExecutionPoints: (turn: string, changes: readonly ExecutionPointChange[]) => Promise<void>;
+  /** Keeps what was changed, by which turn if that is known, to be shown to people. */
+  readonly keepExecutionPoints: (
+    of: { readonly group: string; readonly turn: string | undefined },
+    changes: readonly ShownPointChange[],
+  ) => Promise<void>;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly logger: Logger;
@@ -180,16 +185,17 @@ export class MountWatch implements AsyncDisposable {
   /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
   async #tellExecutionPoints(
     { owner, turn }: Pick<Watched, "owner" | "turn">,
-    changes: readonly ExecutionPointChange[],
+    changes: readonly ShownPointChange[],
   ): Promise<void> {
     const { publish, keepExecutionPoints } = this.#options;
     const told = changes.slice(0, mostTold);
-    for (const point of told) {
+    const points = told.map(({ target, path, kind, change }) => ({ target, path, kind, change }));
+    for (const point of points) {
       await publish({ type: "execution-point.changed", ...owner, turn, actor: "agent", data: point });
     }
-    const count = { count: changes.length, omitted: changes.length - told.length, first: changes.slice(0, mostNamed) };
+    await keepExecutionPoints({ group: owner.group, turn }, told);
+    const count = { count: changes.length, omitted: changes.length - told.length, first: points.slice(0, mostNamed) };
     await publish({ type: "execution-points.counted", ...owner, turn, actor: "agent", data: count });
-    if (turn !== undefined) await keepExecutionPoints(turn, told);
   }
 
   /** Treats an unreadable mount as forbidden. */
@@ -206,21 +212,38 @@ function nameOf({ target, path }: { readonly target: string; readonly path: stri
   return `${target}/${path}`;
 }
 
-function compare(
-  before: MountSighting["executionPoints"],
-  now: MountSighting["executionPoints"],
-): ExecutionPointChange[] {
-  const changes: ExecutionPointChange[] = [];
-  for (const [key, { state, ...point }] of now) {
+function compare(before: MountSighting["executionPoints"], now: MountSighting["executionPoints"]): ShownPointChange[] {
+  const changes: ShownPointChange[] = [];
+  for (const [key, point] of now) {
     const old = before.get(key);
-    if (old === undefined) changes.push({ ...point, change: "added" });
-    else if (old.state !== state) changes.push({ ...point, change: "changed" });
+    if (old?.state !== point.state) changes.push(changeOf(old, point));
   }
-  for (const [key, { state: _, ...point }] of before) if (!now.has(key)) changes.push({ ...point, change: "removed" });
+  for (const [key, point] of before) if (!now.has(key)) changes.push(changeOf(point, undefined));
   return changes.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
+/** Longest diff that is kept, in characters. */
+const mostDiffChars = 20_000;
+
+function changeOf(old: SeenExecutionPoint | undefined, now: SeenExecutionPoint | undefined): ShownPointChange {
+  const { target, path, kind } = (now ?? old) as SeenExecutionPoint;
+  const change = old === undefined ? "added" : now === undefined ? "removed" : "changed";
+  const [from, to] = [old?.content?.text, now?.content?.text];
+  const isKnown = (old === undefined || from !== undefined) && (now === undefined || to !== undefined);
+  const diff = isKnown ? unifiedDiff(from ?? "", to ?? "") : undefined;
+  const { bytes, sha256 } = now?.content ?? {};
+  return {
+    target,
+    path,
+    kind,
+    change,
+    bytes,
+    sha256,
+    diff: diff === undefined ? undefined : shorten(diff, mostDiffChars),
+  };
+}
+
 /** Puts those first that run by themselves, so that no number of other files hides them. */
-function rankOf({ kind }: ExecutionPointChange): number {
+function rankOf({ kind }: ShownPointChange): number {
   return executionPointKinds.indexOf(kind);
 }

@@ -114,6 +114,8 @@ export const sqliteRetention = onDatabase<RetentionStore>({
           where grants.scope <> 'always' and grants.at < ${before} and (
             grants.expires_at < ${before} or grants.revoked_at < ${before}
             or (grants.scope = 'session' and sessions.conversation is not grants.conversation)) limit ${limit})`,
+        sql`update execution_points set diff = null where seq in (
+          select seq from execution_points where diff is not null and at < ${before} limit ${limit})`,
       ];
       let removed = 0n;
       for (const removal of removals) removed += (await removal.execute(transaction)).numAffectedRows ?? 0n;

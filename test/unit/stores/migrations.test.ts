@@ -47,7 +47,7 @@ test("a store that lacks the tables of a newer version gets them, and keeps its 
   await using store = await openStore({ path: home.path });
   await runningTurn(store);
   const change = { target: "/work", path: "Makefile", kind: "build", change: "added" } as const;
-  await store.executionPoints.add("t", [change], 5);
+  await store.executionPoints.add({ group: "family", turn: "t" }, [change], 5);
 
   expect(await store.executionPoints.ofTurn("t")).toEqual([{ ...change, at: 5 }]);
   expect([...(await store.usage.tokenFactors())]).toEqual([["m", 2]]);

@@ -42,6 +42,7 @@ export async function eraseMade(database: Database, erasing: GroupErasing): Prom
     { tasks: await tasks(database, known) },
     { approvals: (await approvals(database, known)) + (await grants(database, known)) },
     { jobs: await jobs(database, known) },
+    { files: await plantedFiles(database, known) },
     { agents: await subAgents(database, known) },
     { prompts: await prompts(database, known) },
     { summaries: gone.summaries + (await summaries(database, known)) },
@@ -262,6 +263,17 @@ function grants(database: Database, known: Known): Promise<number> {
     return input === undefined ? undefined : { input };
   };
   return changeRows(database, { table: "grants", key: "id", columns: ["input"], group: known.group, change });
+}
+
+/** What was in files of mounts goes; that they were changed stays on record. */
+function plantedFiles(database: Database, known: Known): Promise<number> {
+  return changeRows(database, {
+    table: "execution_points",
+    key: "seq",
+    columns: ["turn", "diff"],
+    group: known.group,
+    change: (row) => (known.isGone(known.text(row, "diff"), known.turns.has(row["turn"])) ? { diff: null } : undefined),
+  });
 }
 
 async function jobs(database: Database, known: Known): Promise<number> {
