@@ -5,7 +5,7 @@ import {
   packagesFor,
   sortPackages,
 } from "../../domain/sandbox/packages.ts";
-import type { ReviewSettings } from "../../domain/rights/review.ts";
+import type { OwnReviewSettings, ReviewSettings } from "../../domain/rights/review.ts";
 import type { ProgressSettings } from "../../domain/settings/resolved-group.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { SessionVisibility } from "../../domain/turns/session.ts";
@@ -54,13 +54,9 @@ const usualReview = { apply: "admin", quorum: 1, expiresMinutes: 7 * 24 * 60 } a
 export function reviewSettingsOf(config: Pick<Config, "groups">, name: string, target: string): ReviewSettings {
   const entry = entryOf(config, name);
   const mount = entry?.mounts.find((each) => each.target === target);
-  const [own, ofGroup] = [mount?.review, entry?.review];
-  return {
-    apply: own?.apply ?? ofGroup?.apply ?? usualReview.apply,
-    quorum: own?.quorum ?? ofGroup?.quorum ?? usualReview.quorum,
-    expiresMinutes: own?.expiresMinutes ?? ofGroup?.expiresMinutes ?? usualReview.expiresMinutes,
-    isOrdinaryApplied: mount?.access === "rw" && mount.protect === "strict",
-  };
+  const from = (key: keyof OwnReviewSettings) => mount?.review?.[key] ?? entry?.review?.[key] ?? usualReview[key];
+  const settings = { apply: from("apply"), quorum: from("quorum"), expiresMinutes: from("expiresMinutes") };
+  return { ...settings, isOrdinaryApplied: mount?.access === "rw" && mount.protect === "strict" } as ReviewSettings;
 }
 
 /** Returns the signs of progress that a group gets. */

@@ -89,7 +89,6 @@ export class MountInspector {
       for (const entry of await findEntries(folder, [setIdTest], signal)) await this.#takeBits(place, entry);
     }
     const { outdated, ...seen } = found;
-    const said = (sentences: readonly string[]) => (sentences.length === 0 ? undefined : sentences.join(" "));
     return { refused: said(refusals), outdated: said(outdated), ...seen };
   }
 
@@ -232,6 +231,10 @@ function noteSecret({ target, found: { secrets } }: Place, { path, type }: Found
 async function isSame(folder: FileHandle, { device, inode }: MountGrant): Promise<boolean> {
   const facts = await folder.stat({ bigint: true });
   return String(facts.dev) === device && String(facts.ino) === inode;
+}
+
+function said(sentences: readonly string[]): string | undefined {
+  return sentences.length === 0 ? undefined : sentences.join(" ");
 }
 
 function nameOf(path: Buffer): string {

@@ -38,10 +38,10 @@ export function protectedTests(protection: Protection): readonly (readonly strin
 export function protectedAmong(entries: readonly FoundEntry[], protection: Protection): readonly string[] {
   if (protection === "none") return [];
   // The engine can be told of names that are plain text alone.
-  const named = entries.map((entry) => ({ ...entry, path: entry.path.toString("utf8") })).filter(isPlain);
-  const repositories = repositoriesIn(new Set(named.map(({ path }) => path)));
+  const plain = entries.map((entry) => ({ ...entry, path: entry.path.toString("utf8") })).filter(isPlain);
+  const repositories = repositoriesIn(new Set(plain.map(({ path }) => path)));
   const isWanted = protection === "strict" ? isExecutionPoint : isStandard;
-  const wanted = named.filter((entry) => isWanted(entry, repositories)).map(({ path }) => path);
+  const wanted = plain.filter((entry) => isWanted(entry, repositories)).map(({ path }) => path);
   const more = typeof protection === "string" ? [] : protection;
   const ofGit = [...repositories].flatMap((folder) => (folder === "" ? repositoryControls : [folder]));
   return outermostOf([...wanted, ...ofGit, ...more]);

@@ -228,19 +228,14 @@ const mostDiffChars = 20_000;
 function changeOf(old: SeenExecutionPoint | undefined, now: SeenExecutionPoint | undefined): ShownPointChange {
   const { target, path, kind } = (now ?? old) as SeenExecutionPoint;
   const change = old === undefined ? "added" : now === undefined ? "removed" : "changed";
-  const [from, to] = [old?.content?.text, now?.content?.text];
-  const isKnown = (old === undefined || from !== undefined) && (now === undefined || to !== undefined);
-  const diff = isKnown ? unifiedDiff(from ?? "", to ?? "") : undefined;
   const { bytes, sha256 } = now?.content ?? {};
-  return {
-    target,
-    path,
-    kind,
-    change,
-    bytes,
-    sha256,
-    diff: diff === undefined ? undefined : shorten(diff, mostDiffChars),
-  };
+  return { target, path, kind, change, bytes, sha256, diff: diffOf(old, now) };
+}
+
+/** Undefined when one of two sides is not known as text. */
+function diffOf(old: SeenExecutionPoint | undefined, now: SeenExecutionPoint | undefined): string | undefined {
+  const [from, to] = [old, now].map((side) => (side === undefined ? "" : side.content?.text));
+  return from === undefined || to === undefined ? undefined : shorten(unifiedDiff(from, to), mostDiffChars);
 }
 
 /** Puts those first that run by themselves, so that no number of other files hides them. */

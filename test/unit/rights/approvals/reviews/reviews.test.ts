@@ -243,9 +243,12 @@ test("by auto-text small changes of text need nobody; deletions, planted files a
   expect(said).toMatch(/^The setting review\.apply has applied 2 changes in site/);
 });
 
+function script(last: string): string {
+  return `#!/bin/sh\n${"true\n".repeat(200)}${last}\n`;
+}
+
 test("by auto-text a script is known as one wherever in it the agent has changed a line", async () => {
   await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
-  const script = (last: string): string => `#!/bin/sh\n${"true\n".repeat(200)}${last}\n`;
   await rig.begin({ "tools/run": script("exit 0"), "notes/run": `no ${script("exit 0")}` });
 
   await rig.turn({ "tools/run": script("evil"), "notes/run": `no ${script("evil")}` });
